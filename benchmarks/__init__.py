@@ -1,0 +1,1 @@
+"""Speed as a ratio against a limit or a peer, measured interleaved."""

@@ -1,0 +1,55 @@
+"""How far a classifier's probabilities can be trusted, without bins; and their repair.
+
+>>> import ogive
+>>> curve = ogive.Curve.from_scores([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 0])
+>>> round(ogive.ks_error(curve), 3)
+0.275
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from ogive.calibrators.paper_spline import fit_paper_spline
+    from ogive.curve import Curve
+    from ogive.export.artifact import load, save
+    from ogive.metrics.ks import ks_error, largest_gap
+    from ogive.predictions import Predictions
+
+# Public names and the rooms they live in: loaded on first use, so that `import ogive` is light.
+_ROOMS = {
+    "Curve": "ogive.curve",
+    "Predictions": "ogive.predictions",
+    "fit_paper_spline": "ogive.calibrators.paper_spline",
+    "ks_error": "ogive.metrics.ks",
+    "largest_gap": "ogive.metrics.ks",
+    "load": "ogive.export.artifact",
+    "save": "ogive.export.artifact",
+}
+
+__all__ = [
+    "Curve",
+    "Predictions",
+    "fit_paper_spline",
+    "ks_error",
+    "largest_gap",
+    "load",
+    "save",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a public name can be anything
+    if name not in _ROOMS:
+        msg = f"module 'ogive' has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = getattr(importlib.import_module(_ROOMS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

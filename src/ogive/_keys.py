@@ -1,0 +1,136 @@
+"""The key: a score and its outcome in one integer.
+
+A score p is a *side* (p > ½ or not) and a *tail* q = min(p, 1 − p). The bit pattern
+of a float64 in [0, ½] orders as an integer and leaves its two top bits free, so that side, tail
+and hit fit in one uint64 without loss, in the order of the scores::
+
+    low side    key =   q << 1 | hit
+    high side   key = ~(q << 1 | miss)          so the low bit is the hit again
+
+The complement reverses the order of the tails, sets the top bit, and is its own inverse: the
+curve of 1 − p against the misses is ``~key``. One sort of integers replaces an argsort and two
+gathers, and a score that rounds to 1 in float64 keeps its place by its tail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive._numerics.blocks import BLOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ogive._typing import BoolArray, FloatArray, KeyArray
+
+ONE = np.uint64(1)
+EVEN = ~ONE  # clears the hit bit: what is left is the score's cell
+HIGH = np.uint64(1 << 63)  # keys from here up are on the high side
+
+#: A score of 1 − q is 1.0 in float64 if q is at most this.
+ROUNDS_TO_ONE = 2.0**-54
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive rows of a curve, all on one side of ½, equal scores already grouped.
+
+    high : whether the scores exceed ½
+    tail : (m,) min(score, 1 − score), in the order of the scores
+    count : (m,) total weight of each row, or the number 1.0 if every row stands for one sample
+    hits : (m,) weight of the hits among them
+    """
+
+    high: bool
+    tail: FloatArray
+    count: FloatArray | float
+    hits: FloatArray
+
+    @property
+    def surplus(self) -> FloatArray:
+        """Hits minus expected hits of each row, (m,): the steps of N times the gap.
+
+        On the high side it is written with tails and misses, which keeps what 1 − q rounds away.
+        """
+        expected = self.count * self.tail
+        if not self.high:
+            return np.subtract(self.hits, expected, out=expected)
+        expected += self.hits
+        expected -= self.count
+        return expected
+
+    @property
+    def score(self) -> FloatArray:
+        """The score, (m,)."""
+        return 1.0 - self.tail if self.high else self.tail
+
+    @property
+    def size(self) -> float:
+        """How many samples the run stands for."""
+        return float(self.tail.size if isinstance(self.count, float) else self.count.sum())
+
+    @property
+    def ends(self) -> FloatArray:
+        """How many samples the first 0, 1, …, m rows of the run stand for, (m + 1,)."""
+        if isinstance(self.count, float):
+            return np.arange(self.tail.size + 1.0)
+        return np.concatenate([[0.0], np.cumsum(self.count)])
+
+
+def pack(tail: FloatArray, high: BoolArray, hit: BoolArray, out: KeyArray) -> None:
+    """Write the keys of a block of rows; the shift drops the sign of −0.0."""
+    np.left_shift(tail.view(np.uint64), ONE, out=out)
+    out ^= high * EVEN  # ~(q << 1 | miss) == (q << 1 ^ EVEN) | hit
+    out |= hit
+
+
+def tail_of(cell: KeyArray, high: bool) -> FloatArray:
+    """Read the tail out of cells, or keys, of one side."""
+    bits = ~cell if high else cell
+    return (bits >> ONE).view(np.float64)
+
+
+def runs_of_keys(keys: KeyArray) -> Iterator[Run]:
+    """Cut sorted keys into runs that split neither a side nor a group of equal scores."""
+    middle = int(np.searchsorted(keys, HIGH))
+    yield from _runs_of_side(keys[:middle], high=False)
+    yield from _runs_of_side(keys[middle:], high=True)
+
+
+def _runs_of_side(keys: KeyArray, *, high: bool) -> Iterator[Run]:
+    start = 0
+    while start < keys.size:
+        stop = min(start + BLOCK, keys.size)
+        cell = keys[stop - 1] & EVEN
+        group = stop
+        if stop < keys.size and keys[stop] & EVEN == cell:  # the cut would split a group
+            group = start + int(np.searchsorted(keys[start:stop], cell))
+        if group == start:  # one group fills the block: a single row, however long it is
+            stop = start + int(np.searchsorted(keys[start:], cell | ONE, side="right"))
+            yield _single_group(keys[start:stop], high)
+        else:
+            stop = group
+            yield _run(keys[start:stop], high)
+        start = stop
+
+
+def _run(keys: KeyArray, high: bool) -> Run:
+    """Decode a block of keys, grouping equal scores if there are any."""
+    tail = tail_of(keys, high)
+    hits = (keys & ONE).astype(np.float64)
+    changes = tail[1:] != tail[:-1]
+    if changes.all():
+        return Run(high, tail, 1.0, hits)
+    ends = np.append(np.flatnonzero(changes), keys.size - 1)
+    total = np.cumsum(hits)[ends]
+    count = np.diff(ends, prepend=-1).astype(np.float64)
+    return Run(high, tail[ends], count, np.diff(total, prepend=0.0))
+
+
+def _single_group(keys: KeyArray, high: bool) -> Run:
+    """Return one row for sorted keys of one score: the hits are those from the first odd key."""
+    hits = keys.size - int(np.searchsorted(keys, keys[0] | ONE))
+    return Run(high, tail_of(keys[:1], high), np.array([float(keys.size)]), np.array([float(hits)]))

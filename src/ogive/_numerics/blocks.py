@@ -1,0 +1,61 @@
+"""Cut long arrays into blocks that fit the cache, and work on them with all cores.
+
+The cut depends on the shape alone, never on the number of threads, and every block writes to
+its own place: results are the same for any number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+#: float64 numbers per block: 120 KB. A handful of temporaries fit the L2 cache, and each stays
+#: below the 128 KB from which malloc asks the kernel for fresh pages every time.
+BLOCK = 15 << 10
+
+
+def thread_count(threads: int | None = None) -> int:
+    """Return how many threads to use: the argument, else ``OMP_NUM_THREADS``, else all cores.
+
+    >>> thread_count(3)
+    3
+    """
+    if threads is not None:
+        return max(1, threads)
+    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def blocks(stop: int, *, start: int = 0, width: int = 1) -> Iterator[slice]:
+    """Yield the slices that cut rows start to stop of an array `width` numbers wide.
+
+    >>> list(blocks(40, width=BLOCK // 16))
+    [slice(0, 16, None), slice(16, 32, None), slice(32, 40, None)]
+    """
+    step = max(1, BLOCK // width)
+    for first in range(start, stop, step):
+        yield slice(first, min(first + step, stop))
+
+
+def for_each_block(
+    work: Callable[[slice], None], n: int, *, width: int = 1, threads: int | None = None
+) -> None:
+    """Call ``work(rows)`` for each block of an n x width array, on all cores."""
+    cuts = list(blocks(n, width=width))
+    count = min(thread_count(threads), len(cuts))
+
+    def stripe(first: int) -> None:
+        for rows in cuts[first::count]:
+            work(rows)
+
+    if count == 1:
+        stripe(0)
+        return
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(stripe, range(count)))

@@ -1,0 +1,124 @@
+"""The one door: array-likes become arrays of known shape and type, or an error with a way out.
+
+What can be read off the type or the shape is checked here, at once. What needs a look at every
+number (ranges, NaN, sums) is checked in the block loop that reads the numbers anyway, and the
+functions here only word the error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from ogive.errors import InvalidInput, InvalidType, UnknownName, rows_that
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray, WeightKind
+
+_FLOATS = ("float16", "float32", "float64")
+Choice = TypeVar("Choice", bound=str)
+
+
+def as_array(values: ArrayLike, name: str) -> AnyArray:
+    """Turn anything with ``__array__`` into a NumPy array, without a copy where possible."""
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        # Ragged lists, and torch tensors that still require a gradient, end here.
+        reason = str(error).split(".")[0]
+        msg = f"`{name}` cannot be read as an array ({reason}). Pass a NumPy array or a plain list."
+        raise InvalidType(msg) from error
+    if array.dtype == object:
+        msg = f"`{name}` is an array of Python objects; pass numbers (float64, float32, float16)."
+        raise InvalidType(msg)
+    return array
+
+
+def as_floats(values: ArrayLike, name: str, *, ndim: tuple[int, ...]) -> AnyArray:
+    """Return an array of float16, float32 or float64 with an allowed number of dimensions."""
+    array = as_array(values, name)
+    if array.dtype.kind in "iub":
+        array = array.astype(np.float64)
+    if array.dtype.name not in _FLOATS:
+        msg = f"`{name}` must be numbers ({', '.join(_FLOATS)} or integers), not {array.dtype}."
+        raise InvalidType(msg)
+    if array.ndim not in ndim:
+        allowed = " or ".join(f"{d}-D" for d in ndim)
+        msg = f"`{name}` must be {allowed}, but has shape {array.shape}."
+        raise InvalidInput(msg)
+    if array.shape[0] == 0:
+        msg = f"`{name}` is empty: there is nothing to measure. Pass at least one row."
+        raise InvalidInput(msg)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def check_length(array: AnyArray, name: str, n: int, of: str) -> None:
+    """Two arrays that describe the same rows have the same length."""
+    if array.ndim != 1 or array.shape[0] != n:
+        msg = f"`{name}` must have one entry per row of `{of}`: {n:,}, but has shape {array.shape}."
+        raise InvalidInput(msg)
+
+
+def as_hits(values: ArrayLike, n: int, *, name: str = "hits", of: str = "scores") -> BoolArray:
+    """Return outcomes as booleans; anything but 0 and 1 is refused."""
+    array = as_array(values, name)
+    check_length(array, name, n, of)
+    if array.dtype.kind not in "biuf":
+        msg = f"`{name}` must be 0 or 1, not {array.dtype}."
+        raise InvalidType(msg)
+    hits: BoolArray = array.astype(np.bool_, copy=False)
+    if array.dtype != np.bool_:
+        wrong = array != hits
+        if wrong.any():
+            first = array[int(wrong.argmax())]
+            msg = (
+                f"`{name}` must be 0 or 1: {rows_that(wrong)} ({first}). "
+                "Rates are no outcomes: give each row its count as a weight instead."
+            )
+            raise InvalidInput(msg)
+    return hits
+
+
+def as_weights(values: ArrayLike | None, n: int, *, of: str) -> FloatArray | None:
+    """Return weights as float64, finite and >= 0, not all 0."""
+    if values is None:
+        return None
+    weights = as_floats(values, "weights", ndim=(1,)).astype(np.float64, copy=False)
+    check_length(weights, "weights", n, of)
+    bad = ~((weights >= 0) & (weights < np.inf))
+    if bad.any():
+        first = weights[int(bad.argmax())]
+        msg = f"`weights` must be finite and >= 0: {rows_that(bad)} ({first}). Drop those rows."
+        raise InvalidInput(msg)
+    if not weights.any():
+        msg = "`weights` are all 0: there is nothing to measure. Give some row a weight."
+        raise InvalidInput(msg)
+    return weights
+
+
+def as_choice(value: str, name: str, allowed: Sequence[Choice]) -> Choice:
+    """Return the option if it is one of the allowed words."""
+    for word in allowed:
+        if value == word:
+            return word
+    raise UnknownName.among(name, value, allowed)
+
+
+def as_weight_kind(value: str) -> WeightKind:
+    """Return ``"repetition"`` or ``"sampling"``."""
+    kinds: tuple[WeightKind, WeightKind] = ("repetition", "sampling")
+    return as_choice(value, "weight_kind", kinds)
+
+
+def bad_scores(scores: AnyArray, name: str = "scores") -> InvalidInput:
+    """Word the error of scores that leave [0, 1] (NaN fails both comparisons)."""
+    bad = ~((scores >= 0) & (scores <= 1))
+    first = scores[int(bad.argmax())]
+    msg = (
+        f"`{name}` must lie in [0, 1]: {rows_that(bad)} ({first}). "
+        "Log-odds? Use Predictions(..., kind='logits'), or drop the rows that are NaN."
+    )
+    return InvalidInput(msg)

@@ -1,0 +1,63 @@
+"""Calibrators: each turns a curve into a map, one file per method.
+
+`METHODS` is the one table of names: estimators, commands, report and export read it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ogive.errors import UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ogive.calibrators.maps import Map
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A calibration method: where its function and its map live, loaded when used."""
+
+    name: str
+    room: str
+    function: str
+    map_name: str
+
+    @property
+    def fit(self) -> Callable[..., Map]:
+        """The function that fits it to a curve."""
+        fit: Callable[..., Map] = getattr(importlib.import_module(self.room), self.function)
+        return fit
+
+    @property
+    def map(self) -> type[Map]:
+        """The class of what it fits."""
+        cls: type[Map] = getattr(importlib.import_module(self.room), self.map_name)
+        return cls
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method(
+            "paper-spline",
+            "ogive.calibrators.paper_spline",
+            "fit_paper_spline",
+            "PaperSplineMap",
+        ),
+    )
+}
+
+
+def find_method(name: str) -> Method:
+    """Return the method of that name.
+
+    >>> find_method("paper-spline").function
+    'fit_paper_spline'
+    """
+    if name not in METHODS:
+        raise UnknownName.among("method", name, METHODS)
+    return METHODS[name]

@@ -1,0 +1,169 @@
+"""Fitted maps: frozen plain numbers that turn scores into probabilities.
+
+A map is evaluated by side and tail, like the keys of a curve, so that it takes scores and
+log-odds alike and log-odds do not saturate. A score of exactly 1.0 stands for every row whose
+score rounds to 1, so its probability is the mean over those rows of the fit.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ogive._validate import as_floats, bad_scores
+from ogive.errors import InvalidInput, rows_that
+
+if TYPE_CHECKING:
+    from ogive._typing import ArrayLike, BoolArray, FloatArray
+
+
+_ANY_SHAPE = tuple(range(1, 9))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Map(ABC):
+    """A fitted calibration map: call it on scores, or use `from_log_odds`.
+
+    Immutable, picklable, and safe to share between threads.
+
+    Attributes
+    ----------
+    view : str
+        The view of the curve it was fitted to.
+    n : float
+        How many rows that curve had.
+    """
+
+    method: ClassVar[str]
+
+    view: str
+    n: float
+
+    def __call__(self, scores: ArrayLike) -> FloatArray:
+        """Return the calibrated probability of each score in [0, 1]: float64, of the same shape."""
+        array = as_floats(np.atleast_1d(scores), "scores", ndim=_ANY_SHAPE)
+        s = array.astype(np.float64, copy=False)
+        tail = np.minimum(s, 1.0 - s)
+        if not tail.min() >= 0.0:
+            raise bad_scores(array.reshape(-1))
+        result = self._evaluate(s > 0.5, tail)  # noqa: PLR2004
+        result = self._at_one(result, s)
+        return result if np.ndim(scores) else result[0]
+
+    def from_log_odds(self, log_odds: ArrayLike) -> FloatArray:
+        """Return the calibrated probability of each log-odds log(p / (1 − p)); ±inf are allowed."""
+        array = as_floats(np.atleast_1d(log_odds), "log_odds", ndim=_ANY_SHAPE)
+        eta = array.astype(np.float64, copy=False)
+        bad = np.isnan(eta)
+        if bad.any():
+            msg = f"`log_odds` must not be NaN: {rows_that(bad.reshape(-1))}. Drop those rows."
+            raise InvalidInput(msg)
+        odds = np.exp(-np.abs(eta))
+        result = self._evaluate(eta > 0, odds / (1.0 + odds))
+        return result if np.ndim(log_odds) else result[0]
+
+    def _at_one(self, result: FloatArray, scores: FloatArray) -> FloatArray:  # noqa: ARG002
+        """Correct the result where the score is exactly 1.0; nothing to do unless overridden."""
+        return result
+
+    @abstractmethod
+    def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
+        """Return the probability of checked rows, a fresh array."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, values: dict[str, Any]) -> Map:
+        """Rebuild a map from `to_dict`."""
+
+    def __eq__(self, other: object) -> bool:
+        """Two maps are equal if all their numbers are."""
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(view={self.view!r}, n={self.n:,})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class PiecewiseMap(Map):
+    """A map given by nodes: straight between them, constant beyond the ends, then cut to [0, 1].
+
+    Attributes
+    ----------
+    high, tail : (m,) arrays
+        The nodes' scores as side and tail, rising in score.
+    value : (m,) array
+        What the fit gives at each node. It may leave [0, 1]: the cut comes after interpolation,
+        so that a kink at 0 or 1 lies where the fit crosses it, not at the next node.
+    at_one : float or None
+        The probability of a score of exactly 1.0, where rows of the fit rounded to it.
+    thinning_error : float
+        No row of the fit was moved by more than this by leaving out nodes.
+    """
+
+    high: BoolArray
+    tail: FloatArray
+    value: FloatArray
+    at_one: float | None = None
+    thinning_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    @cached_property
+    def _sides(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
+        """The nodes of the low and of the high side, by rising tail, both with a node at ½."""
+        low, high = ~self.high, self.high
+        middle = np.interp(0.5, np.where(high, 1.0 - self.tail, self.tail), self.value)
+        tail, value = self.tail[low], self.value[low]
+        high_tail, high_value = self.tail[high][::-1], self.value[high][::-1]
+        return (
+            (np.append(tail, 0.5), np.append(value, middle)),
+            (np.append(high_tail, 0.5), np.append(high_value, middle)),
+        )
+
+    def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
+        result = np.interp(tail, *self._sides[0])
+        if high.any():
+            result[high] = np.interp(tail[high], *self._sides[1])
+        return np.clip(result, 0.0, 1.0, out=result)
+
+    def _at_one(self, result: FloatArray, scores: FloatArray) -> FloatArray:
+        if self.at_one is not None:
+            result[scores == 1.0] = self.at_one
+        return result
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {
+            "view": self.view,
+            "n": self.n,
+            "high": int(self.high.sum()),  # nodes rise in score: the last `high` are above ½
+            "tail": self.tail.tolist(),
+            "value": self.value.tolist(),
+            "at_one": self.at_one,
+            "thinning_error": self.thinning_error,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> PiecewiseMap:
+        """Rebuild a map from `to_dict`."""
+        tail = np.array(values["tail"], dtype=np.float64)
+        high = np.arange(tail.size) >= tail.size - values["high"]
+        value = np.array(values["value"], dtype=np.float64)
+        rest = {key: values[key] for key in values.keys() - {"tail", "high", "value"}}
+        return cls(high=high, tail=tail, value=value, **rest)

@@ -1,0 +1,108 @@
+"""Everything ogive raises and warns of.
+
+::
+
+    OgiveError
+    ├── InvalidInput (ValueError)      a value breaks a rule
+    │   └── NotEnoughData              too few rows, or too few distinct scores
+    ├── InvalidType (TypeError)        not an array of numbers, not one of our objects
+    ├── UnknownName (ValueError)       no such view, method, column; names the nearest
+    ├── ArtifactError (ValueError)     a saved calibrator that is foreign, newer or altered
+    ├── FileFormatError (ValueError)   a prediction file that cannot be read
+    └── MissingExtra (ImportError)     an optional package is not installed
+
+    OgiveWarning (UserWarning)
+    ├── FallbackWarning                too little data for the method: a simpler one was used
+    └── LooksLikeProbabilities         ``kind="logits"``, yet every row is >= 0 and sums to 1
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+
+
+class OgiveError(Exception):
+    """The root of all errors raised on purpose."""
+
+
+class InvalidInput(OgiveError, ValueError):
+    """A value breaks a rule; the message names the argument, the rule, the rows and the way out."""
+
+
+class NotEnoughData(InvalidInput):
+    """Too few rows, or too few distinct scores, for what was asked."""
+
+
+class InvalidType(OgiveError, TypeError):
+    """Not an array of numbers, or not the kind of object that is needed."""
+
+
+class UnknownName(OgiveError, ValueError):
+    """A name that is not in the table it was looked up in."""
+
+    @classmethod
+    def among(cls, what: str, name: object, known: Iterable[str]) -> UnknownName:
+        """Compose the message, with the nearest known name first.
+
+        >>> UnknownName.among("method", "plat", ["platt", "beta"])
+        UnknownName("unknown method 'plat'. Did you mean 'platt'? Known: platt, beta.")
+        """
+        names = list(known)
+        near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        return cls(f"unknown {what} {name!r}.{hint} Known: {', '.join(names)}.")
+
+
+class ArtifactError(OgiveError, ValueError):
+    """A saved calibrator that is foreign, newer than this library, or altered."""
+
+
+class FileFormatError(OgiveError, ValueError):
+    """A file that is not what its name says, or lacks what is needed."""
+
+
+class MissingExtra(OgiveError, ImportError):
+    """An optional package is not installed; the message has the command that installs it."""
+
+
+class OgiveWarning(UserWarning):
+    """The root of all warnings."""
+
+
+class FallbackWarning(OgiveWarning):
+    """The data were too few for the method asked for, so a simpler one was fitted."""
+
+
+class LooksLikeProbabilities(OgiveWarning):
+    """The values were called logits, but every row is >= 0 and sums to 1."""
+
+
+def need(package: str, *, extra: str) -> Any:  # noqa: ANN401 - a module has no better type
+    """Import an optional package, or say which extra brings it.
+
+    >>> need("math", extra="all").pi > 3
+    True
+    """
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        name = package.partition(".")[0]
+        msg = f"this needs the package {name!r}: pip install 'ogive[{extra}]'"
+        raise MissingExtra(msg) from error
+
+
+def rows_that(bad: np.ndarray, *, of: str = "rows") -> str:
+    """Tell how many rows are bad and which is the first: ``"2 of 9 rows, the first at row 3"``.
+
+    >>> import numpy as np
+    >>> rows_that(np.array([False, True, True]))
+    '2 of 3 rows, the first at row 1'
+    """
+    return f"{int(bad.sum()):,} of {bad.size:,} {of}, the first at row {int(bad.argmax())}"

@@ -1,0 +1,1 @@
+"""Doors out: the artifact, and the forms in which a map is deployed."""

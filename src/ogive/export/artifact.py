@@ -1,0 +1,106 @@
+"""The artifact: a fitted map as a JSON file, with a schema version and a checksum.
+
+::
+
+    {
+      "format": "ogive-calibrator",
+      "version": 1,                     the schema's version
+      "library": "0.1.0",               the version that wrote it
+      "method": "paper-spline",         a name of ogive.calibrators.METHODS
+      "map": {...},                     the map's own fields, see its class
+      "checksum": "sha256:..."          of all the rest, in canonical form
+    }
+
+Numbers are written with the shortest digits that read back as the same float64, so a round trip
+is exact. Reading builds numbers and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ogive
+from ogive._files import replacing
+from ogive.calibrators import METHODS
+from ogive.calibrators.maps import Map
+from ogive.errors import ArtifactError, InvalidType
+
+if TYPE_CHECKING:
+    import os
+
+FORMAT = "ogive-calibrator"
+VERSION = 1
+
+
+def save(gamma: Map, path: str | os.PathLike[str]) -> None:
+    """Write a fitted map as JSON. The file is written beside and renamed, never half.
+
+    >>> import tempfile, ogive
+    >>> curve = ogive.Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
+    >>> gamma = ogive.fit_paper_spline(curve, knots=3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ogive.save(gamma, f"{folder}/cal.json")
+    ...     ogive.load(f"{folder}/cal.json") == gamma
+    True
+    """
+    if not isinstance(gamma, Map):
+        msg = f"`gamma` must be a fitted map, not {type(gamma).__name__}."
+        raise InvalidType(msg)
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": ogive.__version__,
+        "method": gamma.method,
+        "map": gamma.to_dict(),
+    }
+    document["checksum"] = _checksum(document)
+    with replacing(path) as beside:
+        beside.write_text(json.dumps(document, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def load(path: str | os.PathLike[str]) -> Map:
+    """Read a map that `save` wrote; anything foreign, newer or altered is refused."""
+    document = _read(Path(path))
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        msg = f'{path} is not an ogive calibrator: its "format" is not {FORMAT!r}.'
+        raise ArtifactError(msg)
+    version = document.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        msg = (
+            f"{path} has schema version {version}, newer than this library reads ({VERSION}): "
+            "pip install --upgrade ogive"
+        )
+        raise ArtifactError(msg)
+    if document.pop("checksum", None) != _checksum(document):
+        msg = f"{path} was altered after it was written: its checksum does not match. Fit it again."
+        raise ArtifactError(msg)
+    method = METHODS.get(document.get("method", ""))
+    if method is None:
+        msg = f"{path} holds a method this library does not know: {document.get('method')!r}."
+        raise ArtifactError(msg)
+    try:
+        return method.map.from_dict(document["map"])
+    except (KeyError, TypeError, ValueError) as error:
+        msg = f"{path} lacks what a {method.name!r} calibrator needs ({error}). Fit it again."
+        raise ArtifactError(msg) from error
+
+
+def _read(path: Path) -> Any:  # noqa: ANN401 - JSON can be anything
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        msg = f"{path} is not JSON ({error}): not an ogive calibrator, or cut short."
+        raise ArtifactError(msg) from error
+
+
+def _refuse(name: str) -> None:
+    msg = f"the artifact holds {name}, which no calibrator writes."
+    raise ArtifactError(msg)
+
+
+def _checksum(document: dict[str, Any]) -> str:
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()

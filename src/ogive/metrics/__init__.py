@@ -1,0 +1,1 @@
+"""Measures: each a number read off a curve, one file per idea."""

@@ -1,0 +1,300 @@
+r"""Predictions: a classifier's output with its labels, and the only place that applies softmax.
+
+A row is a vector of K numbers and the index of the true class. What the numbers are is said,
+never guessed: ``kind="logits"`` (any real number; −inf is probability 0) or ``kind="probs"``
+(>= 0, sum to 1 within 1e-3, then renormalised). One column, or a 1-D array, is class 1 of two.
+
+Softmax is never stored. What the views need of a row is the **mass** of each class, the softmax
+before its division:
+
+.. math:: e_k = \exp(z_k - \max_j z_j) \quad\text{or}\quad e_k = p_k ,
+
+because the share of any set of classes, and of its complement, is a sum of masses over the sum
+of all. Adding up the complement keeps what ``1 - p`` would round away: for z = (40, 0, 0, −1)
+the top score is 1.0 in float64, but the other classes still add up to 1.0e-17.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive._numerics.blocks import blocks, for_each_block
+from ogive._validate import (
+    as_array,
+    as_choice,
+    as_floats,
+    as_weight_kind,
+    as_weights,
+    bad_scores,
+    check_length,
+)
+from ogive.errors import InvalidInput, LooksLikeProbabilities, rows_that
+
+if TYPE_CHECKING:
+    from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind, WeightKind
+
+_SUM_TOLERANCE = 1e-3
+_KINDS: tuple[Kind, Kind] = ("logits", "probs")
+
+
+class Predictions:
+    """A classifier's output on N rows, with the true classes.
+
+    Parameters
+    ----------
+    values : array-like, (N, K) or (N,) or (N, 1)
+        Logits or probabilities; float16, float32 or float64. Not copied: do not change it later.
+        1-D, or one column: the log-odds or the probability of class 1 of two.
+    labels : array-like, (N,), optional
+        Integers in [0, K) are column indices. Anything else (names, or integers outside) is a
+        class name, and the sorted distinct names must number K. Without labels the predictions
+        can be calibrated but not measured.
+    kind : {"logits", "probs"}
+        What `values` are.
+    classes : sequence of K labels, optional
+        The class of each column, where the rule above does not hold.
+    weights : array-like, (N,), optional
+        A weight for each row.
+    weight_kind : {"repetition", "sampling"}
+        Weight 2 is the same as the row twice, or: the row stands for two others (survey or
+        importance weights). The second is noisier, and tests and intervals then say so.
+    threads : int, optional
+        Default: ``OMP_NUM_THREADS``, else all cores. Results do not depend on it.
+
+    Attributes
+    ----------
+    values, kind : as given
+    labels : (N,) intp array or None
+        The index of the true class of each row.
+    classes : (K,) array
+        The label of each column.
+    weights : (N,) float64 array or None
+    weight_kind : str
+
+    Examples
+    --------
+    >>> preds = Predictions([[2.0, 0.0], [0.0, 1.0]], ["cat", "dog"], kind="logits")
+    >>> preds
+    Predictions(2 rows, 2 classes, kind='logits')
+    >>> preds.labels
+    array([0, 1])
+    >>> preds.probabilities().round(3)
+    array([[0.881, 0.119],
+           [0.269, 0.731]])
+    """
+
+    def __init__(
+        self,
+        values: ArrayLike,
+        labels: ArrayLike | None = None,
+        *,
+        kind: Kind,
+        classes: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        weight_kind: WeightKind = "repetition",
+        threads: int | None = None,
+    ) -> None:
+        self.kind: Kind = as_choice(kind, "kind", _KINDS)
+        self.values: AnyArray = as_floats(values, kind, ndim=(1, 2))
+        if self.values.ndim == 2 and self.values.shape[1] == 0:  # noqa: PLR2004
+            msg = f"`{kind}` has no columns: it needs one for each class."
+            raise InvalidInput(msg)
+        self.one_column: bool = self.values.ndim == 1 or self.values.shape[1] == 1
+        self.n: int = self.values.shape[0]
+        self.K: int = 2 if self.one_column else self.values.shape[1]
+        self.weight_kind: WeightKind = as_weight_kind(weight_kind)
+        self.weights: FloatArray | None = as_weights(weights, self.n, of=kind)
+        self.labels: IntArray | None
+        self.classes, self.labels = _index_labels(labels, classes, self.n, self.K, kind)
+        # (N,) the largest logit of each row, found while checking and needed by every softmax.
+        self._top: FloatArray = np.empty(self.n if kind == "logits" and not self.one_column else 0)
+        for_each_block(self._check_block, self.n, width=self.K, threads=threads)
+        if self.kind == "logits" and not self.one_column:
+            _warn_if_probabilities(self.values)
+
+    def __repr__(self) -> str:
+        labels = "" if self.labels is not None else ", no labels"
+        weights = "" if self.weights is None else f", {self.weight_kind} weights"
+        return (
+            f"Predictions({self.n:,} rows, {self.K} classes, kind={self.kind!r}{labels}{weights})"
+        )
+
+    def masses(self, at: slice) -> FloatArray:
+        """Return the mass of each class for some rows: (rows, K) float64, a fresh array.
+
+        Their share of the row's sum is the probability; see the module's docstring.
+        """
+        block = self.values[at]
+        if self.one_column:
+            return _two_columns(block.reshape(-1), self.kind)
+        if self.kind == "probs":
+            return np.array(block, dtype=np.float64, order="C")
+        shifted: FloatArray = np.subtract(block, self._top[at, None], dtype=np.float64, order="C")
+        np.exp(shifted, out=shifted)
+        return shifted
+
+    def ranking_values(self, at: slice) -> AnyArray:
+        """Return what classes are ranked by, (rows, K): the values as they were given."""
+        block = self.values[at]
+        return _two_columns(block.reshape(-1), self.kind) if self.one_column else block
+
+    def probabilities(self, at: slice = slice(None)) -> FloatArray:
+        """Return the softmax, or the renormalised probabilities, of some rows: (rows, K)."""
+        masses = self.masses(at)
+        masses /= masses.sum(axis=1, keepdims=True)
+        return masses
+
+    def _check_block(self, at: slice) -> None:
+        """Check one block of rows, and keep the largest logits found on the way."""
+        block = self.values[at]
+        if self.one_column:
+            _check_column(block, self.kind, self.values)
+        elif self.kind == "logits":
+            top = block.max(axis=1)  # NaN shows in the maximum
+            if not np.isfinite(top).all():
+                raise _bad_logits(self.values)
+            self._top[at] = top
+        else:
+            sums = block.sum(axis=1, dtype=np.float64)
+            close = np.abs(sums - 1.0) <= _SUM_TOLERANCE  # False for NaN
+            if not close.all() or block.min() < 0:
+                raise _bad_probabilities(self.values)
+
+
+def _two_columns(column: AnyArray, kind: Kind) -> FloatArray:
+    """Return the masses of classes 0 and 1 from the probability or the log-odds of class 1.
+
+    fl(p + fl(1 − p)) is exactly 1, so the share of class 1 is p, bit for bit.
+    """
+    x = column.astype(np.float64)
+    if kind == "probs":
+        return np.stack([1.0 - x, x], axis=1)
+    top = np.maximum(x, 0.0)
+    masses: FloatArray = np.exp(np.stack([-top, x - top], axis=1))
+    return masses
+
+
+def _index_labels(
+    labels: ArrayLike | None, classes: ArrayLike | None, n: int, K: int, of: str
+) -> tuple[AnyArray, IntArray | None]:
+    """Return the class of each column, and the column of each label."""
+    names = None if classes is None else _class_names(classes, K)
+    if labels is None:
+        return (np.arange(K) if names is None else names), None
+    array = as_array(labels, "labels")
+    check_length(array, "labels", n, of)
+    if array.dtype.kind == "f":
+        array = _whole_numbers(array)
+    if names is not None:
+        return names, _positions(array, names)
+    if array.dtype.kind in "iub" and int(array.max()) < K and int(array.min()) >= 0:
+        return np.arange(K), array.astype(np.intp, copy=False)
+    names = np.unique(array)
+    if names.size != K:
+        raise _cannot_match(array, names, K)
+    return names, np.searchsorted(names, array)
+
+
+def _class_names(classes: ArrayLike, K: int) -> AnyArray:
+    names = as_array(classes, "classes")
+    if names.shape != (K,) or np.unique(names).size != K:
+        msg = f"`classes` must be {K} different labels, one for each column, but is {classes!r}."
+        raise InvalidInput(msg)
+    return names
+
+
+def _whole_numbers(array: AnyArray) -> AnyArray:
+    """Labels that came as floats (1.0, 2.0) are integers; fractions and NaN are no labels."""
+    whole = np.isfinite(array) & (np.floor(array) == array)
+    if not whole.all():
+        first = array[int((~whole).argmax())]
+        msg = (
+            f"`labels` must be whole numbers or class names: {rows_that(~whole)} ({first}). "
+            "Soft labels? Repeat the row once for each class, with the share as its weight."
+        )
+        raise InvalidInput(msg)
+    return array.astype(np.int64)
+
+
+def _positions(array: AnyArray, names: AnyArray) -> IntArray:
+    """Return the index of each label in `names`."""
+    order = np.argsort(names, kind="stable")
+    found = np.searchsorted(names, array, sorter=order)
+    index: IntArray = order[np.minimum(found, names.size - 1)]
+    wrong = names[index] != array
+    if wrong.any():
+        first = array[int(wrong.argmax())]
+        msg = f"`labels` must be among `classes`: {rows_that(wrong)} is not ({first!r})."
+        raise InvalidInput(msg)
+    return index
+
+
+def _cannot_match(array: AnyArray, names: AnyArray, K: int) -> InvalidInput:
+    if array.dtype.kind in "iub":
+        outside = (array < 0) | (array >= K)
+        first = array[int(outside.argmax())]
+        msg = (
+            f"`labels` must be integers in [0, {K}), one for each column: {rows_that(outside)} "
+            f"({first}). Other labels? Say which column is which with classes=[...]."
+        )
+    else:
+        msg = (
+            f"`labels` has {names.size} distinct names for {K} columns. "
+            "Say which column is which with classes=[...]."
+        )
+    return InvalidInput(msg)
+
+
+def _check_column(block: AnyArray, kind: Kind, whole: AnyArray) -> None:
+    """Check a block of one column: scores in [0, 1], or log-odds that are not NaN or +inf."""
+    if kind == "probs":
+        if not (block.min() >= 0 and block.max() <= 1):
+            raise bad_scores(whole.reshape(-1), "probs")
+    elif not block.max() < np.inf:
+        raise _bad_logits(whole.reshape(-1, 1))
+
+
+def _bad_logits(values: AnyArray) -> InvalidInput:
+    top = values.max(axis=1)
+    bad, what = np.isnan(top) | (top == np.inf), "no NaN and no +inf"
+    if not bad.any():
+        bad, what = top == -np.inf, "a finite logit in each row (all are -inf)"
+    msg = f"`logits` must have {what}: {rows_that(bad)}. Drop those rows; -inf is probability 0."
+    return InvalidInput(msg)
+
+
+def _bad_probabilities(values: AnyArray) -> InvalidInput:
+    sums = values.sum(axis=1, dtype=np.float64)
+    wrong = ~(values.min(axis=1) >= 0)  # also NaN
+    if wrong.any():
+        row = int(wrong.argmax())
+        first = values[row].min()
+        msg = (
+            f"`probs` must be >= 0 and not NaN: {rows_that(wrong)} ({first}). "
+            "Logits? Say kind='logits'."
+        )
+    else:
+        wrong = np.abs(sums - 1.0) > _SUM_TOLERANCE
+        first = sums[int(wrong.argmax())]
+        msg = (
+            f"each row of `probs` must sum to 1 within {_SUM_TOLERANCE}: {rows_that(wrong)} "
+            f"(sum {first:.6g}). Logits? Say kind='logits'."
+        )
+    return InvalidInput(msg)
+
+
+def _warn_if_probabilities(values: AnyArray) -> None:
+    """Warn if every row is >= 0 and sums to 1: softmax on top of softmax is a silent mistake."""
+    for at in blocks(values.shape[0], width=values.shape[1]):
+        block = values[at]
+        sums = block.sum(axis=1, dtype=np.float64)
+        if not (block.min() >= 0 and (np.abs(sums - 1.0) <= _SUM_TOLERANCE).all()):
+            return
+    warnings.warn(
+        "kind='logits', but every row is >= 0 and sums to 1. Probabilities? Say kind='probs'.",
+        LooksLikeProbabilities,
+        stacklevel=3,
+    )

@@ -1,0 +1,226 @@
+"""Views: which event is predicted, and the only place that ranks classes.
+
+A view turns a row of predictions into one binary forecast: a set of classes (the event), its
+share of the row's mass (the score), and whether the true class is in the set (the hit).
+
+==================  =========================================  ==================
+name                event                                      paper's equation
+==================  =========================================  ==================
+``"class-k"``       the true class is k (from 0)               (2)
+``"top-r"``         the true class is the r-th ranked          (3), (4)
+``"within-top-r"``  the true class is among the first r        (5)
+``"score"``         class 1, for one-column predictions        (2)
+==================  =========================================  ==================
+
+Classes rank by their value, and equal values by their index, lowest first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ogive.errors import InvalidInput, InvalidType, UnknownName
+
+if TYPE_CHECKING:
+    from ogive._typing import BoolArray, FloatArray, IntArray
+    from ogive.predictions import Predictions
+
+
+@dataclass(frozen=True, slots=True)
+class OfClass:
+    """The event that the true class is `index`."""
+
+    index: int
+
+    @property
+    def name(self) -> str:
+        """The view's name, such as ``"class-7"``."""
+        return f"class-{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class TopRank:
+    """The event that the true class is the one ranked `rank` (1 is the best)."""
+
+    rank: int
+
+    @property
+    def name(self) -> str:
+        """The view's name, such as ``"top-1"``."""
+        return f"top-{self.rank}"
+
+
+@dataclass(frozen=True, slots=True)
+class WithinTop:
+    """The event that the true class is among the first `rank`."""
+
+    rank: int
+
+    @property
+    def name(self) -> str:
+        """The view's name, such as ``"within-top-2"``."""
+        return f"within-top-{self.rank}"
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The event of class 1, of predictions with one column."""
+
+    @property
+    def name(self) -> str:
+        """The view's name, ``"score"``."""
+        return "score"
+
+
+View: TypeAlias = OfClass | TopRank | WithinTop | Score
+
+_PATTERN = re.compile(r"(class|top|within-top)-(\d+)")
+_KNOWN = ("top-1", "top-2", "within-top-2", "class-0", "score")
+
+
+class Scored(NamedTuple):
+    """Rows of a view: the score as side and tail, and the hit. Each (n,).
+
+    ``high`` is whether the score exceeds ½, ``tail`` is min(score, 1 − score), ``hit`` is None
+    where the true classes are not known.
+    """
+
+    high: BoolArray
+    tail: FloatArray
+    hit: BoolArray | None
+
+
+def parse_view(view: str | View) -> View:
+    """Return the view of that name; a view is returned as it is.
+
+    >>> parse_view("within-top-2")
+    WithinTop(rank=2)
+    >>> parse_view("top-1").name
+    'top-1'
+    """
+    if isinstance(view, OfClass | TopRank | WithinTop | Score):
+        return view
+    if not isinstance(view, str):
+        msg = f"`view` must be a name such as 'top-1' or a view object, not {type(view).__name__}."
+        raise InvalidType(msg)
+    if view == "score":
+        return Score()
+    match = _PATTERN.fullmatch(view)
+    if match is None:
+        raise UnknownName.among("view", view, _KNOWN)
+    number = int(match[2])
+    if match[1] == "class":
+        return OfClass(number)
+    return TopRank(number) if match[1] == "top" else WithinTop(number)
+
+
+def default_view(preds: Predictions) -> View:
+    """Return ``score`` for one-column predictions, ``top-1`` for matrices."""
+    return Score() if preds.one_column else TopRank(1)
+
+
+def check_view(view: str | View | None, preds: Predictions) -> View:
+    """Return the view if these predictions have it."""
+    chosen = default_view(preds) if view is None else parse_view(view)
+    K = preds.K
+    match chosen:
+        case OfClass(index) if not 0 <= index < K:
+            rule = f"class-k needs k in [0, {K})"
+        case TopRank(rank) if not 1 <= rank <= K:
+            rule = f"top-r needs r in [1, {K}]"
+        case WithinTop(rank) if not 1 <= rank < K:
+            rule = (
+                f"within-top-r needs r in [1, {K}), since the true class is always within all {K}"
+            )
+        case Score() if not preds.one_column:
+            rule = "'score' is for one-column predictions; name a class or a rank, such as 'top-1'"
+        case _:
+            return chosen
+    msg = f"`view` {chosen.name!r} is not a view of {K} classes: {rule}."
+    raise InvalidInput(msg)
+
+
+def score_block(preds: Predictions, view: View, at: slice) -> Scored:
+    """Return the scores of some rows, and the hits if the predictions have labels.
+
+    With A the mass of the event and B that of all other classes, the score is A / (A + B) and
+    its tail min(A, B) / (A + B): neither is ever the difference of two nearly equal numbers.
+    """
+    labels = None if preds.labels is None else preds.labels[at]
+    masses = preds.masses(at)
+    column = _event_column(preds, view, at)
+    if column is None:
+        first, last = _rank_range(view)
+        event, rest = _split_ranked(masses, first, last)
+        hit = None if labels is None else _ranked_hits(preds, labels, at, first, last)
+    else:
+        rows = np.arange(column.size)
+        event = masses[rows, column]
+        masses[rows, column] = 0.0
+        rest = masses.sum(axis=1)
+        hit = None if labels is None else labels == column
+    tail = np.minimum(event, rest)
+    tail /= event + rest
+    high = (event > rest) & (tail < 0.5)  # noqa: PLR2004 - a tail that rounds to ½ has no side
+    return Scored(high, tail, hit)
+
+
+def _event_column(preds: Predictions, view: View, at: slice) -> IntArray | None:
+    """Return the one class that is the event of each row, where one is known without ranking."""
+    match view:
+        case OfClass(index):
+            return np.full(at.stop - at.start, index)
+        case Score():
+            return np.ones(at.stop - at.start, dtype=np.intp)
+        case TopRank(1) | WithinTop(1):
+            top: IntArray = preds.ranking_values(at).argmax(axis=1)
+            return top
+        case _:
+            return None
+
+
+def _rank_range(view: View) -> tuple[int, int]:
+    """Return the ranks of the event as [first, last), counted from 0."""
+    match view:
+        case TopRank(rank):
+            return rank - 1, rank
+        case WithinTop(rank):
+            return 0, rank
+        case _:
+            msg = f"{view.name} has no ranks"
+            raise AssertionError(msg)
+
+
+def _split_ranked(masses: FloatArray, first: int, last: int) -> tuple[FloatArray, FloatArray]:
+    """Return the mass of ranks [first, last), and of all others.
+
+    Masses rise with the values, so that partitioning them finds the ranks without sorting.
+    """
+    K = masses.shape[1]
+    masses.partition(sorted({K - last, min(K - first, K - 1)}), axis=1)  # rank r: column K − 1 − r
+    event = masses[:, K - last : K - first].sum(axis=1)
+    rest = masses[:, : K - last].sum(axis=1) + masses[:, K - first :].sum(axis=1)
+    return event, rest
+
+
+def _ranked_hits(
+    preds: Predictions, labels: IntArray, at: slice, first: int, last: int
+) -> BoolArray:
+    """Return whether the true class has a rank in [first, last).
+
+    Its rank is the number of classes before it: larger, or equal with a lower index.
+    """
+    values = preds.ranking_values(at)
+    own = np.take_along_axis(values, labels[:, None], axis=1)
+    ranks = (values > own).sum(axis=1)
+    equal = values == own
+    tied = equal.sum(axis=1) > 1
+    if tied.any():
+        before = np.arange(values.shape[1]) < labels[tied, None]
+        ranks[tied] += (equal[tied] & before).sum(axis=1)
+    hit: BoolArray = (first <= ranks) & (ranks < last)
+    return hit

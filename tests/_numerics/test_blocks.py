@@ -1,0 +1,43 @@
+import threading
+
+import pytest
+
+from ogive._numerics.blocks import BLOCK, blocks, for_each_block, thread_count
+
+
+@pytest.mark.parametrize(
+    ("n", "width"), [(1, 1), (BLOCK, 1), (BLOCK + 1, 1), (100, 1000), (7, 10**6)]
+)
+def test_blocks_cover_every_row_once(n, width):
+    rows = [row for at in blocks(n, width=width) for row in range(at.start, at.stop)]
+    assert rows == list(range(n))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_every_block_is_worked_on_once(threads):
+    seen, lock = [], threading.Lock()
+
+    def work(at):
+        with lock:
+            seen.append(at.start)
+
+    for_each_block(work, 10 * BLOCK + 3, threads=threads)
+    assert sorted(seen) == list(range(0, 10 * BLOCK + 3, BLOCK))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_error_in_a_block_comes_out(threads):
+    def work(at):
+        if at.start > 0:
+            raise ValueError("second block")
+
+    with pytest.raises(ValueError, match="second block"):
+        for_each_block(work, 3 * BLOCK, threads=threads)
+
+
+def test_the_environment_decides_unless_told(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3,2")
+    assert thread_count() == 3
+    assert thread_count(1) == 1
+    monkeypatch.setenv("OMP_NUM_THREADS", "nonsense")
+    assert thread_count() >= 1

@@ -1,0 +1,26 @@
+import os
+
+import pytest
+
+from ogive._files import replacing
+
+
+def test_a_failure_leaves_the_old_file_and_no_rest(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), replacing(path) as beside:
+        beside.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["x.json"]
+
+
+def test_success_replaces_with_ordinary_permissions(tmp_path):
+    path = tmp_path / "x.json"
+    with replacing(path) as beside:
+        assert not path.exists()
+        beside.write_text("new")
+    other = tmp_path / "plain"
+    other.write_text("")
+    assert path.read_text() == "new"
+    assert path.stat().st_mode == other.stat().st_mode

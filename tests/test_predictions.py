@@ -1,0 +1,157 @@
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from ogive import Predictions
+from ogive.errors import InvalidInput, InvalidType, LooksLikeProbabilities, UnknownName
+from tests import naive, strategies
+
+LOGITS = [[2.0, 0.0, -1.0], [0.0, 1.0, 0.5]]
+
+
+@pytest.mark.filterwarnings("ignore::ogive.errors.LooksLikeProbabilities")
+@given(strategies.matrices())
+def test_probabilities_are_the_softmax(data):
+    logits, labels = data
+    preds = Predictions(logits, labels, kind="logits")
+    np.testing.assert_allclose(
+        preds.probabilities(), naive.softmax(logits).astype(float), rtol=1e-14
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_every_float_type_is_taken_as_it_is(dtype):
+    values = np.array(LOGITS, dtype=dtype)
+    preds = Predictions(values, [0, 1], kind="logits")
+    assert preds.values is values
+    assert preds.probabilities().dtype == np.float64
+
+
+def test_anything_with_an_array_goes_in():
+    class Tensor:
+        def __array__(self, dtype=None, copy=None):
+            return np.array(LOGITS)
+
+    assert Predictions(Tensor(), (0, 1), kind="logits").n == 2
+
+
+def test_integers_are_logits_too():
+    assert Predictions([[3, 0], [0, 1]], [0, 1], kind="logits").K == 2
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.uint8, np.int16, np.int64, np.uint64, np.bool_, float]
+)
+def test_integer_labels_are_column_indices(dtype):
+    preds = Predictions(LOGITS, np.array([0, 1], dtype=dtype), kind="logits")
+    assert preds.labels.tolist() == [0, 1]
+    assert preds.classes.tolist() == [0, 1, 2]
+
+
+def test_missing_classes_keep_their_columns():
+    preds = Predictions([[0.0, 0, 0, 0]] * 3, [3, 1, 1], kind="logits")
+    assert preds.classes.size == 4
+    assert preds.labels.tolist() == [3, 1, 1]
+
+
+def test_names_are_sorted_into_columns():
+    preds = Predictions([[2.0, 0], [0, 1], [1, 0]], ["cat", "ant", "cat"], kind="logits")
+    assert preds.classes.tolist() == ["ant", "cat"]
+    assert preds.labels.tolist() == [1, 0, 1]
+
+
+def test_integers_outside_are_names_if_they_number_k():
+    preds = Predictions([[2.0, 0], [0, 1]], [7, -1], kind="logits")
+    assert preds.classes.tolist() == [-1, 7]
+    assert preds.labels.tolist() == [1, 0]
+
+
+def test_classes_overrides():
+    preds = Predictions(LOGITS, ["b", "a"], kind="logits", classes=["c", "b", "a"])
+    assert preds.labels.tolist() == [1, 2]
+
+
+def test_one_column_is_class_one_of_two():
+    for values in ([0.2, 0.9], [[0.2], [0.9]]):
+        preds = Predictions(values, [0, 1], kind="probs")
+        assert preds.one_column
+        assert preds.K == 2
+        np.testing.assert_array_equal(preds.probabilities()[:, 1], [0.2, 0.9])
+
+
+def test_one_column_of_log_odds():
+    preds = Predictions([-np.inf, 0.0, 800.0], [0, 0, 1], kind="logits")
+    np.testing.assert_array_equal(preds.probabilities()[:, 1], [0.0, 0.5, 1.0])
+
+
+def test_probabilities_are_renormalised():
+    preds = Predictions([[0.5, 0.4995]], [0], kind="probs")
+    np.testing.assert_allclose(preds.probabilities().sum(), 1.0, rtol=1e-15)
+
+
+def test_logits_that_look_like_probabilities_raise_a_warning():
+    with pytest.warns(LooksLikeProbabilities, match="kind='probs'"):
+        Predictions([[0.2, 0.8], [1.0, 0.0]], [0, 1], kind="logits")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Predictions([[0.2, 0.8], [1.0, 0.1]], [0, 1], kind="logits")
+
+
+def test_threads_change_nothing(rng):
+    z = rng.normal(size=(5000, 30))
+    a = Predictions(z, rng.integers(0, 30, 5000), kind="logits", threads=1)
+    b = Predictions(z, a.labels, kind="logits", threads=3)
+    np.testing.assert_array_equal(a._top, b._top)
+
+
+NAN, INF = float("nan"), float("inf")
+BAD = [
+    (dict(values=[], kind="logits"), InvalidInput, "`logits` is empty"),
+    (dict(values=np.empty((3, 0)), kind="probs"), InvalidInput, "no columns"),
+    (dict(values=[[NAN, 0], [0, 1]], kind="logits"), InvalidInput, "no NaN.* 1 of 2 rows.*row 0"),
+    (dict(values=[[1, 0], [0, INF]], kind="logits"), InvalidInput, r"\+inf: 1 of 2 rows.*row 1"),
+    (dict(values=[[1, 0], [-INF, -INF]], kind="logits"), InvalidInput, "finite logit.*row 1"),
+    (dict(values=[0.0, NAN], kind="logits"), InvalidInput, "no NaN"),
+    (dict(values=[[0.5, 0.6], [0.5, 0.5]], kind="probs"), InvalidInput, "sum to 1.*sum 1.1.*kind"),
+    (dict(values=[[1.5, -0.5], [1, 0]], kind="probs"), InvalidInput, ">= 0.*1 of 2 rows"),
+    (dict(values=[[NAN, 1.0], [1, 0]], kind="probs"), InvalidInput, "not NaN"),
+    (dict(values=[0.2, 1.2], kind="probs"), InvalidInput, r"`probs` must lie in \[0, 1\]"),
+    (dict(values=[[2, 0], [0, 1]], labels=[0, 2], kind="logits"), None, None),
+    (dict(values=LOGITS, labels=[0, 3], kind="logits"), InvalidInput, r"\[0, 3\).*row 1 \(3\)"),
+    (dict(values=LOGITS, labels=[0, -1], kind="logits"), InvalidInput, r"\[0, 3\).*row 1 \(-1\)"),
+    (dict(values=LOGITS, labels=[0, 0.5], kind="logits"), InvalidInput, "whole numbers.*0.5"),
+    (dict(values=LOGITS, labels=[0, NAN], kind="logits"), InvalidInput, "whole numbers.*nan"),
+    (dict(values=LOGITS, labels=["a", "b"], kind="logits"), InvalidInput, "2 distinct names for 3"),
+    (dict(values=LOGITS, labels=[0], kind="logits"), InvalidInput, "`labels` must have one entry"),
+    (
+        dict(values=LOGITS, labels=["a", "d"], classes="abc", kind="logits"),
+        InvalidInput,
+        "different",
+    ),
+    (dict(values=LOGITS, labels=["a", "d"], classes=[*"abc"], kind="logits"), InvalidInput, "'d'"),
+    (dict(values=LOGITS, labels=[0, 1], kind="guess"), UnknownName, "kind 'guess'"),
+    (dict(values=[["a", "b"]], kind="logits"), InvalidType, "must be numbers"),
+    (dict(values=[[None, 1]], kind="logits"), InvalidType, "Python objects"),
+    (dict(values=[[1, 2], [3]], kind="logits"), InvalidType, "cannot be read"),
+    (dict(values=np.zeros((2, 2, 2)), kind="logits"), InvalidInput, "must be 1-D or 2-D"),
+    (dict(values=LOGITS, weights=[1, -1], kind="logits"), InvalidInput, ">= 0: 1 of 2 rows.*row 1"),
+    (dict(values=LOGITS, weights=[1, NAN], kind="logits"), InvalidInput, "finite"),
+    (dict(values=LOGITS, weights=[0, 0], kind="logits"), InvalidInput, "all 0"),
+    (
+        dict(values=LOGITS, weights=[1], kind="logits"),
+        InvalidInput,
+        "`weights` must have one entry",
+    ),
+    (dict(values=LOGITS, weight_kind="survey", kind="logits"), UnknownName, "weight_kind"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), BAD)
+def test_bad_input_names_the_argument_the_rule_and_the_way_out(arguments, error, message):
+    if error is None:  # two integers that are no indices are two names
+        assert Predictions(**arguments).classes.tolist() == [0, 2]
+        return
+    with pytest.raises(error, match=message):
+        Predictions(**arguments)
