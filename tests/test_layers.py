@@ -18,7 +18,10 @@ LEVELS = [
     {"predictions", "views"},
     {"_keys", "_groups", "curve"},
     {"metrics", "calibrators"},
-    {"export"},
+    {"readers", "engines", "export", "diagrams", "estimators"},
+    {"studies"},
+    {"plotting", "report"},
+    {"cli"},
 ]
 SIDEWAYS = {
     ("views", "predictions"),

@@ -1,4 +1,4 @@
-"""Calibrators: each turns a curve into a map, one file per method.
+"""Calibrators: each turns a curve into a map, one file per method (`matrix/`: predictions).
 
 `METHODS` is the one table of names: estimators, commands, report and export read it.
 """
@@ -7,35 +7,39 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ogive.errors import UnknownName
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ogive.calibrators.maps import Map
+    from ogive.calibrators.maps import Fitted
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A calibration method: where its function and its map live, loaded when used."""
+    """A calibration method: where its function and its map live, loaded when used.
+
+    ``reads`` is what the function is given: a curve, or whole predictions.
+    """
 
     name: str
     room: str
     function: str
     map_name: str
+    reads: Literal["curve", "predictions"] = "curve"
 
     @property
-    def fit(self) -> Callable[..., Map]:
-        """The function that fits it to a curve."""
-        fit: Callable[..., Map] = getattr(importlib.import_module(self.room), self.function)
+    def fit(self) -> Callable[..., Fitted]:
+        """The function that fits it."""
+        fit: Callable[..., Fitted] = getattr(importlib.import_module(self.room), self.function)
         return fit
 
     @property
-    def map(self) -> type[Map]:
+    def map(self) -> type[Fitted]:
         """The class of what it fits."""
-        cls: type[Map] = getattr(importlib.import_module(self.room), self.map_name)
+        cls: type[Fitted] = getattr(importlib.import_module(self.room), self.map_name)
         return cls
 
 

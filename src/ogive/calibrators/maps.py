@@ -25,23 +25,54 @@ _ANY_SHAPE = tuple(range(1, 9))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Map(ABC):
-    """A fitted calibration map: call it on scores, or use `from_log_odds`.
+class Fitted(ABC):
+    """What every fitted calibrator has: plain numbers, and where they come from.
 
     Immutable, picklable, and safe to share between threads.
 
     Attributes
     ----------
     view : str
-        The view of the curve it was fitted to.
+        The view it was fitted to, or ``"vector"`` for whole vectors.
     n : float
-        How many rows that curve had.
+        How many rows it was fitted to.
     """
 
     method: ClassVar[str]
 
     view: str
     n: float
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, values: dict[str, Any]) -> Fitted:
+        """Rebuild from `to_dict`."""
+
+    def __eq__(self, other: object) -> bool:
+        """Two are equal if all their numbers are."""
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(view={self.view!r}, n={self.n:,})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Map(Fitted):
+    """A fitted calibration map of one score: call it on scores, or use `from_log_odds`."""
 
     def __call__(self, scores: ArrayLike) -> FloatArray:
         """Return the calibrated probability of each score in [0, 1]: float64, of the same shape."""
@@ -74,26 +105,6 @@ class Map(ABC):
     def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         """Return the probability of checked rows, a fresh array."""
 
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-
-    @classmethod
-    @abstractmethod
-    def from_dict(cls, values: dict[str, Any]) -> Map:
-        """Rebuild a map from `to_dict`."""
-
-    def __eq__(self, other: object) -> bool:
-        """Two maps are equal if all their numbers are."""
-        if type(other) is not type(self):
-            return NotImplemented
-        return self.to_dict() == other.to_dict()
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(view={self.view!r}, n={self.n:,})"
-
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PiecewiseMap(Map):
@@ -117,12 +128,6 @@ class PiecewiseMap(Map):
     value: FloatArray
     at_one: float | None = None
     thinning_error: float = 0.0
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
 
     @cached_property
     def _sides(self) -> tuple[tuple[FloatArray, FloatArray], ...]:

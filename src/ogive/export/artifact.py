@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import ogive
 from ogive._files import replacing
 from ogive.calibrators import METHODS
-from ogive.calibrators.maps import Map
+from ogive.calibrators.maps import Fitted
 from ogive.errors import ArtifactError, InvalidType
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ FORMAT = "ogive-calibrator"
 VERSION = 1
 
 
-def save(gamma: Map, path: str | os.PathLike[str]) -> None:
+def save(gamma: Fitted, path: str | os.PathLike[str]) -> None:
     """Write a fitted map as JSON. The file is written beside and renamed, never half.
 
     >>> import tempfile, ogive
@@ -46,8 +46,8 @@ def save(gamma: Map, path: str | os.PathLike[str]) -> None:
     ...     ogive.load(f"{folder}/cal.json") == gamma
     True
     """
-    if not isinstance(gamma, Map):
-        msg = f"`gamma` must be a fitted map, not {type(gamma).__name__}."
+    if not isinstance(gamma, Fitted):
+        msg = f"`gamma` must be a fitted map or calibrator, not {type(gamma).__name__}."
         raise InvalidType(msg)
     document = {
         "format": FORMAT,
@@ -61,7 +61,7 @@ def save(gamma: Map, path: str | os.PathLike[str]) -> None:
         beside.write_text(json.dumps(document, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def load(path: str | os.PathLike[str]) -> Map:
+def load(path: str | os.PathLike[str]) -> Fitted:
     """Read a map that `save` wrote; anything foreign, newer or altered is refused."""
     document = _read(Path(path))
     if not isinstance(document, dict) or document.get("format") != FORMAT:

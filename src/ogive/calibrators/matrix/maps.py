@@ -1,0 +1,47 @@
+"""Fitted calibrators of whole vectors: predictions in, calibrated probabilities out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive._numerics.blocks import for_each_block
+from ogive.calibrators.maps import Fitted
+from ogive.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from ogive._typing import FloatArray
+    from ogive.predictions import Predictions
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class MatrixMap(Fitted):
+    """A fitted map of whole vectors: call it on predictions with as many classes.
+
+    Attributes
+    ----------
+    K : int
+        The number of classes.
+    """
+
+    K: int
+
+    def __call__(self, preds: Predictions, *, threads: int | None = None) -> FloatArray:
+        """Return the calibrated probabilities, (N, K) float64; every row sums to 1."""
+        if preds.K != self.K:
+            msg = f"`preds` has {preds.K} classes, but the calibrator was fitted on {self.K}."
+            raise InvalidInput(msg)
+        result = np.empty((preds.n, self.K))
+
+        def work(at: slice) -> None:
+            result[at] = self._block(preds, at)
+
+        for_each_block(work, preds.n, width=self.K, threads=threads)
+        return result
+
+    @abstractmethod
+    def _block(self, preds: Predictions, at: slice) -> FloatArray:
+        """Return the calibrated probabilities of some rows, (rows, K)."""
