@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ogive.export.artifact import load, save
     from ogive.metrics.ks import ks_error, largest_gap
     from ogive.predictions import Predictions
+    from ogive.readers import read
+    from ogive.views import score_rows
 
 # Public names and the rooms they live in: loaded on first use, so that `import ogive` is light.
 _ROOMS = {
@@ -28,7 +30,9 @@ _ROOMS = {
     "ks_error": "ogive.metrics.ks",
     "largest_gap": "ogive.metrics.ks",
     "load": "ogive.export.artifact",
+    "read": "ogive.readers",
     "save": "ogive.export.artifact",
+    "score_rows": "ogive.views",
 }
 
 __all__ = [
@@ -38,7 +42,9 @@ __all__ = [
     "ks_error",
     "largest_gap",
     "load",
+    "read",
     "save",
+    "score_rows",
 ]
 
 

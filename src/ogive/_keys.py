@@ -7,8 +7,8 @@ and hit fit in one uint64 without loss, in the order of the scores::
     low side    key =   q << 1 | hit
     high side   key = ~(q << 1 | miss)          so the low bit is the hit again
 
-The complement reverses the order of the tails, sets the top bit, and is its own inverse: the
-curve of 1 − p against the misses is ``~key``. One sort of integers replaces an argsort and two
+The complement reverses the order of the tails, sets the top bit, and is its own inverse. One
+sort of integers replaces an argsort and two
 gathers, and a score that rounds to 1 in float64 keeps its place by its tail.
 """
 

@@ -37,7 +37,9 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
     return array
 
 
-def as_floats(values: ArrayLike, name: str, *, ndim: tuple[int, ...]) -> AnyArray:
+def as_floats(
+    values: ArrayLike, name: str, *, ndim: tuple[int, ...], empty: bool = False
+) -> AnyArray:
     """Return an array of float16, float32 or float64 with an allowed number of dimensions."""
     array = as_array(values, name)
     if array.dtype.kind in "iub":
@@ -49,7 +51,7 @@ def as_floats(values: ArrayLike, name: str, *, ndim: tuple[int, ...]) -> AnyArra
         allowed = " or ".join(f"{d}-D" for d in ndim)
         msg = f"`{name}` must be {allowed}, but has shape {array.shape}."
         raise InvalidInput(msg)
-    if array.shape[0] == 0:
+    if array.shape[0] == 0 and not empty:
         msg = f"`{name}` is empty: there is nothing to measure. Pass at least one row."
         raise InvalidInput(msg)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))

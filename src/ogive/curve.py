@@ -339,3 +339,14 @@ class Curve:
 
     def __repr__(self) -> str:
         return f"Curve(view={self.view!r}, n={self.n:,}, hits={self.total_hits:,.6g})"
+
+
+def check_curve(curve: object) -> Curve:
+    """Return the curve, or say how to build one."""
+    if not isinstance(curve, Curve):
+        msg = (
+            f"`curve` must be a Curve, not {type(curve).__name__}; "
+            "build it with Curve.from_scores(scores, hits)."
+        )
+        raise InvalidType(msg)
+    return curve

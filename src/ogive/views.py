@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ogive._numerics.blocks import for_each_block
 from ogive.errors import InvalidInput, InvalidType, UnknownName
 
 if TYPE_CHECKING:
@@ -93,6 +94,18 @@ class Scored(NamedTuple):
     tail: FloatArray
     hit: BoolArray | None
 
+    @property
+    def score(self) -> FloatArray:
+        """The score, which may round to 1, (n,)."""
+        return np.where(self.high, 1.0 - self.tail, self.tail)
+
+    @property
+    def log_odds(self) -> FloatArray:
+        """log(p / (1 − p)) from the tail, which does not saturate; ±inf where the tail is 0."""
+        with np.errstate(divide="ignore"):
+            odds = np.log(self.tail) - np.log1p(-self.tail)
+        return np.where(self.high, -odds, odds)
+
 
 def parse_view(view: str | View) -> View:
     """Return the view of that name; a view is returned as it is.
@@ -142,6 +155,39 @@ def check_view(view: str | View | None, preds: Predictions) -> View:
             return chosen
     msg = f"`view` {chosen.name!r} is not a view of {K} classes: {rule}."
     raise InvalidInput(msg)
+
+
+def score_rows(
+    preds: Predictions, view: str | View | None = None, *, threads: int | None = None
+) -> Scored:
+    """Return the scores and hits of a view, row by row in the order of the predictions.
+
+    Parameters
+    ----------
+    preds : Predictions
+    view : str or view, optional
+        Default: ``"top-1"``, or ``"score"`` for one-column predictions.
+    threads : int, optional
+
+    Examples
+    --------
+    >>> from ogive import Predictions
+    >>> rows = score_rows(Predictions([[40.0, 0.0], [0.0, 1.0]], [0, 0], kind="logits"))
+    >>> rows.hit, rows.score.round(3), rows.log_odds
+    (array([ True, False]), array([1.   , 0.731]), array([40.,  1.]))
+    """
+    chosen = check_view(view, preds)
+    high, hit = np.empty(preds.n, dtype=np.bool_), np.empty(preds.n, dtype=np.bool_)
+    tail = np.empty(preds.n)
+
+    def work(at: slice) -> None:
+        rows = score_block(preds, chosen, at)
+        high[at], tail[at] = rows.high, rows.tail
+        if rows.hit is not None:
+            hit[at] = rows.hit
+
+    for_each_block(work, preds.n, width=preds.K, threads=threads)
+    return Scored(high, tail, None if preds.labels is None else hit)
 
 
 def score_block(preds: Predictions, view: View, at: slice) -> Scored:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ogive import Curve, Predictions, fit_paper_spline, ks_error
 from ogive.calibrators import find_method
 from ogive.calibrators.paper_spline import MAX_NODES
-from ogive.errors import InvalidInput, NotEnoughData, UnknownName
+from ogive.errors import InvalidInput, InvalidType, NotEnoughData, UnknownName
 from ogive.views import parse_view, score_block
 from tests import naive, simulate, strategies
 
@@ -199,7 +199,8 @@ def test_shapes_and_types(rng):
     assert isinstance(float(gamma(0.3)), float)
     assert np.ndim(gamma(0.3)) == 0
     assert gamma(np.full((2, 3), 0.3, np.float32)).shape == (2, 3)
-    for bad, message in ((1.5, "must lie in"), (np.nan, "must lie in"), ([], "empty")):
+    assert gamma([]).shape == gamma.from_log_odds(np.empty((0, 3)))[:, 0].shape == (0,)
+    for bad, message in ((1.5, "must lie in"), (np.nan, "must lie in")):
         with pytest.raises(InvalidInput, match=message):
             gamma(bad)
     with pytest.raises(InvalidInput, match="`log_odds` must not be NaN"):
@@ -234,7 +235,9 @@ def test_knots_evenly_spaced_or_given_are_the_same(rng):
 
 BAD = [
     (dict(knots=2), InvalidInput, "number >= 3"),
-    (dict(knots=4.5), InvalidInput, "number >= 3"),
+    (dict(knots=4.5), InvalidInput, "must be 1-D"),
+    (dict(knots="six"), InvalidType, "`knots` must be numbers"),
+    (dict(knots=None), InvalidType, "`knots`"),
     (dict(knots=[0, 0.5, 0.5, 1]), InvalidInput, "rising from 0 to 1"),
     (dict(knots=[0.1, 0.5, 1]), InvalidInput, "rising from 0 to 1"),
     (dict(runout="quadratic"), UnknownName, "runout 'quadratic'"),
@@ -249,6 +252,21 @@ def test_wrong_options_are_refused(arguments, error, message):
     curve = Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
     with pytest.raises(error, match=message):
         fit_paper_spline(curve, **arguments)
+
+
+def test_anything_but_a_curve_is_refused():
+    with pytest.raises(InvalidType, match="build it with"):
+        fit_paper_spline([0.1, 0.4])
+
+
+def test_rows_of_weight_one_are_the_same_nodes(rng):
+    for n in (25, 4000):
+        s, hits = rng.random(n), rng.random(n) < 0.5
+        plain, weighted = (Curve.from_scores(s, hits, weights=w) for w in (None, np.ones(n)))
+        first, second = fit_paper_spline(plain), fit_paper_spline(weighted)
+        assert first.tail.size == n
+        np.testing.assert_array_equal(first.tail, second.tail)
+        np.testing.assert_allclose(first.value, second.value, atol=1e-12)
 
 
 def test_the_table_knows_it():

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Method:
     """A calibration method: where its function and its map live, loaded when used.
 
-    ``reads`` is what the function is given: a curve, or whole predictions.
+    ``reads`` is what the function is given: a curve, or whole predictions. A ``slow`` method is
+    left out of comparisons unless it is asked for.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Method:
     function: str
     map_name: str
     reads: Literal["curve", "predictions"] = "curve"
+    slow: bool = False
 
     @property
     def fit(self) -> Callable[..., Fitted]:

@@ -76,29 +76,35 @@ class Map(Fitted):
 
     def __call__(self, scores: ArrayLike) -> FloatArray:
         """Return the calibrated probability of each score in [0, 1]: float64, of the same shape."""
-        array = as_floats(np.atleast_1d(scores), "scores", ndim=_ANY_SHAPE)
+        array = as_floats(np.atleast_1d(scores), "scores", ndim=_ANY_SHAPE, empty=True)
         s = array.astype(np.float64, copy=False)
         tail = np.minimum(s, 1.0 - s)
-        if not tail.min() >= 0.0:
+        if not tail.min(initial=0.5) >= 0.0:
             raise bad_scores(array.reshape(-1))
-        result = self._evaluate(s > 0.5, tail)  # noqa: PLR2004
-        result = self._at_one(result, s)
+        result = self.from_tails(s > 0.5, tail)  # noqa: PLR2004
         return result if np.ndim(scores) else result[0]
 
     def from_log_odds(self, log_odds: ArrayLike) -> FloatArray:
         """Return the calibrated probability of each log-odds log(p / (1 − p)); ±inf are allowed."""
-        array = as_floats(np.atleast_1d(log_odds), "log_odds", ndim=_ANY_SHAPE)
+        array = as_floats(np.atleast_1d(log_odds), "log_odds", ndim=_ANY_SHAPE, empty=True)
         eta = array.astype(np.float64, copy=False)
         bad = np.isnan(eta)
         if bad.any():
             msg = f"`log_odds` must not be NaN: {rows_that(bad.reshape(-1))}. Drop those rows."
             raise InvalidInput(msg)
         odds = np.exp(-np.abs(eta))
-        result = self._evaluate(eta > 0, odds / (1.0 + odds))
+        result = self.from_tails(eta > 0, odds / (1.0 + odds))
         return result if np.ndim(log_odds) else result[0]
 
-    def _at_one(self, result: FloatArray, scores: FloatArray) -> FloatArray:  # noqa: ARG002
-        """Correct the result where the score is exactly 1.0; nothing to do unless overridden."""
+    def from_tails(self, high: BoolArray, tail: FloatArray) -> FloatArray:
+        """Return the calibrated probability of scores given as side and tail, as a view has them.
+
+        The arrays are not checked: each tail is min(score, 1 − score).
+        """
+        return self._at_one(self._evaluate(high, tail), high & (tail == 0.0))
+
+    def _at_one(self, result: FloatArray, certain: BoolArray) -> FloatArray:  # noqa: ARG002
+        """Correct the result where the score is exactly 1; nothing to do unless overridden."""
         return result
 
     @abstractmethod
@@ -147,9 +153,9 @@ class PiecewiseMap(Map):
             result[high] = np.interp(tail[high], *self._sides[1])
         return np.clip(result, 0.0, 1.0, out=result)
 
-    def _at_one(self, result: FloatArray, scores: FloatArray) -> FloatArray:
+    def _at_one(self, result: FloatArray, certain: BoolArray) -> FloatArray:
         if self.at_one is not None:
-            result[scores == 1.0] = self.at_one
+            result[certain] = self.at_one
         return result
 
     def to_dict(self) -> dict[str, Any]:

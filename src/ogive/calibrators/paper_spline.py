@@ -30,6 +30,7 @@ from ogive._numerics.cubic import CubicSpline, SlopeSums, basis, normal_equation
 from ogive._numerics.least_distance import constrained
 from ogive._validate import as_choice, as_floats
 from ogive.calibrators.maps import PiecewiseMap
+from ogive.curve import check_curve
 from ogive.errors import InvalidInput, NotEnoughData, UnknownName
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def fit_paper_spline(
     runout = as_choice(runout, "runout", _RUNOUTS)
     target = as_choice(target, "target", _TARGETS)
     rules = _check_constraint(constraint)
-    sums, distinct = _slope_sums(curve, spans, target)
+    sums, distinct = _slope_sums(check_curve(curve), spans, target)
     if distinct < spans.size:
         msg = (
             f"`curve` has {distinct} distinct scores, fewer than the {spans.size} knots. "
@@ -154,14 +155,11 @@ def fit_paper_spline(
 
 def _check_knots(knots: int | ArrayLike) -> FloatArray:
     """Return the positions of the knots."""
-    if np.ndim(knots) == 0:
-        number = int(knots)  # type: ignore[arg-type]
-        if number != knots or number < _MIN_KNOTS:
-            msg = (
-                f"`knots` must be a number >= {_MIN_KNOTS} or the knots' positions, not {knots!r}."
-            )
+    if isinstance(knots, int | np.integer):
+        if knots < _MIN_KNOTS:
+            msg = f"`knots` must be a number >= {_MIN_KNOTS} or positions, not {knots!r}."
             raise InvalidInput(msg)
-        return np.linspace(0.0, 1.0, number)
+        return np.linspace(0.0, 1.0, int(knots))
     given = as_floats(knots, "knots", ndim=(1,)).astype(np.float64)
     rising = given.size >= _MIN_KNOTS and bool((np.diff(given) > 0).all())
     if not (rising and given[0] == 0.0 and given[-1] == 1.0):

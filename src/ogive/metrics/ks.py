@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ogive.errors import InvalidType
+from ogive.curve import check_curve
 
 if TYPE_CHECKING:
     from ogive.curve import Curve
@@ -59,15 +59,9 @@ def largest_gap(curve: Curve) -> LargestGap:
     >>> gap.direction, round(gap.signed, 3), gap.score, gap.fractile
     ('overconfident', -0.275, 0.8, 0.75)
     """
-    if not hasattr(curve, "runs"):
-        msg = (
-            f"`curve` must be a Curve, not {type(curve).__name__}; "
-            "build it with Curve.from_scores(scores, hits)."
-        )
-        raise InvalidType(msg)
     total = rows = 0.0
     signed = score = fractile = 0.0
-    for run in curve.runs():
+    for run in check_curve(curve).runs():
         gap = np.cumsum(run.surplus)
         gap += total
         for i in (int(gap.argmin()), int(gap.argmax())):
@@ -85,7 +79,7 @@ def largest_gap(curve: Curve) -> LargestGap:
 def ks_error(curve: Curve) -> float:
     """Return the KS calibration error: the largest gap, a fraction between 0 and 1.
 
-    A perfectly calibrated model shows about 1.25 sqrt(sum p (1 − p)) / N, never 0.
+    A perfectly calibrated model shows about 1.25 sqrt(sum p (1 − p)) / N on a finite sample.
 
     >>> from ogive import Curve
     >>> ks_error(Curve.from_scores([0.5, 0.5], [1, 0]))

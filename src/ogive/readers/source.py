@@ -1,0 +1,131 @@
+"""What a reader returns: the parts of a file, and what is needed to write it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ogive.errors import FileFormatError, OgiveError, UnknownName
+from ogive.predictions import Predictions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ogive._typing import AnyArray
+
+#: The name of the only part of a file that has none, and the word for all parts together.
+WHOLE, ALL = "", "all"
+
+ValueKind = Literal["logits", "probs", "scores"]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The names of a table's columns, where they are not the usual ones."""
+
+    score: str | None = None
+    outcome: str | None = None
+    label: str | None = None
+    weight: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a file, as arrays of equal length.
+
+    kind : what `values` are; scores are the probability of an outcome
+    values : (N, K), or (N,) for scores
+    labels : (N,) classes, or outcomes for scores; None if the file has none
+    weights : (N,) or None
+    classes : (K,) the class of each column, where the file names them
+    """
+
+    kind: ValueKind
+    values: AnyArray
+    labels: AnyArray | None = None
+    weights: AnyArray | None = None
+    classes: AnyArray | None = None
+
+    def predictions(self) -> Predictions:
+        """Return the checked predictions."""
+        kind: Literal["logits", "probs"] = "logits" if self.kind == "logits" else "probs"
+        labels = self.labels
+        if self.kind == "scores" and labels is not None:
+            from ogive._validate import as_hits  # noqa: PLC0415 - only outcomes need it
+
+            labels = as_hits(labels, self.values.shape[0], name="outcome", of="score")
+        return Predictions(
+            self.values, labels, kind=kind, weights=self.weights, classes=self.classes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of predictions.
+
+    parts : by name (``"cal"``, ``"test"``), or one part named ``""``
+    rest : what the format needs to write the file again with its other contents
+    """
+
+    path: Path
+    parts: dict[str, Part]
+    rest: Any = field(default=None, repr=False)
+
+    def predictions(self, part: str | None = None) -> Predictions:
+        """Return the predictions of a part; errors name the file."""
+        chosen = self.part(part)
+        try:
+            return chosen.predictions()
+        except OgiveError as error:
+            where = f"{self.path}" + (f" (part {part})" if part else "")
+            msg = f"{where}: {error}"
+            raise type(error)(msg) from error
+
+    def part(self, name: str | None) -> Part:
+        """Return a part by name; ``"all"`` joins them."""
+        if name == ALL or (name is None and WHOLE in self.parts):
+            return joined(list(self.parts.values()))
+        if WHOLE in self.parts:
+            msg = f"{self.path} has no parts, so there is no part {name!r}. Leave the part out."
+            raise FileFormatError(msg)
+        if name is None:
+            names = " and ".join(self.parts)
+            msg = f"{self.path} has parts: {names}. Say which one, or 'all'."
+            raise FileFormatError(msg)
+        if name not in self.parts:
+            raise UnknownName.among("part", name, [*self.parts, ALL])
+        return self.parts[name]
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the file is split into parts."""
+        return WHOLE not in self.parts
+
+
+def joined(parts: list[Part]) -> Part:
+    """Return the rows of several parts as one."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+
+    def join(arrays: list[AnyArray | None]) -> AnyArray | None:
+        given = [array for array in arrays if array is not None]
+        return np.concatenate(given) if len(given) == len(arrays) else None
+
+    values = np.concatenate([part.values for part in parts])
+    labels, weights = join([p.labels for p in parts]), join([p.weights for p in parts])
+    return Part(first.kind, values, labels, weights, first.classes)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """What `apply` writes for a part: calibrated scores of a view, or full vectors.
+
+    values : (N,) scores or (N, K) probabilities
+    hits : (N,) whether the view's event came true, where that is known (scores only)
+    """
+
+    values: AnyArray
+    hits: AnyArray | None = None

@@ -1,0 +1,223 @@
+"""Parquet, Arrow and CSV, through pyarrow."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive._files import replacing
+from ogive.errors import FileFormatError, UnknownName, need, rows_that
+from ogive.readers.source import WHOLE, Columns, Part, Source, ValueKind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ogive._typing import AnyArray, IntArray
+    from ogive.readers.source import Calibrated
+
+_WIDE = re.compile(r"(logit|prob)_(\d+)")
+_LISTS: tuple[ValueKind, ValueKind] = ("logits", "probs")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """The whole table, the columns the values came from, and the rows of each part."""
+
+    table: Any
+    used: list[str]
+    names: Columns
+    rows: dict[str, IntArray]
+
+
+def read(path: Path, columns: Columns, experiment: str | None) -> Source:  # noqa: ARG001
+    """Read a table of predictions."""
+    table = load(path)
+    if table.num_rows == 0:
+        msg = f"{path} has no rows: it is empty."
+        raise FileFormatError(msg)
+    values, kind, used, names = _values(table, columns, path)
+    rows = _rows_of_parts(table, path)
+    labels = _optional(table, names.outcome if kind == "scores" else names.label, path)
+    weights = _optional(table, names.weight, path)
+    parts = {
+        part: Part(
+            kind,
+            values[at],
+            None if labels is None else labels[at],
+            None if weights is None else weights[at],
+        )
+        for part, at in rows.items()
+    }
+    return Source(path, parts, rest=_Rest(table, used, names, rows))
+
+
+def load(path: Path) -> Any:  # noqa: ANN401 - a pyarrow.Table
+    """Read a file as a pyarrow table."""
+    pa = need("pyarrow", extra="files")
+    try:
+        if path.suffix == ".parquet":
+            return need("pyarrow.parquet", extra="files").read_table(path)
+        if path.suffix == ".csv":
+            return need("pyarrow.csv", extra="files").read_csv(path)
+        return need("pyarrow.feather", extra="files").read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        msg = f"{path} cannot be read as {path.suffix[1:]} ({reason}): foreign, or cut short."
+        raise FileFormatError(msg) from error
+
+
+def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
+    """Write the table with calibrated values in place of the old ones, other columns kept."""
+    pa = need("pyarrow", extra="files")
+    rest: _Rest = source.rest
+    full = next(iter(results.values())).values.ndim == 2  # noqa: PLR2004 - a matrix
+    values = _scatter(rest.rows, {part: r.values for part, r in results.items()})
+    table = rest.table
+    if full:
+        place = table.column_names.index(rest.used[0])
+        table = table.drop_columns(rest.used)
+        if len(rest.used) == 1:
+            lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+            table = table.add_column(place, "probs", lists)
+        else:
+            for k in range(values.shape[1]):
+                table = table.add_column(place + k, f"prob_{k}", pa.array(values[:, k]))
+    else:
+        table = _with_scores(table, rest, values, results, pa)
+    with replacing(path) as beside:
+        _store(table, beside, path.suffix)
+
+
+def _with_scores(
+    table: Any,  # noqa: ANN401
+    rest: _Rest,
+    values: AnyArray,
+    results: dict[str, Calibrated],
+    pa: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """Put the calibrated scores where the values stood, with outcomes if the event is a view's."""
+    score = rest.names.score or "score"
+    place = table.column_names.index(rest.used[0])
+    table = table.drop_columns(rest.used).add_column(place, score, pa.array(values))
+    hits = {part: r.hits for part, r in results.items() if r.hits is not None}
+    outcome = rest.names.outcome or "outcome"
+    if outcome not in table.column_names and len(hits) == len(results):
+        column = _scatter(rest.rows, {part: np.asarray(h, np.int8) for part, h in hits.items()})
+        table = table.add_column(place + 1, outcome, pa.array(column))
+    return table
+
+
+def _store(table: Any, path: Path, suffix: str) -> None:  # noqa: ANN401
+    if suffix == ".parquet":
+        need("pyarrow.parquet", extra="files").write_table(table, path)
+    elif suffix == ".csv":
+        need("pyarrow.csv", extra="files").write_csv(table, path)
+    else:
+        need("pyarrow.feather", extra="files").write_feather(table, path)
+
+
+def _scatter(rows: dict[str, IntArray], results: dict[str, AnyArray]) -> AnyArray:
+    """Put the results of the parts back into the order of the file."""
+    first = next(iter(results.values()))
+    out = np.empty((sum(at.size for at in rows.values()), *first.shape[1:]), dtype=first.dtype)
+    for part, at in rows.items():
+        out[at] = results[part]
+    return out
+
+
+def _values(
+    table: Any,  # noqa: ANN401
+    columns: Columns,
+    path: Path,
+) -> tuple[AnyArray, ValueKind, list[str], Columns]:
+    """Find the predictions in a table: a score, K columns, or a list column."""
+    names = Columns(
+        columns.score or "score",
+        columns.outcome or "outcome",
+        columns.label or "label",
+        columns.weight or "weight",
+    )
+    present = table.column_names
+    for asked in (columns.score, columns.outcome, columns.label, columns.weight):
+        if asked is not None and asked not in present:
+            what = f"column of {path}:"
+            raise UnknownName.among(what, asked, present)
+    wide = sorted((m for m in map(_WIDE.fullmatch, present) if m), key=lambda m: int(m[2]))
+    if columns.score is None and wide:
+        kind: ValueKind = "logits" if wide[0][1] == "logit" else "probs"
+        return _wide(table, wide, path), kind, [match[0] for match in wide], names
+    for name in _LISTS:
+        if columns.score is None and name in present:
+            return _lists(table, name, path), name, [name], names
+    assert names.score is not None  # noqa: S101 - filled in above
+    if names.score in present:
+        return _numbers(table, names.score, path), "scores", [names.score], names
+    msg = (
+        f"{path} has no known columns (it has: {', '.join(present)}). It needs `score` and "
+        "`outcome`, or `label` with logit_0… or prob_0… or a list column `logits` or `probs`; "
+        "other names go in with --score, --outcome, --label."
+    )
+    raise FileFormatError(msg)
+
+
+def _wide(table: Any, matches: list[re.Match[str]], path: Path) -> AnyArray:  # noqa: ANN401
+    stems = {match[1] for match in matches}
+    if len(stems) > 1 or [int(match[2]) for match in matches] != list(range(len(matches))):
+        msg = f"{path}: the columns of classes must be logit_0…, or prob_0…, without a gap."
+        raise FileFormatError(msg)
+    return np.stack([_numbers(table, match[0], path) for match in matches], axis=1)
+
+
+def _lists(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
+    column = table.column(name).combine_chunks()
+    _no_nulls(column, name, path)
+    width, remainder = divmod(len(column.flatten()), table.num_rows)
+    flat: AnyArray = column.flatten().to_numpy(zero_copy_only=False)
+    lengths = {len(row) for row in column.slice(0, 100)}
+    if remainder or lengths != {width} or flat.dtype.kind not in "fiu":
+        msg = f"{path}: every row of `{name}` must be a list of as many numbers (one per class)."
+        raise FileFormatError(msg)
+    return flat.reshape(table.num_rows, width)
+
+
+def _numbers(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
+    values = _column(table, name, path)
+    if values.dtype.kind not in "fiub":
+        msg = f"{path}: the column `{name}` must be numbers, but is {values.dtype}."
+        raise FileFormatError(msg)
+    return values
+
+
+def _column(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
+    column = table.column(name).combine_chunks()
+    _no_nulls(column, name, path)
+    if hasattr(column, "dictionary_decode"):
+        column = column.dictionary_decode()
+    array: AnyArray = column.to_numpy(zero_copy_only=False)
+    return array.astype(str) if array.dtype == object else array
+
+
+def _no_nulls(column: Any, name: str, path: Path) -> None:  # noqa: ANN401
+    if column.null_count:
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        msg = f"{path}: the column `{name}` has no value in {rows_that(missing)}. Drop those rows."
+        raise FileFormatError(msg)
+
+
+def _optional(table: Any, name: str | None, path: Path) -> AnyArray | None:  # noqa: ANN401
+    return _column(table, name, path) if name and name in table.column_names else None
+
+
+def _rows_of_parts(table: Any, path: Path) -> dict[str, IntArray]:  # noqa: ANN401
+    if "part" not in table.column_names:
+        return {WHOLE: np.arange(table.num_rows)}
+    part = _column(table, "part", path)
+    wrong = ~np.isin(part, ["cal", "test"])
+    if wrong.any():
+        first = part[int(wrong.argmax())]
+        msg = f"{path}: the column `part` must be cal or test: {rows_that(wrong)} ({first!r})."
+        raise FileFormatError(msg)
+    return {name: np.flatnonzero(part == name) for name in ("cal", "test") if (part == name).any()}

@@ -1,0 +1,122 @@
+"""Several files as one, two parts of one file, and a file written like another."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive.errors import FileFormatError
+from ogive.readers import FORMATS, open_file
+from ogive.readers.source import Calibrated, Part, Source, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ogive._typing import BoolArray, FloatArray, IntArray
+    from ogive.predictions import Predictions
+    from ogive.readers.source import Columns
+
+
+def read_together(
+    files: Sequence[Path],
+    columns: Columns | None,
+    experiment: str | None,
+    part: str | None,
+    *,
+    default: str,
+) -> Predictions:
+    """Read files as one set of predictions; folders and globs of tables count as their files.
+
+    `default` is the part that is taken where a file has parts and none was asked for.
+    """
+    sources = [open_file(file, columns, experiment=experiment) for file in expand(files)]
+    names = [part if part or not source.has_parts else default for source in sources]
+    if len(sources) == 1:
+        return sources[0].predictions(names[0])
+    parts = [source.part(name) for source, name in zip(sources, names, strict=True)]
+    shapes = {(p.kind, p.values.shape[1:]) for p in parts}
+    if len(shapes) > 1:
+        msg = f"{len(sources)} files do not hold the same kind of predictions: {sorted(shapes)}."
+        raise FileFormatError(msg)
+    return Source(Path(f"{len(sources)} files"), {"": joined(parts)}).predictions()
+
+
+def expand(files: Sequence[Path]) -> list[Path]:
+    """Replace folders and globs by the files of predictions in them, in order of name."""
+    found: list[Path] = []
+    for file in files:
+        if file.is_dir():
+            inside = sorted(p for p in file.rglob("*") if p.suffix in FORMATS and p.is_file())
+        elif any(sign in file.name for sign in "*?[") and not file.exists():
+            inside = sorted(file.parent.glob(file.name))
+        else:
+            inside = [file]
+        if not inside:
+            msg = f"{file} holds no files of predictions ({' '.join(FORMATS)})."
+            raise FileFormatError(msg)
+        found += inside
+    return found
+
+
+def two_parts(
+    source: Source, split: float | None = None, seed: int = 0
+) -> tuple[Predictions, Predictions]:
+    """Return the cal and the test part of a file, or two random parts of one that has none."""
+    if source.has_parts:
+        missing = [name for name in ("cal", "test") if name not in source.parts]
+        if missing:
+            msg = f"{source.path} has no {missing[0]} part. It needs rows to fit and rows to test."
+            raise FileFormatError(msg)
+        return source.predictions("cal"), source.predictions("test")
+    if split is None:
+        msg = (
+            f"{source.path} has no parts cal and test. Mark them (a column `part`, or arrays "
+            "cal_… and test_…), or draw them at random: --split 0.5"
+        )
+        raise FileFormatError(msg)
+    whole = source.part(None)
+    n = whole.values.shape[0]
+    order = np.random.default_rng(seed).permutation(n)
+    cut = min(max(round(split * n), 1), n - 1)
+    halves = {"cal": _take(whole, order[:cut]), "test": _take(whole, order[cut:])}
+    both = Source(source.path, halves)
+    return both.predictions("cal"), both.predictions("test")
+
+
+def _take(part: Part, rows: IntArray) -> Part:
+    labels = None if part.labels is None else part.labels[rows]
+    weights = None if part.weights is None else part.weights[rows]
+    return Part(part.kind, part.values[rows], labels, weights, part.classes)
+
+
+def calibrated(
+    score: FloatArray | None, hit: BoolArray | None, vectors: FloatArray | None
+) -> Calibrated:
+    """Return what is written for a part: full vectors where there are any, else scores."""
+    if vectors is not None:
+        return Calibrated(vectors)
+    assert score is not None  # noqa: S101 - one of the two
+    return Calibrated(score, hit)
+
+
+def write_like(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
+    """Write calibrated values in the format of the file they came from."""
+    room, wanted = (FORMATS.get(p.suffix.lower()) for p in (source.path, path))
+    if room == "pickled" and wanted == "npz":  # pickles are read, never written
+        room = "npz"
+        source = Source(source.path, source.parts, rest=_as_arrays(source))
+    if wanted != room:
+        msg = f"{path}: the output must be the kind of file that came in ({source.path.suffix})."
+        raise FileFormatError(msg)
+    importlib.import_module(f"ogive.readers.{room}").write(source, path, results)
+
+
+def _as_arrays(source: Source) -> dict[str, np.ndarray]:
+    return {
+        f"{name}_labels": part.labels
+        for name, part in source.parts.items()
+        if part.labels is not None
+    }
