@@ -17,19 +17,31 @@ if TYPE_CHECKING:
     from ogive.calibrators.paper_spline import fit_paper_spline
     from ogive.curve import Curve
     from ogive.export.artifact import load, save
-    from ogive.metrics.ks import ks_error, largest_gap
+    from ogive.metrics.binned import ece, mce
+    from ogive.metrics.ks import ks_error, kuiper_error, largest_gap
+    from ogive.metrics.proper import brier, nll
+    from ogive.metrics.significance import ks_test, kuiper_test
     from ogive.predictions import Predictions
     from ogive.readers import read
+    from ogive.studies.measure import measure
     from ogive.views import score_rows
 
 # Public names and the rooms they live in: loaded on first use, so that `import ogive` is light.
 _ROOMS = {
     "Curve": "ogive.curve",
     "Predictions": "ogive.predictions",
+    "brier": "ogive.metrics.proper",
+    "ece": "ogive.metrics.binned",
     "fit_paper_spline": "ogive.calibrators.paper_spline",
     "ks_error": "ogive.metrics.ks",
+    "ks_test": "ogive.metrics.significance",
+    "kuiper_error": "ogive.metrics.ks",
+    "kuiper_test": "ogive.metrics.significance",
     "largest_gap": "ogive.metrics.ks",
     "load": "ogive.export.artifact",
+    "mce": "ogive.metrics.binned",
+    "measure": "ogive.studies.measure",
+    "nll": "ogive.metrics.proper",
     "read": "ogive.readers",
     "save": "ogive.export.artifact",
     "score_rows": "ogive.views",
@@ -38,10 +50,18 @@ _ROOMS = {
 __all__ = [
     "Curve",
     "Predictions",
+    "brier",
+    "ece",
     "fit_paper_spline",
     "ks_error",
+    "ks_test",
+    "kuiper_error",
+    "kuiper_test",
     "largest_gap",
     "load",
+    "mce",
+    "measure",
+    "nll",
     "read",
     "save",
     "score_rows",

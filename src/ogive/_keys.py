@@ -42,12 +42,14 @@ class Run:
     tail : (m,) min(score, 1 − score), in the order of the scores
     count : (m,) total weight of each row, or the number 1.0 if every row stands for one sample
     hits : (m,) weight of the hits among them
+    square : (m,) sums of squared weights, or None where they equal `count`
     """
 
     high: bool
     tail: FloatArray
     count: FloatArray | float
     hits: FloatArray
+    square: FloatArray | None = None
 
     @property
     def surplus(self) -> FloatArray:

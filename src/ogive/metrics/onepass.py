@@ -1,0 +1,30 @@
+"""One pass over a curve for any number of measures.
+
+A *reader* is shown the rows of a curve, run after run, in order of score, and keeps the few
+numbers its measure needs. Several readers share a pass, so that ten measures cost little more
+than one: decoding the rows, and the memory traffic, are paid once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from ogive.curve import check_curve
+
+if TYPE_CHECKING:
+    from ogive._keys import Run
+    from ogive.curve import Curve
+
+
+class Reader(Protocol):
+    """Anything that can be shown the rows of a curve."""
+
+    def add(self, run: Run) -> None:
+        """Take in the next rows."""
+
+
+def read(curve: Curve, *readers: Reader) -> None:
+    """Show all rows of the curve to all readers, once."""
+    for run in check_curve(curve).runs():
+        for reader in readers:
+            reader.add(run)
