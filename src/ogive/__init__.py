@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from ogive.calibrators.beta import fit_beta
+    from ogive.calibrators.histogram import fit_histogram
+    from ogive.calibrators.isotonic import fit_isotonic
     from ogive.calibrators.paper_spline import fit_paper_spline
+    from ogive.calibrators.platt import fit_platt
     from ogive.curve import Curve
     from ogive.export.artifact import load, save
     from ogive.metrics.ks import ks_error, largest_gap
@@ -24,7 +28,11 @@ if TYPE_CHECKING:
 _ROOMS = {
     "Curve": "ogive.curve",
     "Predictions": "ogive.predictions",
+    "fit_beta": "ogive.calibrators.beta",
+    "fit_histogram": "ogive.calibrators.histogram",
+    "fit_isotonic": "ogive.calibrators.isotonic",
     "fit_paper_spline": "ogive.calibrators.paper_spline",
+    "fit_platt": "ogive.calibrators.platt",
     "ks_error": "ogive.metrics.ks",
     "largest_gap": "ogive.metrics.ks",
     "load": "ogive.export.artifact",
@@ -34,7 +42,11 @@ _ROOMS = {
 __all__ = [
     "Curve",
     "Predictions",
+    "fit_beta",
+    "fit_histogram",
+    "fit_isotonic",
     "fit_paper_spline",
+    "fit_platt",
     "ks_error",
     "largest_gap",
     "load",
