@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from ogive.calibrators.beta import fit_beta
+    from ogive.calibrators.histogram import fit_histogram
+    from ogive.calibrators.isotonic import fit_isotonic
     from ogive.calibrators.paper_spline import fit_paper_spline
+    from ogive.calibrators.platt import fit_platt
     from ogive.curve import Curve
     from ogive.export.artifact import load, save
     from ogive.metrics.binned import ece, mce
@@ -32,7 +36,11 @@ _ROOMS = {
     "Predictions": "ogive.predictions",
     "brier": "ogive.metrics.proper",
     "ece": "ogive.metrics.binned",
+    "fit_beta": "ogive.calibrators.beta",
+    "fit_histogram": "ogive.calibrators.histogram",
+    "fit_isotonic": "ogive.calibrators.isotonic",
     "fit_paper_spline": "ogive.calibrators.paper_spline",
+    "fit_platt": "ogive.calibrators.platt",
     "ks_error": "ogive.metrics.ks",
     "ks_test": "ogive.metrics.significance",
     "kuiper_error": "ogive.metrics.ks",
@@ -52,7 +60,11 @@ __all__ = [
     "Predictions",
     "brier",
     "ece",
+    "fit_beta",
+    "fit_histogram",
+    "fit_isotonic",
     "fit_paper_spline",
+    "fit_platt",
     "ks_error",
     "ks_test",
     "kuiper_error",

@@ -54,6 +54,11 @@ METHODS = {
             "fit_paper_spline",
             "PaperSplineMap",
         ),
+        Method("platt", "ogive.calibrators.platt", "fit_platt", "PlattMap"),
+        Method("isotonic", "ogive.calibrators.isotonic", "fit_isotonic", "IsotonicMap"),
+        Method("beta", "ogive.calibrators.beta", "fit_beta", "BetaMap"),
+        Method("histogram", "ogive.calibrators.histogram", "fit_histogram", "HistogramMap"),
+        Method("none", "ogive.calibrators.identity", "fit_identity", "IdentityMap"),
     )
 }
 
