@@ -159,7 +159,8 @@ class Curve:
             assert rows.hit is not None  # noqa: S101 - there are labels
             pack(rows.tail, rows.high, rows.hit, keys[at])
 
-        for_each_block(pack_block, preds.n, width=preds.K, threads=threads)
+        one = 1 if preds.one_column else None  # too little work per row to share
+        for_each_block(pack_block, preds.n, width=preds.width, threads=one or threads)
         return cls._from_keys(keys, preds.weights, preds.weight_kind, chosen.name)
 
     @classmethod

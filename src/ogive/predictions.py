@@ -67,7 +67,7 @@ class Predictions:
     Attributes
     ----------
     values, kind : as given
-    labels : (N,) intp array or None
+    labels : (N,) integer array or None
         The index of the true class of each row.
     classes : (K,) array
         The label of each column.
@@ -111,7 +111,8 @@ class Predictions:
         self.classes, self.labels = _index_labels(labels, classes, self.n, self.K, kind)
         # (N,) the largest logit of each row, found while checking and needed by every softmax.
         self._top: FloatArray = np.empty(self.n if kind == "logits" and not self.one_column else 0)
-        for_each_block(self._check_block, self.n, width=self.K, threads=threads)
+        one = 1 if self.one_column else None  # too little work per row to share
+        for_each_block(self._check_block, self.n, width=self.width, threads=one or threads)
         if self.kind == "logits" and not self.one_column:
             _warn_if_probabilities(self.values)
 
@@ -121,6 +122,11 @@ class Predictions:
         return (
             f"Predictions({self.n:,} rows, {self.K} classes, kind={self.kind!r}{labels}{weights})"
         )
+
+    @property
+    def width(self) -> int:
+        """How many numbers a row holds: K, or 1 for one column."""
+        return 1 if self.one_column else self.K
 
     def masses(self, at: slice) -> FloatArray:
         """Return the mass of each class for some rows: (rows, K) float64, a fresh array.
@@ -191,11 +197,18 @@ def _index_labels(
     if names is not None:
         return names, _positions(array, names)
     if array.dtype.kind in "iub" and int(array.max()) < K and int(array.min()) >= 0:
-        return np.arange(K), array.astype(np.intp, copy=False)
+        return np.arange(K), _as_index(array)
     names = np.unique(array)
     if names.size != K:
         raise _cannot_match(array, names, K)
     return names, np.searchsorted(names, array)
+
+
+def _as_index(array: AnyArray) -> IntArray:
+    """Return integers as they are, so that a byte per label stays a byte; booleans likewise."""
+    if array.dtype == np.bool_:
+        return array.view(np.int8)
+    return array.astype(np.intp) if array.dtype == np.uint64 else array
 
 
 def _class_names(classes: ArrayLike, K: int) -> AnyArray:

@@ -197,6 +197,9 @@ def score_block(preds: Predictions, view: View, at: slice) -> Scored:
     its tail min(A, B) / (A + B): neither is ever the difference of two nearly equal numbers.
     """
     labels = None if preds.labels is None else preds.labels[at]
+    if isinstance(view, Score) and preds.kind == "probs":  # the scores themselves, bit for bit
+        p = preds.values[at].reshape(-1).astype(np.float64, copy=False)
+        return Scored(p > 0.5, np.minimum(p, 1.0 - p), None if labels is None else labels == 1)  # noqa: PLR2004
     masses = preds.masses(at)
     column = _event_column(preds, view, at)
     if column is None:

@@ -49,8 +49,8 @@ class LogOddsMap(Map):
         np.negative(eta, out=eta, where=high)
         return self._of_log_odds(np.clip(eta, self.lowest, self.highest, out=eta))
 
-    def _at_one(self, result: FloatArray, scores: FloatArray) -> FloatArray:
-        result[scores == 1.0] = self.at_one
+    def _at_one(self, result: FloatArray, certain: BoolArray) -> FloatArray:
+        result[certain] = self.at_one
         return result
 
     @abstractmethod

@@ -29,7 +29,7 @@ class _Rest:
     table: Any
     used: list[str]
     names: Columns
-    rows: dict[str, IntArray]
+    rows: dict[str, IntArray | slice]
 
 
 def read(path: Path, columns: Columns, experiment: str | None) -> Source:  # noqa: ARG001
@@ -119,10 +119,11 @@ def _store(table: Any, path: Path, suffix: str) -> None:  # noqa: ANN401
         need("pyarrow.feather", extra="files").write_feather(table, path)
 
 
-def _scatter(rows: dict[str, IntArray], results: dict[str, AnyArray]) -> AnyArray:
+def _scatter(rows: dict[str, IntArray | slice], results: dict[str, AnyArray]) -> AnyArray:
     """Put the results of the parts back into the order of the file."""
     first = next(iter(results.values()))
-    out = np.empty((sum(at.size for at in rows.values()), *first.shape[1:]), dtype=first.dtype)
+    n = sum(part.shape[0] for part in results.values())
+    out = np.empty((n, *first.shape[1:]), dtype=first.dtype)
     for part, at in rows.items():
         out[at] = results[part]
     return out
@@ -211,9 +212,9 @@ def _optional(table: Any, name: str | None, path: Path) -> AnyArray | None:  # n
     return _column(table, name, path) if name and name in table.column_names else None
 
 
-def _rows_of_parts(table: Any, path: Path) -> dict[str, IntArray]:  # noqa: ANN401
+def _rows_of_parts(table: Any, path: Path) -> dict[str, IntArray | slice]:  # noqa: ANN401
     if "part" not in table.column_names:
-        return {WHOLE: np.arange(table.num_rows)}
+        return {WHOLE: slice(0, table.num_rows)}  # a slice copies nothing
     part = _column(table, "part", path)
     wrong = ~np.isin(part, ["cal", "test"])
     if wrong.any():

@@ -92,14 +92,9 @@ def _take(part: Part, rows: IntArray) -> Part:
     return Part(part.kind, part.values[rows], labels, weights, part.classes)
 
 
-def calibrated(
-    score: FloatArray | None, hit: BoolArray | None, vectors: FloatArray | None
-) -> Calibrated:
+def calibrated(score: FloatArray, hit: BoolArray | None, vectors: FloatArray | None) -> Calibrated:
     """Return what is written for a part: full vectors where there are any, else scores."""
-    if vectors is not None:
-        return Calibrated(vectors)
-    assert score is not None  # noqa: S101 - one of the two
-    return Calibrated(score, hit)
+    return Calibrated(score, hit) if vectors is None else Calibrated(vectors)
 
 
 def write_like(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
