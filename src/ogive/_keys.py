@@ -42,7 +42,7 @@ class Run:
     tail : (m,) min(score, 1 − score), in the order of the scores
     count : (m,) total weight of each row, or the number 1.0 if every row stands for one sample
     hits : (m,) weight of the hits among them
-    square : (m,) sums of squared weights, or None where they equal `count`
+    square, square_hits : (m,) sums of squared weights, or None where they equal the weights
     """
 
     high: bool
@@ -50,6 +50,7 @@ class Run:
     count: FloatArray | float
     hits: FloatArray
     square: FloatArray | None = None
+    square_hits: FloatArray | None = None
 
     @property
     def surplus(self) -> FloatArray:

@@ -201,11 +201,11 @@ class Curve:
         if self._keys is not None:
             yield from runs_of_keys(self._keys)
             return
-        cell, (count, hits, square, _) = self._groups.cell, self._groups.sums
+        cell, sums = self._groups.cell, self._groups.sums
         middle = int(np.searchsorted(cell, HIGH))
         for high, first, last in ((False, 0, middle), (True, middle, cell.size)):
             for at in blocks(last, start=first):
-                yield Run(high, tail_of(cell[at], high), count[at], hits[at], square[at])
+                yield Run(high, tail_of(cell[at], high), *(column[at] for column in sums))
 
     def everywhere(self) -> Place:
         """Return all rows, in order of score."""

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from ogive.metrics.binned import debiased_ece2, ece, mce
 from ogive.metrics.corp import decompose
+from ogive.metrics.kde import kde_ece
 from ogive.metrics.ks import ks_error, kuiper_error
 from ogive.metrics.proper import accuracy, brier, mean_score, nll, spiegelhalter
+from ogive.metrics.smooth import smooth_ece
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +29,8 @@ MEASURES: dict[str, Callable[[Curve], float]] = {
     "mce": mce,
     "ece_l2": lambda curve: ece(curve, norm="l2"),
     "ece_debiased": lambda curve: debiased_ece2(curve, spacing="width"),
+    "kde_ece": kde_ece,
+    "smooth_ece": smooth_ece,
     "brier": brier,
     "nll": nll,
     "mcb": lambda curve: decompose(curve).mcb,

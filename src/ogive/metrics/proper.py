@@ -49,21 +49,39 @@ class MeanReader:
 
 
 class BrierReader:
-    """Keeps the sum of squared errors."""
+    """Keeps the sum of squared errors, and the same with squared weights.
+
+    Attributes
+    ----------
+    noise : float
+        The sum of w² (y − p)²: an estimate of the variance of N times the gap. It is `total`
+        unless the weights are sampling weights.
+    """
 
     def __init__(self) -> None:
-        self.total = self.n = 0.0
+        self.total = self.noise = self.n = 0.0
 
     def add(self, run: Run) -> None:
-        """Take in the next rows: (1 − q)² = 1 − 2q + q² for the unlikely, q² for all."""
+        """Take in the next rows."""
         self.n += run.size
-        q = run.tail
-        self.total += float(np.sum(run.count * q * q) + np.sum(_unlikely(run) * (1.0 - 2.0 * q)))
+        total = _squared_errors(run, run.count, run.hits)
+        self.total += total
+        if run.square is None or run.square_hits is None:
+            self.noise += total
+        else:
+            self.noise += _squared_errors(run, run.square, run.square_hits)
 
     @property
     def value(self) -> float:
         """The Brier score."""
         return self.total / self.n
+
+
+def _squared_errors(run: Run, count: FloatArray | float, hits: FloatArray) -> float:
+    """Return the sum of (y − p)²: q² for all, and (1 − q)² − q² = 1 − 2q more for the unlikely."""
+    q = run.tail
+    unlikely = count - hits if run.high else hits
+    return float(np.sum(count * q * q) + np.sum(unlikely * (1.0 - 2.0 * q)))
 
 
 class NllReader:

@@ -21,24 +21,33 @@ from dataclasses import dataclass
 from math import erfc, exp, pi, sqrt
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from ogive.metrics.ks import GapReader
+from ogive.metrics.null import CELL, Null
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import BrierReader
 
 if TYPE_CHECKING:
     from ogive._keys import Run
+    from ogive._typing import FloatArray
     from ogive.curve import Curve
     from ogive.metrics.ks import Direction
 
 Method = Literal["brownian", "simulation", "bound", "certain"]
 
-#: Critical value of sup |W| at 5 %: half-width of the interval, and 50 % power.
-CRITICAL = 2.241402727604947
-#: At a true error of this many sigma / N the test at 5 % finds it four times in five.
-DETECTABLE_80 = 3.083023
+#: Critical values of sup |W| and of the range at 5 %: half-widths of the intervals, 50 % power.
+CRITICAL = 2.241402727332142
+CRITICAL_RANGE = 2.4976721610486505
+#: The normal's 80 % point: this much beyond the critical value has 80 % power.
+POWER_80 = 0.8416212335729143
 #: E sup |W| = sqrt(pi / 2), and E range W = sqrt(8 / pi).
 EXPECTED_KS = sqrt(pi / 2)
 EXPECTED_KUIPER = sqrt(8 / pi)
+
+_FEW = 10.0  # the series does not hold below this variance
+_TIED = 0.05  # nor where groups of equal scores hold more than this share of it
+_CLEAR = 1e-4  # a p-value that is an upper bound need not be found better than this
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +61,9 @@ class CalibrationTest:
     pvalue : float
         How often a perfectly calibrated model would show this much or more.
     low, high : float
-        The 95 % interval of the error: value ± 2.2414 sqrt(mean (y − p)² / N), from 0 up (twice
-        as wide for Kuiper). It covers the true error at least that often.
+        The 95 % interval of the error: value ± 2.2414 sqrt(mean (y − p)² / N), cut to [0, 1]
+        (± 2.4977 … for Kuiper). Where few outcomes are surprising the sample underrates its
+        noise, so mean p (1 − p) is used if it is larger. It covers at least that often.
     expected : float
         What a perfectly calibrated model shows on average.
     detectable : float
@@ -86,24 +96,31 @@ class VarianceReader:
     """Keeps the variance under calibration, and how much of it groups of equal scores hold."""
 
     def __init__(self) -> None:
-        self.weighted = self.variance = self.tied = self.square = 0.0
+        self.weighted = self.variance = 0.0
+        self._large: list[FloatArray] = []
 
     def add(self, run: Run) -> None:
-        """Take in the next rows: sums of w p (1 − p), of w² p (1 − p), and of the tied part."""
+        """Take in the next rows: sums of w p (1 − p) and of w² p (1 − p), and large groups."""
         spread = run.tail * (1.0 - run.tail)
         if isinstance(run.count, float):
             total = float(spread.sum())
             self.weighted += total
             self.variance += total
-            self.square += spread.size
             return
         square = run.count if run.square is None else run.square
         self.weighted += float(run.count @ spread)
-        self.variance += float(square @ spread)
-        self.square += float(square.sum())
-        # A group of several rows shows in w² / sum of squares, the rows it could stand for.
-        several = run.count * run.count > 1.5 * square
-        self.tied += float(square[several] @ spread[several])
+        spread *= square
+        self.variance += float(spread.sum())
+        # W² / sum of w² is how many rows a group stands for. The total so far is at most the
+        # final one, so that no group is missed which is large in the end.
+        several = (spread >= CELL * self.variance) & (run.count * run.count > 1.5 * square)
+        self._large.append(spread[several])
+
+    @property
+    def tied(self) -> float:
+        """The variance in groups of equal scores that hold 1/500 or more of it each."""
+        large = np.concatenate([np.empty(0), *self._large])
+        return float(large[large >= CELL * self.variance].sum())
 
     @property
     def effective(self) -> float:
@@ -170,32 +187,39 @@ def kuiper_of(curve: Curve, reader: TestReader, *, seed: int) -> CalibrationTest
 
 
 def _result(
-    curve: Curve,  # noqa: ARG001
-    reader: TestReader,
-    value: float,
-    *,
-    kuiper: bool,
-    seed: int,  # noqa: ARG001
+    curve: Curve, reader: TestReader, value: float, *, kuiper: bool, seed: int
 ) -> CalibrationTest:
-    n, at = reader.gap.rows, reader.gap.largest()
-    sigma = sqrt(reader.variance.variance)
-    pvalue = (range_tail if kuiper else supremum_tail)(value * n / sigma) if sigma else 1.0
-    half = CRITICAL * sqrt(reader.brier.value / n) * (2.0 if kuiper else 1.0)
-    unit = sigma / n
+    n, at, spread = reader.gap.rows, reader.gap.largest(), reader.variance
+    sigma = sqrt(spread.variance)
+    expected = sigma / n * (EXPECTED_KUIPER if kuiper else EXPECTED_KS)
+    method: Method = "brownian"
+    if sigma == 0.0:
+        pvalue, method = float(value == 0.0), "certain"
+    else:
+        pvalue = (range_tail if kuiper else supremum_tail)(value * n / sigma)
+        few = spread.effective < _FEW
+        if few or (spread.tied > _TIED * spread.variance and pvalue > _CLEAR):
+            null = Null(curve)
+            pvalue, method = null.bound(value * n), "bound"
+            if kuiper or pvalue > _CLEAR:
+                pvalue, mean = null.pvalue(value * n, kuiper=kuiper, seed=seed)
+                expected, method = mean / n, "simulation"
+    critical = CRITICAL_RANGE if kuiper else CRITICAL
+    half = critical * sqrt(max(reader.brier.noise, spread.variance)) / n
     return CalibrationTest(
         value=value,
         pvalue=pvalue,
         low=max(value - half, 0.0),
         high=min(value + half, 1.0),
-        expected=unit * (EXPECTED_KUIPER if kuiper else EXPECTED_KS),
-        detectable=unit * DETECTABLE_80,
-        detectable_half=unit * CRITICAL,
+        expected=expected,
+        detectable=sigma / n * (critical + POWER_80),
+        detectable_half=sigma / n * critical,
         score=at.score,
         fractile=at.fractile,
         signed=at.signed,
         direction=at.direction,
         sigma=sigma,
-        method="brownian",
+        method=method,
     )
 
 
