@@ -1,6 +1,7 @@
 """Calibrators: each turns a curve into a map, one file per method (`matrix/`: predictions).
 
-`METHODS` is the one table of names: estimators, commands, report and export read it.
+`METHODS` is the one table of names: estimators, commands, report and export read it. `VECTORS`
+lists the ways in which a method that reads a curve is put together to full vectors.
 """
 
 from __future__ import annotations
@@ -59,6 +60,22 @@ METHODS = {
         Method("beta", "ogive.calibrators.beta", "fit_beta", "BetaMap"),
         Method("histogram", "ogive.calibrators.histogram", "fit_histogram", "HistogramMap"),
         Method("none", "ogive.calibrators.identity", "fit_identity", "IdentityMap"),
+    )
+}
+
+# How a curve method becomes full vectors: `vector=` of the estimators, and names in artifacts.
+VECTORS = {
+    method.name: method
+    for method in (
+        Method("keep", "ogive.calibrators.matrix.ranks", "fit_ranks", "RanksMap", "predictions"),
+        Method("ovr", "ogive.calibrators.matrix.ovr", "fit_ovr", "OvrMap", "predictions"),
+        Method(
+            "every-rank",
+            "ogive.calibrators.matrix.every_rank",
+            "fit_every_rank",
+            "EveryRankMap",
+            "predictions",
+        ),
     )
 }
 
