@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ogive.metrics.significance import ks_test, kuiper_test
     from ogive.predictions import Predictions
     from ogive.readers import read
+    from ogive.studies.compare import compare
     from ogive.studies.measure import measure
     from ogive.views import score_rows
 
@@ -35,6 +36,7 @@ _ROOMS = {
     "Curve": "ogive.curve",
     "Predictions": "ogive.predictions",
     "brier": "ogive.metrics.proper",
+    "compare": "ogive.studies.compare",
     "ece": "ogive.metrics.binned",
     "fit_beta": "ogive.calibrators.beta",
     "fit_histogram": "ogive.calibrators.histogram",
@@ -59,6 +61,7 @@ __all__ = [
     "Curve",
     "Predictions",
     "brier",
+    "compare",
     "ece",
     "fit_beta",
     "fit_histogram",

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ogive.metrics.onepass import check_curve
+from ogive.curve import check_curve
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray

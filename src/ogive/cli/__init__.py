@@ -1,0 +1,33 @@
+"""The command line: arguments, progress and tables. No logic lives here."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; return 0 if done, 1 if the work failed, 2 if it was asked for wrongly."""
+    from ogive.errors import MissingExtra, need  # noqa: PLC0415 - keep `import ogive.cli` light
+
+    try:
+        need("click", extra="cli")
+        need("rich", extra="cli")
+    except MissingExtra as error:
+        print(f"ogive: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    from ogive.cli.commands import ogive as group  # noqa: PLC0415
+    from ogive.cli.terminal import run, show_warning  # noqa: PLC0415
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show_warning
+        return run(group, argv)
+
+
+def entry() -> None:
+    """Leave the process with the command's exit code."""
+    sys.exit(main())

@@ -1,0 +1,5 @@
+"""`python -m ogive.cli` is `ogive`."""
+
+from ogive.cli import entry
+
+entry()

@@ -1,0 +1,256 @@
+"""The commands: each reads, computes in the library, and prints a table or one JSON object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ogive import __version__
+from ogive._files import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ogive.curve import Curve
+    from ogive.predictions import Predictions
+    from ogive.readers.source import Columns
+
+_PATH = click.Path(path_type=Path)
+_NEXT_STEPS = """
+Next:
+  ogive measure FILE                      how far can these probabilities be trusted?
+  ogive fit FILE -o cal.json              fit the repair on a calibration part
+  ogive apply cal.json FILE -o out.npz    repair the probabilities
+  ogive compare FILE                      which repair is best, and is the difference real?
+
+FILE is .npz, .parquet, .csv, .arrow, .p or .h5: see `ogive measure --help`."""
+_FILE_HELP = """
+FILE holds predictions: .npz with `logits` or `probs` and `labels`, or `scores` and `outcomes`
+(prefixes cal_ and test_ make two parts); .parquet, .csv or .arrow with columns `score` and
+`outcome`, or `label` with logit_0… or prob_0…, or a list column `logits` or `probs`, and
+optionally `weight` and `part` (cal, test); the paper's .p files; CalArena's .h5 files."""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ogive")
+def ogive() -> None:
+    """How far a classifier's probabilities can be trusted, without bins; and their repair."""
+
+
+def _reads_files(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say how a file is read."""
+    for option in (
+        click.option("--experiment", metavar="NAME", help="One experiment of an .h5 file."),
+        click.option("--weight", metavar="COL", help="Column of the weights [weight]."),
+        click.option("--label", metavar="COL", help="Column of the true classes [label]."),
+        click.option("--outcome", metavar="COL", help="Column of the outcomes [outcome]."),
+        click.option("--score", metavar="COL", help="Column of the scores [score]."),
+    ):
+        command = option(command)
+    return command
+
+
+_view = click.option(
+    "--view", metavar="VIEW", help="top-1, top-r, within-top-r, class-k, score or vector."
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+_method = click.option("--method", default="spline", show_default=True, help="What to fit.")
+
+
+def _columns(options: dict[str, Any]) -> Columns:
+    from ogive.readers import Columns  # noqa: PLC0415
+
+    return Columns(*(options[name] for name in ("score", "outcome", "label", "weight")))
+
+
+@ogive.command(epilog=_FILE_HELP)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_PATH)
+@click.option("--part", metavar="PART", help="cal, test or all [test, if the file has parts].")
+@click.option("--view", metavar="VIEW", help="top-1, within-top-2, class-7, score, … or all.")
+@click.option("--bins", default=15, show_default=True, help="Bins of the binned measures.")
+@_reads_files
+@_json
+def measure(
+    files: tuple[Path, ...],
+    part: str | None,
+    view: str | None,
+    bins: int,
+    *,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Measure the calibration of a view, with intervals and a verdict."""
+    from ogive.cli import tables, terminal  # noqa: PLC0415
+    from ogive.readers.together import read_together  # noqa: PLC0415
+    from ogive.studies.measure import measure as measured  # noqa: PLC0415
+
+    preds = read_together(files, _columns(options), options["experiment"], part, default="test")
+    with terminal.progress("measuring"):
+        result = measured(preds, view, bins=bins)
+    if as_json:
+        terminal.print_json(result.to_dict())
+    else:
+        tables.show_measurement(terminal.console(), result)
+
+
+@ogive.command(epilog=_FILE_HELP)
+@click.argument("file", type=_PATH)
+@click.option(
+    "-o", "--output", required=True, type=_PATH, help="Where the calibrator goes (.json)."
+)
+@click.option("--part", metavar="PART", help="cal, test or all [cal, if the file has parts].")
+@_method
+@_view
+@_reads_files
+@_json
+def fit(
+    file: Path,
+    output: Path,
+    part: str | None,
+    method: str,
+    view: str | None,
+    *,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Fit a calibrator and save it as JSON."""
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.export.artifact import save  # noqa: PLC0415
+    from ogive.readers.together import read_together  # noqa: PLC0415
+    from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
+
+    preds = read_together((file,), _columns(options), options["experiment"], part, default="cal")
+    with terminal.progress(f"fitting {method}"):
+        gamma = fitted(preds, method, view)
+    save(gamma, output)
+    result = {"method": gamma.method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
+    if as_json:
+        terminal.print_json(result)
+    else:
+        click.echo(f"{gamma.method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
+        click.echo(f"Next: ogive apply {output} FILE -o OUT")
+
+
+@ogive.command(epilog=_FILE_HELP)
+@click.argument("calibrator", metavar="CAL.json", type=_PATH)
+@click.argument("file", type=_PATH)
+@click.option("-o", "--output", required=True, type=_PATH, help="Where the result goes.")
+@_reads_files
+@_json
+def apply(
+    calibrator: Path,
+    file: Path,
+    output: Path,
+    *,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Calibrate the predictions of a file; write the same kind of file.
+
+    Calibrated scores, or full vectors, take the place of the old values. Other columns are kept.
+    """
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.export.artifact import load  # noqa: PLC0415
+    from ogive.readers import open_file  # noqa: PLC0415
+    from ogive.readers.together import calibrated, write_like  # noqa: PLC0415
+    from ogive.studies.fitting import apply as applied  # noqa: PLC0415
+
+    gamma = load(calibrator)
+    source = open_file(file, _columns(options), experiment=options["experiment"])
+    results = {}
+    for part in source.parts:
+        rows = applied(gamma, source.predictions(part or None))
+        results[part] = calibrated(rows.score, rows.hit, rows.vectors)
+    write_like(source, output, results)
+    n = sum(result.values.shape[0] for result in results.values())
+    if as_json:
+        terminal.print_json({"n": n, "out": str(output)})
+    else:
+        click.echo(f"{n:,} rows calibrated: {output}")
+
+
+@ogive.command(epilog=_FILE_HELP)
+@click.argument("file", type=_PATH)
+@click.option("--methods", metavar="M,…", help="Names, separated by commas [all but the slow].")
+@click.option(
+    "--split",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Without parts: fit on this share of the rows, drawn at random, and test on the rest.",
+)
+@click.option("--seed", default=0, show_default=True, help="The seed of --split.")
+@_view
+@_reads_files
+@_json
+def compare(
+    file: Path,
+    methods: str | None,
+    split: float | None,
+    seed: int,
+    view: str | None,
+    *,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Fit each method on the cal part and measure it on the test part; the best first."""
+    from ogive.readers import open_file  # noqa: PLC0415
+    from ogive.readers.together import two_parts  # noqa: PLC0415
+
+    source = open_file(file, _columns(options), experiment=options["experiment"])
+    cal, test = two_parts(source, split, seed)
+    _compare(cal, test, methods, view, as_json=as_json)
+
+
+def _compare(
+    cal: Predictions, test: Predictions, methods: str | None, view: str | None, *, as_json: bool
+) -> None:
+    from ogive.cli import tables, terminal  # noqa: PLC0415
+    from ogive.studies.compare import compare as compared  # noqa: PLC0415
+
+    names = None if methods is None else [name.strip() for name in methods.split(",")]
+    with terminal.progress("comparing") as step:
+        result = compared(cal, test, names, view, progress=step)
+    if as_json:
+        terminal.print_json(result.to_dict())
+    else:
+        tables.show_comparison(terminal.console(), result)
+
+
+@ogive.command()
+@click.option("--save", type=_PATH, help="Also write the sample to this .npz file, to play with.")
+@_json
+def demo(save: Path | None, *, as_json: bool) -> None:
+    """Do the main job on real data: a LeNet-5 on Fashion-MNIST, bundled."""
+    from importlib.resources import as_file, files  # noqa: PLC0415
+
+    from ogive.cli import tables, terminal  # noqa: PLC0415
+    from ogive.readers import open_file  # noqa: PLC0415
+    from ogive.studies.measure import measure as measured  # noqa: PLC0415
+
+    with as_file(files("ogive") / "data" / "fmnist_lenet5.npz") as path:
+        source = open_file(path)
+        if save is not None:
+            with replacing(save) as beside:
+                beside.write_bytes(path.read_bytes())
+    cal, test = source.predictions("cal"), source.predictions("test")
+    if as_json:
+        _compare(cal, test, None, None, as_json=True)
+        return
+    out = terminal.console()
+    out.print("[bold]A LeNet-5 on Fashion-MNIST[/]: 10 classes, 5,000 rows to fit, 10,000 to test")
+    tables.show_measurement(out, measured(test))
+    tables.show_before_and_after(out, *_gaps(cal, test))
+    _compare(cal, test, None, None, as_json=False)
+    click.echo(_NEXT_STEPS)
+
+
+def _gaps(cal: Predictions, test: Predictions) -> tuple[Curve, Curve]:
+    """Return the test part's curve as it is, and after the default repair."""
+    from ogive.curve import Curve  # noqa: PLC0415
+    from ogive.studies.fitting import apply as applied  # noqa: PLC0415
+    from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
+
+    rows = applied(fitted(cal), test)
+    assert rows.hit is not None  # noqa: S101 - the sample has labels
+    return Curve.from_predictions(test), Curve.from_scores(rows.score, rows.hit, view="top-1")

@@ -1,0 +1,221 @@
+"""Compare methods: fit each on one part, measure on the other, row against row.
+
+Two methods are measured on the same rows, so what matters is the difference of their losses row
+by row, with its standard error. A difference within two of those is noise, and said to be.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.calibrators import METHODS, find_method
+from ogive.curve import Curve
+from ogive.errors import InvalidInput
+from ogive.metrics.binned import ece, mce
+from ogive.metrics.ks import ks_error
+from ogive.metrics.proper import CLIP
+from ogive.metrics.vector import vector_rows
+from ogive.studies.fitting import VECTOR, apply, fit
+from ogive.views import check_view
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ogive._typing import FloatArray
+    from ogive.predictions import Predictions
+
+_SIGMAS = 2.0  # differences within this many standard errors are noise
+
+
+@dataclass(frozen=True, slots=True)
+class MethodResult:
+    """One method on the test part; fractions, not percent.
+
+    ``nll_diff`` is its mean loss minus that of the best method, row by row, and ``nll_diff_se``
+    the standard error of that. In the view ``vector``, ``nll`` and ``brier`` are of whole
+    vectors, and the others of the top class.
+    """
+
+    method: str
+    ks: float
+    ece: float
+    mce: float
+    brier: float
+    nll: float
+    accuracy: float
+    nll_diff: float
+    nll_diff_se: float
+    tied_with_best: bool
+    fit_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Methods compared on one view, lowest NLL first."""
+
+    view: str
+    n_cal: int
+    n_test: int
+    methods: tuple[MethodResult, ...]
+
+    @property
+    def best(self) -> MethodResult:
+        """The method with the lowest NLL."""
+        return self.methods[0]
+
+    @property
+    def verdict(self) -> str:
+        """What to do, in a sentence."""
+        tied = [row.method for row in self.methods[1:] if row.tied_with_best]
+        if self.best.method == "none":
+            return "Leave it alone: no method is better than no calibration."
+        if "none" in tied:
+            return "Leave it alone: the best gain is within two standard errors of none."
+        also = f" (the difference to {', '.join(tied)} is noise)" if tied else ""
+        return f"Use {self.best.method}{also}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers under the command line's keys."""
+        return {
+            "view": self.view,
+            "n_cal": self.n_cal,
+            "n_test": self.n_test,
+            "methods": [asdict(row) for row in self.methods],
+            "verdict": self.verdict,
+        }
+
+    def __repr__(self) -> str:
+        names = [field.name for field in fields(MethodResult) if field.name != "method"]
+        lines = [f"Comparison of {self.view}, {self.n_cal:,} rows to fit, {self.n_test:,} to test"]
+        lines.append(f"{'method':14}" + "".join(f"{name[:9]:>10}" for name in names))
+        for row in self.methods:
+            cells = (getattr(row, name) for name in names)
+            text = (f"{c!s:>10}" if isinstance(c, bool) else f"{c:10.5f}" for c in cells)
+            lines.append(f"{row.method:14}" + "".join(text))
+        return "\n".join([*lines, self.verdict])
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What one method did, before it is compared with the others."""
+
+    method: str
+    numbers: dict[str, float]
+    losses: FloatArray  # (N,) NLL row by row
+    seconds: float
+
+
+def compare(
+    cal: Predictions,
+    test: Predictions,
+    methods: Sequence[str] | None = None,
+    view: str | None = None,
+    *,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Comparison:
+    """Fit each method on one set of predictions and measure it on another.
+
+    Parameters
+    ----------
+    cal, test : Predictions
+        Labelled, with the same classes.
+    methods : sequence of str, optional
+        Names of `ogive.calibrators.METHODS`. Default: all that apply and are not slow.
+    view : str, optional
+        Default: ``"top-1"``, or ``"score"``. ``"vector"``: whole vectors.
+    progress : function of (what, done, total), optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ogive import Predictions, compare
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.uniform(size=4000)
+    >>> preds = [Predictions(p**0.5, rng.uniform(size=2000) < p, kind="probs")
+    ...          for p in (truth[:2000], truth[2000:])]
+    >>> compare(*preds, methods=["none", "platt"]).best.method
+    'platt'
+    """
+    name = VECTOR if view == VECTOR else check_view(view, test).name
+    _check_pair(cal, test)
+    chosen = list(methods) if methods is not None else _default_methods(cal)
+    for method in chosen:
+        find_method(method)
+    weights = np.ones(test.n) if test.weights is None else test.weights
+    outcomes = []
+    for done, method in enumerate(chosen):
+        if progress:
+            progress(f"fitting {method}", done, len(chosen))
+        outcomes.append(_measure(cal, test, method, name, weights))
+    if progress:
+        progress("done", len(chosen), len(chosen))
+    best = min(outcomes, key=lambda outcome: outcome.numbers["nll"])
+    rows = (_against(outcome, best, weights) for outcome in outcomes)
+    return Comparison(name, cal.n, test.n, tuple(sorted(rows, key=lambda row: row.nll)))
+
+
+def _check_pair(cal: Predictions, test: Predictions) -> None:
+    for name, preds in (("cal", cal), ("test", test)):
+        if preds.labels is None:
+            msg = f"`{name}` has no labels, so nothing can be compared. Give labels."
+            raise InvalidInput(msg)
+    if cal.K != test.K:
+        msg = f"`cal` has {cal.K} classes and `test` {test.K}: they must be of one model."
+        raise InvalidInput(msg)
+
+
+def _default_methods(preds: Predictions) -> list[str]:
+    """Return all methods that apply: those of matrices need more than one column."""
+    return [
+        name
+        for name, method in METHODS.items()
+        if not method.slow and (method.reads == "curve" or not preds.one_column)
+    ]
+
+
+def _measure(
+    cal: Predictions, test: Predictions, method: str, view: str, weights: FloatArray
+) -> _Outcome:
+    """Fit one method and measure what it does to the test part."""
+    start = time.perf_counter()
+    fitted = fit(cal, method, view)
+    seconds = time.perf_counter() - start
+    rows = apply(fitted, test, view)
+    hit = np.asarray(rows.hit, dtype=np.float64)
+    curve = Curve.from_scores(rows.score, hit, weights=test.weights, weight_kind=test.weight_kind)
+    if view == VECTOR:
+        squares, losses, _ = vector_rows(test, rows.vectors)
+    else:
+        p = np.clip(rows.score, CLIP, 1.0 - CLIP)
+        losses = -np.log(np.where(hit > 0, p, 1.0 - p))
+        squares = (rows.score - hit) ** 2
+    numbers = {
+        "ks": ks_error(curve),
+        "ece": ece(curve),
+        "mce": mce(curve),
+        "brier": float(np.average(squares, weights=weights)),
+        "nll": float(np.average(losses, weights=weights)),
+        "accuracy": float(np.average(hit, weights=weights)),
+    }
+    return _Outcome(method, numbers, losses, seconds)
+
+
+def _against(outcome: _Outcome, best: _Outcome, weights: FloatArray) -> MethodResult:
+    """Compare the losses row by row with those of the best method."""
+    share = weights / weights.sum()
+    difference = outcome.losses - best.losses
+    mean = float(np.sum(share * difference))
+    error = float(np.sqrt(np.sum((share * (difference - mean)) ** 2)))
+    tied = mean <= _SIGMAS * error
+    return MethodResult(
+        method=outcome.method,
+        nll_diff=mean,
+        nll_diff_se=error,
+        tied_with_best=tied,
+        fit_seconds=outcome.seconds,
+        **outcome.numbers,
+    )

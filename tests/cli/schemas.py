@@ -1,0 +1,93 @@
+"""JSON schemas of what each command prints with --json: the contract, as data."""
+
+FRACTION = {"type": "number", "minimum": 0, "maximum": 1}
+NUMBER = {"type": "number"}
+MAYBE = {"type": ["number", "null"]}
+COUNT = {"type": "number", "exclusiveMinimum": 0}
+
+MEASURE = {
+    "type": "object",
+    "properties": {
+        "view": {"type": "string"},
+        "n": COUNT,
+        "accuracy": FRACTION,
+        "mean_score": FRACTION,
+        "ks": FRACTION,
+        "ks_low": FRACTION,
+        "ks_high": FRACTION,
+        "ks_pvalue": FRACTION,
+        "ks_expected": FRACTION,
+        "kuiper": FRACTION,
+        "kuiper_pvalue": FRACTION,
+        "ece": FRACTION,
+        "mce": FRACTION,
+        "kde_ece": {"type": ["number", "null"], "minimum": 0},
+        "smooth_ece": FRACTION,
+        "brier": FRACTION,
+        "nll": {"type": "number", "minimum": 0},
+        "brier_vector": {"type": "number", "minimum": 0, "maximum": 2},
+        "nll_vector": {"type": "number", "minimum": 0},
+        "verdict": {"type": "string", "minLength": 10},
+    },
+    "required": [
+        "view", "n", "accuracy", "mean_score", "ks", "ks_low", "ks_high", "ks_pvalue",
+        "ks_expected", "kuiper", "kuiper_pvalue", "ece", "mce", "kde_ece", "smooth_ece",
+        "brier", "nll",
+    ],
+}  # fmt: skip
+
+MEASURE_ALL = {
+    "type": "object",
+    "properties": {"views": {"type": "array", "minItems": 1, "items": {"type": "object"}}},
+    "required": ["views"],
+}
+
+FIT = {
+    "type": "object",
+    "properties": {
+        "method": {"type": "string"},
+        "view": {"type": "string"},
+        "n": COUNT,
+        "artifact": {"type": "string"},
+    },
+    "required": ["method", "view", "n", "artifact"],
+}
+
+APPLY = {
+    "type": "object",
+    "properties": {"n": {"type": "integer", "minimum": 1}, "out": {"type": "string"}},
+    "required": ["n", "out"],
+}
+
+COMPARE = {
+    "type": "object",
+    "properties": {
+        "view": {"type": "string"},
+        "verdict": {"type": "string"},
+        "methods": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "method": {"type": "string"},
+                    "ks": FRACTION,
+                    "ece": FRACTION,
+                    "mce": FRACTION,
+                    "brier": {"type": "number", "minimum": 0, "maximum": 2},
+                    "nll": {"type": "number", "minimum": 0},
+                    "accuracy": FRACTION,
+                    "nll_diff": {"type": "number", "minimum": 0},
+                    "nll_diff_se": {"type": "number", "minimum": 0},
+                    "tied_with_best": {"type": "boolean"},
+                    "fit_seconds": {"type": "number", "minimum": 0},
+                },
+                "required": [
+                    "method", "ks", "ece", "mce", "brier", "nll", "accuracy", "nll_diff",
+                    "nll_diff_se", "tied_with_best", "fit_seconds",
+                ],
+            },
+        },
+    },
+    "required": ["view", "methods"],
+}  # fmt: skip

@@ -1,0 +1,280 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive.cli import main
+from tests.cli import schemas
+from tests.readers.bad_files import BAD_FILES
+
+jsonschema = pytest.importorskip("jsonschema")
+DEMO = str(files("ogive") / "data" / "fmnist_lenet5.npz")
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command line; return its exit code, stdout and stderr."""
+
+    def run(*words):
+        code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def run_json(run):
+    """Run a command with --json and check its one object against a schema."""
+
+    def run_json(schema, *words):
+        code, out, err = run(*words, "--json")
+        assert code == 0, err
+        assert out.count("\n") == 1
+        result = json.loads(out, parse_constant=pytest.fail)
+        jsonschema.validate(result, schema)
+        return result
+
+    return run_json
+
+
+@pytest.fixture
+def scores(tmp_path, rng):
+    s = rng.random(800)
+    path = tmp_path / "scores.npz"
+    arrays = {}
+    for part, at in (("cal", slice(0, 500)), ("test", slice(500, 800))):
+        arrays[f"{part}_scores"] = s[at] ** 0.5
+        arrays[f"{part}_outcomes"] = rng.random(s[at].size) < s[at]
+    np.savez(path, **arrays)
+    return path
+
+
+def test_measure(run_json):
+    result = run_json(schemas.MEASURE, "measure", DEMO)
+    assert result["view"] == "top-1"
+    assert result["n"] == 10_000  # the test part
+    assert result["ks"] == pytest.approx(0.05635, abs=1e-4)
+    assert result["accuracy"] == pytest.approx(0.9093)
+    assert result["nll_vector"] > 0
+    assert run_json(schemas.MEASURE, "measure", DEMO, "--part", "cal")["n"] == 5000
+    assert run_json(schemas.MEASURE, "measure", DEMO, "--view", "class-3")["view"] == "class-3"
+
+
+def test_measure_all_views(run_json):
+    views = run_json(schemas.MEASURE_ALL, "measure", DEMO, "--view", "all")["views"]
+    names = [view["view"] for view in views]
+    assert names[:5] == ["top-1", "top-2", "top-3", "within-top-2", "within-top-3"]
+
+
+def test_the_command_and_the_function_say_the_same(run_json):
+    result = run_json(schemas.MEASURE, "measure", DEMO)
+    assert result == ogive.measure(ogive.read(DEMO, part="test")).to_dict()
+    compared = run_json(schemas.COMPARE, "compare", DEMO, "--methods", "none,platt")
+    again = ogive.compare(
+        ogive.read(DEMO, part="cal"), ogive.read(DEMO, part="test"), ["none", "platt"]
+    ).to_dict()
+    for row in (*compared["methods"], *again["methods"]):
+        row.pop("fit_seconds")
+    assert compared == again
+
+
+def test_fit_apply_measure(run, run_json, tmp_path):
+    cal, out = tmp_path / "cal.json", tmp_path / "out.npz"
+    fitted = run_json(schemas.FIT, "fit", DEMO, "-o", cal)
+    assert fitted == {"method": "spline", "view": "top-1", "n": 5000, "artifact": str(cal)}
+    assert run_json(schemas.APPLY, "apply", cal, DEMO, "-o", out) == {"n": 15_000, "out": str(out)}
+    before = run_json(schemas.MEASURE, "measure", DEMO)
+    after = run_json(schemas.MEASURE, "measure", out)
+    assert after["ks"] < 0.3 * before["ks"]
+    assert after["accuracy"] == before["accuracy"]
+    code, text, _ = run("fit", DEMO, "-o", cal, "--method", "paper-spline", "--view", "top-2")
+    assert code == 0
+    assert "paper-spline of top-2, fitted on 5,000 rows" in text
+
+
+def test_apply_to_a_file_without_labels(run_json, tmp_path, scores):
+    run_json(schemas.FIT, "fit", scores, "-o", tmp_path / "cal.json", "--method", "platt")
+    np.savez(tmp_path / "new.npz", scores=[0.1, 0.9], id=[7, 8])
+    run_json(schemas.APPLY, "apply", tmp_path / "cal.json", tmp_path / "new.npz", "-o",
+             tmp_path / "done.npz")  # fmt: skip
+    with np.load(tmp_path / "done.npz") as arrays:
+        assert sorted(arrays) == ["id", "scores"]
+        assert arrays["scores"][0] < 0.1
+
+
+def test_full_vectors(run_json, tmp_path):
+    cal, out = tmp_path / "cal.json", tmp_path / "out.npz"
+    run_json(schemas.FIT, "fit", DEMO, "-o", cal, "--view", "vector", "--method", "platt")
+    run_json(schemas.APPLY, "apply", cal, DEMO, "-o", out)
+    with np.load(out) as arrays, np.load(DEMO) as original:
+        probs = arrays["test_probs"]
+        assert (probs.argmax(axis=1) == original["test_logits"].argmax(axis=1)).all()
+    np.testing.assert_allclose(probs.sum(axis=1), 1.0, atol=1e-12)
+
+
+def test_compare(run, run_json, scores):
+    result = run_json(schemas.COMPARE, "compare", scores)
+    names = [row["method"] for row in result["methods"]]
+    curve_methods = {"none", "spline", "paper-spline", "platt", "isotonic", "beta", "histogram"}
+    assert set(names) == curve_methods
+    losses = [row["nll"] for row in result["methods"]]
+    assert losses == sorted(losses)
+    assert result["methods"][0]["tied_with_best"]
+    assert result["methods"][0]["nll_diff"] == 0
+    assert names[-1] == "none"
+    code, text, _ = run("compare", scores, "--methods", "none,platt")
+    assert code == 0
+    assert "noise" not in text.split("none")[1].split("\n")[0]
+    assert "Use platt" in text
+
+
+def test_compare_leaves_a_calibrated_model_alone(run_json, tmp_path, rng):
+    p = rng.random(3000)
+    np.savez(tmp_path / "a.npz", scores=p, outcomes=rng.random(3000) < p)
+    result = run_json(schemas.COMPARE, "compare", tmp_path / "a.npz", "--split", "0.5",
+                      "--methods", "none,platt,isotonic")  # fmt: skip
+    assert result["verdict"].startswith("Leave it alone")
+
+
+def test_demo(run, run_json):
+    result = run_json(schemas.COMPARE, "demo")
+    assert result["view"] == "top-1"
+    code, text, err = run("demo")
+    assert code == 0
+    assert err == ""
+    for part in ("LeNet-5", "KS", "spline", "ogive measure", "⠀"):
+        assert part in text
+    assert "\x1b" not in text  # no colour off a terminal
+
+
+@pytest.mark.parametrize(("name", "write", "message"), BAD_FILES, ids=[b[0] for b in BAD_FILES])
+def test_bad_files_fail_in_one_line_and_touch_nothing(run, tmp_path, name, write, message):
+    path, existing = tmp_path / name, tmp_path / "cal.json"
+    write(path)
+    existing.write_text("precious")
+    for words in (("measure", path), ("measure", path, "--json"), ("fit", path, "-o", existing)):
+        code, out, err = run(*words)
+        assert code in {1, 2}
+        assert out == ""
+        assert err.startswith("ogive: ")
+        assert err.count("\n") == 1
+        assert "Traceback" not in err
+    assert existing.read_text() == "precious"
+    assert not (tmp_path / "proof-that-it-ran").exists()
+    assert sorted(os.listdir(tmp_path)) == sorted({"cal.json", name} - {"missing.npz"})
+
+
+USAGE = [
+    (("measure",), 2, "Missing argument"),
+    (("mesure", "x"), 2, "No such command 'mesure'"),
+    (("compare", DEMO, "--methods", "plat"), 1, "Did you mean 'platt'"),
+    (("fit", DEMO, "-o", "x.json", "--method", "splin"), 1, "Did you mean 'spline'"),
+    (("measure", DEMO, "--view", "top1"), 1, "Did you mean 'top-1'"),
+    (("measure", DEMO, "--part", "tests"), 1, "Did you mean 'test'"),
+    (("apply", DEMO, DEMO, "-o", "x.npz"), 1, "not an ogive calibrator"),
+    (("fit", DEMO), 2, "Missing option"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "message"), USAGE)
+def test_wrong_usage_says_the_way_out(run, words, code, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    got, _, err = run(*words)
+    assert got == code
+    assert message in err
+    assert err.count("\n") == 1
+    assert os.listdir(tmp_path) == []
+
+
+def test_help_and_version(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    for command in ("measure", "fit", "apply", "compare", "demo"):
+        assert command in out
+    code, out, _ = run("--version")
+    assert code == 0
+    assert ogive.__version__ in out
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from ogive.cli import main; main(['--help']); "
+        "print([m for m in ('numpy', 'scipy', 'rich.table', 'pyarrow') if m in sys.modules], "
+        "file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stderr.strip() == "[]"
+
+
+def test_completion_is_offered():
+    env = {**os.environ, "_OGIVE_COMPLETE": "bash_source"}
+    words = [sys.executable, "-c", "from ogive.cli import entry; entry()"]
+    done = subprocess.run(words, capture_output=True, text=True, env=env, check=False)  # noqa: S603
+    assert "_ogive_completion" in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_failure():
+    script = "from ogive.cli import entry; entry()"
+    command = f"{sys.executable} -c '{script}' --help | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)  # noqa: S602
+    assert done.stderr == ""
+
+
+def test_colour_on_a_terminal_only_and_not_with_no_color():
+    import pty
+
+    def in_terminal(**env):
+        leader, follower = pty.openpty()
+        words = [sys.executable, "-m", "ogive.cli", "compare", DEMO, "--methods", "none,platt"]
+        full = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", **env}
+        full.pop("NO_COLOR", None) if "NO_COLOR" not in env else None
+        subprocess.run(words, stdout=follower, stderr=follower, env=full, check=True)  # noqa: S603
+        os.close(follower)
+        text = b""
+        while True:
+            try:
+                piece = os.read(leader, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            text += piece
+        os.close(leader)
+        return text.decode()
+
+    assert "\x1b[32m" in in_terminal()
+    assert "\x1b[32m" not in in_terminal(NO_COLOR="1")
+
+
+def test_a_kill_in_the_middle_of_apply_leaves_no_half_file(tmp_path, scores):
+    cal, out = tmp_path / "cal.json", tmp_path / "out.npz"
+    assert main(["fit", str(scores), "-o", str(cal), "--method", "platt"]) == 0
+    out.write_bytes(b"old")
+    # The rename waits for the flush to disk: hold that, and kill the process while it waits.
+    script = (
+        "import os, time; os.fsync = lambda fd: time.sleep(60);"
+        "from ogive.cli import main;"
+        f"main(['apply', {str(cal)!r}, {str(scores)!r}, '-o', {str(out)!r}])"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script])  # noqa: S603
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        beside = [n for n in os.listdir(tmp_path) if n.startswith(".out.npz")]
+        if beside and (tmp_path / beside[0]).stat().st_size > 1000:
+            break
+        time.sleep(0.02)
+    else:
+        pytest.fail("the file beside never appeared")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert out.read_bytes() == b"old"
+    assert main(["apply", str(cal), str(scores), "-o", str(out)]) == 0
+    assert ogive.read(out, part="all").n == 800
