@@ -20,14 +20,30 @@ if TYPE_CHECKING:
     from ogive.calibrators.paper_spline import fit_paper_spline
     from ogive.calibrators.platt import fit_platt
     from ogive.curve import Curve
+    from ogive.estimators.classifier import CalibratedClassifier
+    from ogive.estimators.curves import (
+        BetaCalibrator,
+        HistogramCalibrator,
+        IsotonicCalibrator,
+        PaperSplineCalibrator,
+        PlattCalibrator,
+        SplineCalibrator,
+    )
     from ogive.export.artifact import load, save
     from ogive.metrics.ks import ks_error, largest_gap
     from ogive.predictions import Predictions
 
 # Public names and the rooms they live in: loaded on first use, so that `import ogive` is light.
 _ROOMS = {
+    "BetaCalibrator": "ogive.estimators.curves",
+    "CalibratedClassifier": "ogive.estimators.classifier",
     "Curve": "ogive.curve",
+    "HistogramCalibrator": "ogive.estimators.curves",
+    "IsotonicCalibrator": "ogive.estimators.curves",
+    "PaperSplineCalibrator": "ogive.estimators.curves",
+    "PlattCalibrator": "ogive.estimators.curves",
     "Predictions": "ogive.predictions",
+    "SplineCalibrator": "ogive.estimators.curves",
     "fit_beta": "ogive.calibrators.beta",
     "fit_histogram": "ogive.calibrators.histogram",
     "fit_isotonic": "ogive.calibrators.isotonic",
@@ -40,8 +56,15 @@ _ROOMS = {
 }
 
 __all__ = [
+    "BetaCalibrator",
+    "CalibratedClassifier",
     "Curve",
+    "HistogramCalibrator",
+    "IsotonicCalibrator",
+    "PaperSplineCalibrator",
+    "PlattCalibrator",
     "Predictions",
+    "SplineCalibrator",
     "fit_beta",
     "fit_histogram",
     "fit_isotonic",
