@@ -53,9 +53,9 @@ class HistogramMap(Map):
     def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         return self.value[_bin_of(high, tail, self.edge_high, self.edge_tail)]
 
-    def _at_one(self, result: FloatArray, scores: FloatArray) -> FloatArray:
+    def _at_one(self, result: FloatArray, certain: BoolArray) -> FloatArray:
         if self.at_one is not None:
-            result[scores == 1.0] = self.at_one
+            result[certain] = self.at_one
         return result
 
     def to_dict(self) -> dict[str, Any]:
