@@ -18,9 +18,15 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
     from ogive.export.artifact import load, save
     from ogive.metrics.binned import ece, mce
+    from ogive.metrics.classwise import classwise
+    from ogive.metrics.corp import decompose
+    from ogive.metrics.kde import kde_ece
     from ogive.metrics.ks import ks_error, kuiper_error, largest_gap
-    from ogive.metrics.proper import brier, nll
+    from ogive.metrics.proper import brier, nll, spiegelhalter
+    from ogive.metrics.resample import bootstrap
     from ogive.metrics.significance import ks_test, kuiper_test
+    from ogive.metrics.smooth import smooth_ece
+    from ogive.metrics.vector import brier_vector, nll_vector
     from ogive.predictions import Predictions
     from ogive.studies.measure import measure
 
@@ -28,9 +34,14 @@ if TYPE_CHECKING:
 _ROOMS = {
     "Curve": "ogive.curve",
     "Predictions": "ogive.predictions",
+    "bootstrap": "ogive.metrics.resample",
     "brier": "ogive.metrics.proper",
+    "brier_vector": "ogive.metrics.vector",
+    "classwise": "ogive.metrics.classwise",
+    "decompose": "ogive.metrics.corp",
     "ece": "ogive.metrics.binned",
     "fit_paper_spline": "ogive.calibrators.paper_spline",
+    "kde_ece": "ogive.metrics.kde",
     "ks_error": "ogive.metrics.ks",
     "ks_test": "ogive.metrics.significance",
     "kuiper_error": "ogive.metrics.ks",
@@ -40,15 +51,23 @@ _ROOMS = {
     "mce": "ogive.metrics.binned",
     "measure": "ogive.studies.measure",
     "nll": "ogive.metrics.proper",
+    "nll_vector": "ogive.metrics.vector",
     "save": "ogive.export.artifact",
+    "smooth_ece": "ogive.metrics.smooth",
+    "spiegelhalter": "ogive.metrics.proper",
 }
 
 __all__ = [
     "Curve",
     "Predictions",
+    "bootstrap",
     "brier",
+    "brier_vector",
+    "classwise",
+    "decompose",
     "ece",
     "fit_paper_spline",
+    "kde_ece",
     "ks_error",
     "ks_test",
     "kuiper_error",
@@ -58,7 +77,10 @@ __all__ = [
     "mce",
     "measure",
     "nll",
+    "nll_vector",
     "save",
+    "smooth_ece",
+    "spiegelhalter",
 ]
 
 

@@ -41,7 +41,7 @@ def all_views(every: Measurements) -> str:
     if classes is not None:
         ks, ece, brier, gap = classes.ks, classes.ece, classes.brier, ""
         lines += [
-            f"{'class-wise':<14}{gap:>10}{ks.mean():>9.4f}{gap:>9}{ece.mean():>9.4f}{brier.mean():>9.4f}",  # noqa: E501
+            f"{'class-wise':<14}{gap:>10}{ks.mean():>9.4f}{gap:>9}{ece.mean():>9.4f}{brier.mean():>9.4f}",
             f"{'  largest':<14}{gap:>10}{ks.max():>9.4f}{gap:>9}{ece.max():>9.4f}{brier.max():>9.4f}",  # noqa: E501
             f"{int(classes.off.sum())} of {ks.size} classes are off (KS tests at 5 %, Holm).",
         ]
