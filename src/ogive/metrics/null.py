@@ -59,11 +59,18 @@ class Null:
     """
 
     def __init__(self, curve: Curve) -> None:
-        open_ = curve.tail > 0.0
-        self.high: BoolArray = curve.high[open_]
-        self.tail: FloatArray = curve.tail[open_]
-        self.unit: FloatArray = curve.square[open_] / curve.count[open_]
-        self.rows: FloatArray = curve.count[open_] / self.unit
+        runs = list(curve.runs())
+        size = [run.tail.size for run in runs]
+        tail = np.concatenate([run.tail for run in runs])
+        count = np.concatenate([np.broadcast_to(run.count, run.tail.shape) for run in runs])
+        square = count
+        if runs[0].square is not None:
+            square = np.concatenate([run.square for run in runs if run.square is not None])
+        open_ = tail > 0.0  # nothing is left to chance in the others
+        self.high: BoolArray = np.repeat([run.high for run in runs], size)[open_]
+        self.tail: FloatArray = tail[open_]
+        self.unit: FloatArray = square[open_] / count[open_]
+        self.rows: FloatArray = count[open_] / self.unit
 
     @cached_property
     def variance(self) -> FloatArray:

@@ -133,12 +133,19 @@ class TestReader:
 
     def __init__(self) -> None:
         self.gap, self.variance, self.brier = GapReader(), VarianceReader(), BrierReader()
+        self._null: Null | None = None
 
     def add(self, run: Run) -> None:
         """Take in the next rows."""
         self.gap.add(run)
         self.variance.add(run)
         self.brier.add(run)
+
+    def null(self, curve: Curve) -> Null:
+        """Return the null of the curve that was read, made once for both tests."""
+        if self._null is None:
+            self._null = Null(curve)
+        return self._null
 
 
 def ks_test(curve: Curve, *, seed: int = 0) -> CalibrationTest:
@@ -200,7 +207,7 @@ def _result(
         pvalue = (range_tail if kuiper else supremum_tail)(value * n / sigma)
         few, clear = spread.effective < _FEW, _CLEAR / sqrt(tests)
         if few or (spread.tied > _TIED * spread.variance and pvalue > clear):
-            null = Null(curve)
+            null = reader.null(curve)
             pvalue, method = null.bound(value * n), "bound"
             if kuiper or pvalue > clear:
                 draws = {"enough": 50, "most": 10_000}

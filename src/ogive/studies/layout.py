@@ -17,7 +17,9 @@ def one_view(one: Measurement) -> str:
         ("Kuiper", kuiper.value, _beside(kuiper.low, kuiper.high, kuiper.expected, kuiper.pvalue)),
         ("ECE", one.ece, f"debiased L2 {one.ece_debiased:.4f}"),
         ("MCE", one.mce, ""),
-        *((_LABELS.get(key, key), value, "") for key, value in one.more.items()),
+        ("KDE-ECE", one.kde_ece, _KDE[one.kde_ece_method]),
+        ("smooth ECE", one.smooth_ece, ""),
+        *((key, value, "") for key, value in one.more.items()),
         ("Brier", one.brier, f"UNC {one.unc:.4f} - DSC {one.dsc:.4f} + MCB {one.mcb:.4f}"),
         ("NLL", one.nll, ""),
         ("Spiegelhalter z", one.spiegelhalter, f"p = {one.spiegelhalter_pvalue:.2g}"),
@@ -48,7 +50,7 @@ def all_views(every: Measurements) -> str:
     return "\n".join([head, *lines])
 
 
-_LABELS = {"kde_ece": "KDE-ECE", "smooth_ece": "smooth ECE"}
+_KDE = {"kernel": "", "groups": "no spread: the L1 gap over groups of equal scores"}
 
 
 def _beside(low: float, high: float, expected: float, pvalue: float) -> str:

@@ -12,6 +12,7 @@ from ogive.metrics import MEASURES
 from ogive.metrics.binned import BINS, BinReader, as_edges
 from ogive.metrics.classwise import classwise
 from ogive.metrics.corp import PoolReader, decomposition_of
+from ogive.metrics.kde import kde_error
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader, NllReader, SpiegelhalterReader, spiegelhalter_of
 from ogive.metrics.significance import TestReader, ks_of, kuiper_of
@@ -48,6 +49,9 @@ class Measurement:
     mce: float
     ece_l2: float
     ece_debiased: float
+    kde_ece: float
+    kde_ece_method: str
+    smooth_ece: float
     brier: float
     nll: float
     mcb: float
@@ -212,44 +216,46 @@ def _measure_view(
 
 def _measure_curve(curve: Curve, bins: ArrayLike | int, seed: int) -> Measurement:
     """Measure one curve: one pass for all that a pass can give, then the rest of the table."""
-    tests, means, log_loss = TestReader(), MeanReader(), NllReader()
-    binned, pools, z = BinReader(as_edges(curve, bins)), PoolReader(), SpiegelhalterReader()
-    read(curve, tests, means, log_loss, binned, pools, z)
-    cells, ks, z_test = binned.bins(), ks_of(curve, tests, seed=seed), spiegelhalter_of(z)
-    parts = decomposition_of(pools, tests.brier.value, "brier")
-    accuracy, mean_score = means.hits / means.n, means.score / means.n
+    values = one_pass(curve, bins, seed)
+    kde = kde_error(curve)
+    known = {*values, "ks", "kuiper", "kde_ece"}
+    more = {key: of(curve) for key, of in MEASURES.items() if key not in known}
     return Measurement(
         view=curve.view,
         n=curve.n,
-        accuracy=accuracy,
-        mean_score=mean_score,
-        ks_test=ks,
-        kuiper_test=kuiper_of(curve, tests, seed=seed),
-        ece=cells.error(),
-        mce=cells.error("max"),
-        ece_l2=cells.error("l2"),
-        ece_debiased=cells.debiased(),
-        brier=tests.brier.value,
-        nll=log_loss.value,
-        mcb=parts.mcb,
-        dsc=parts.dsc,
-        unc=parts.unc,
-        spiegelhalter=z_test.z,
-        spiegelhalter_pvalue=z_test.pvalue,
-        verdict=verdict(curve, ks, accuracy, mean_score),
-        more={key: of(curve) for key, of in MEASURES.items() if key not in _STANDARD},
+        **values,
+        kde_ece=kde.value,
+        kde_ece_method=kde.method,
+        smooth_ece=more.pop("smooth_ece"),
+        verdict=verdict(curve, values["ks_test"], values["accuracy"], values["mean_score"]),
+        more=more,
     )
 
 
-# What one pass gives; every other entry of the table is asked for by itself.
-_STANDARD = {"ks", "kuiper", "ece", "mce", "ece_l2", "ece_debiased", "brier", "nll"} | {
-    "accuracy",
-    "mean_score",
-    "mcb",
-    "dsc",
-    "unc",
-    "spiegelhalter",
-}
+def one_pass(curve: Curve, bins: ArrayLike | int = BINS, seed: int = 0) -> dict[str, Any]:
+    """Return all that one pass over the curve gives, under the names of `Measurement`."""
+    tests, means, log_loss = TestReader(), MeanReader(), NllReader()
+    binned, pools, z = BinReader(as_edges(curve, bins)), PoolReader(), SpiegelhalterReader()
+    read(curve, tests, means, log_loss, binned, pools, z)
+    cells, z_test = binned.bins(), spiegelhalter_of(z)
+    parts = decomposition_of(pools, tests.brier.value, "brier")
+    return {
+        "accuracy": means.hits / means.n,
+        "mean_score": means.score / means.n,
+        "ks_test": ks_of(curve, tests, seed=seed),
+        "kuiper_test": kuiper_of(curve, tests, seed=seed),
+        "ece": cells.error(),
+        "mce": cells.error("max"),
+        "ece_l2": cells.error("l2"),
+        "ece_debiased": cells.debiased(),
+        "brier": tests.brier.value,
+        "nll": log_loss.value,
+        "mcb": parts.mcb,
+        "dsc": parts.dsc,
+        "unc": parts.unc,
+        "spiegelhalter": z_test.z,
+        "spiegelhalter_pvalue": z_test.pvalue,
+    }
 
 
 def _check_same_view(curve: Curve, view: str | View | None) -> None:
