@@ -138,6 +138,8 @@ def width_histogram(scores, hits, bins, at):
         if s <= edges[k + 1] and (s > edges[k] or k == 0)
     ]
     return np.mean(inside) if inside else (k + 0.5) / bins
+
+
 # Measures: each by its definition, row after row.
 
 
@@ -233,24 +235,18 @@ def equal_mass_edges(scores, bins):
     return [0.0, *sorted({x for x in inner if 0 < x < 1}), 1.0]
 
 
-def isotonic(scores, hits, weights=None):
-    """The isotonic regression by its max-min formula: one value for each distinct score."""
+def isotonic_by_score(scores, hits, weights=None):
+    """The isotonic regression of the hits: one value for each distinct score."""
     w = _weights(scores, weights)
     t = sorted({float(s) for s, wi in zip(scores, w, strict=True) if wi > 0})
     n = [sum(wi for s, wi in zip(scores, w, strict=True) if s == x) for x in t]
     k = [sum(wi * y for s, y, wi in zip(scores, hits, w, strict=True) if s == x) for x in t]
-
-    def mean(a, b):
-        return sum(k[a : b + 1]) / sum(n[a : b + 1])
-
-    m = len(t)
-    fit = [max(min(mean(a, b) for b in range(j, m)) for a in range(j + 1)) for j in range(m)]
-    return dict(zip(t, fit, strict=True))
+    return dict(zip(t, isotonic(np.array(k) / n, n), strict=True))
 
 
 def corp(scores, hits, weights=None):
     """MCB, DSC and UNC of the Brier score."""
-    fit = isotonic(scores, hits, weights)
+    fit = isotonic_by_score(scores, hits, weights)
     w = _weights(scores, weights)
     kept = w > 0
     s, y, w = np.asarray(scores, dtype=float)[kept], np.asarray(hits)[kept], w[kept]
