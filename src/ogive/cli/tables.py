@@ -19,16 +19,9 @@ if TYPE_CHECKING:
 
 def show_comparison(out: Console, result: Comparison) -> None:
     """Print methods as rows, the lowest NLL first."""
-    table = Table(
-        title=f"{result.view}: fitted on {result.n_cal:,} rows, tested on {result.n_test:,}",
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        pad_edge=False,
-    )
-    table.add_column("method")
-    for name in ("KS %", "ECE %", "MCE %", "accuracy %", "Brier", "NLL", "± to best", "fit s"):
-        table.add_column(name, justify="right")
+    title = f"{result.view}: fitted on {result.n_cal:,} rows, tested on {result.n_test:,}"
+    numbers = ("KS %", "ECE %", "MCE %", "accuracy %", "Brier", "NLL", "± to best", "fit s")
+    table = _table(title, "method", *numbers)
     for row in result.methods:
         cells = [f"{100 * getattr(row, name):.2f}" for name in ("ks", "ece", "mce", "accuracy")]
         cells += [f"{row.brier:.4f}", f"{row.nll:.4f}", _difference(row), f"{row.fit_seconds:.3f}"]
@@ -46,18 +39,87 @@ def _difference(row: object) -> str:
 
 
 def show_measurement(out: Console, result: Measurement | Measurements) -> None:
-    """Print what was measured."""
-    out.print(repr(result), soft_wrap=True, markup=False)
+    """Print what was measured: one view with its intervals, or one line per view."""
+    many = getattr(result, "views", None)
+    if many is not None:
+        _show_views(out, result)  # type: ignore[arg-type]
+        return
+    _show_view(out, result)  # type: ignore[arg-type]
+
+
+def _table(title: str, *columns: str) -> Table:
+    """Return an empty table: a column of names, then columns of numbers."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for number, name in enumerate(columns):
+        table.add_column(name, justify="right" if number else "left")
+    return table
+
+
+def _show_view(out: Console, one: Measurement) -> None:
+    title = f"{one.view}: {one.n:,} rows"
+    table = _table(title, "measure", "value", "95 % interval", "if calibrated", "p-value")
+    table.add_row("accuracy", _percent(one.accuracy))
+    table.add_row("mean score", _percent(one.mean_score))
+    for name, test in (("KS error", one.ks_test), ("Kuiper error", one.kuiper_test)):
+        interval = f"{100 * test.low:.2f} … {_percent(test.high)}"
+        about = f"about {_percent(test.expected)}"
+        table.add_row(name, _percent(test.value), interval, about, f"{test.pvalue:.2g}")
+    for name, value in (
+        ("ECE", one.ece),
+        ("MCE", one.mce),
+        ("KDE-ECE", one.kde_ece),
+        ("smooth ECE", one.smooth_ece),
+    ):
+        table.add_row(name, _percent(value))
+    for name, value in (("Brier score", one.brier), ("log loss (nats)", one.nll)):
+        table.add_row(name, f"{value:.4f}")
+    if one.brier_vector is not None and one.nll_vector is not None:
+        table.add_row("Brier, whole vectors", f"{one.brier_vector:.4f}")
+        table.add_row("log loss, whole vectors", f"{one.nll_vector:.4f}")
+    out.print(table)
+    out.print(f"\n{one.verdict}", style="bold", markup=False)
+
+
+def _show_views(out: Console, every: Measurements) -> None:
+    first = every.views[0]
+    table = _table(
+        f"{first.n:,} rows", "view", "accuracy", "KS", "p-value", "ECE", "Brier", "log loss"
+    )
+    for one in every.views:
+        shares = (_percent(one.accuracy), _percent(one.ks), f"{one.ks_test.pvalue:.2g}")
+        table.add_row(one.view, *shares, _percent(one.ece), f"{one.brier:.4f}", f"{one.nll:.4f}")
+    classes = every.classes
+    if classes is not None:
+        for name, pick in (("classes, mean", "mean"), ("classes, largest", "max")):
+            ks, ece, brier = (getattr(x, pick)() for x in (classes.ks, classes.ece, classes.brier))
+            table.add_row(name, "", _percent(ks), "", _percent(ece), f"{brier:.4f}")
+    out.print(table)
+    if classes is not None:
+        off = int(classes.off.sum())
+        out.print(f"\n{off} of {classes.ks.size} classes are off (KS tests at 5 %, Holm).")
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.2f} %"
 
 
 def show_before_and_after(out: Console, before: Curve, after: Curve) -> None:
     """Draw the cumulative gap of a model before and after its repair."""
     out.print("\n[bold]Cumulative gap: hits minus promises, least sure rows first[/]")
-    pictures = sketch([(curve.fractile, curve.gap) for curve in (before, after)])
-    for first, second in zip(*pictures, strict=True):
-        line = Text("  ")
+    lines = [(curve.fractile, curve.gap) for curve in (before, after)]
+    pictures = sketch(lines)
+    rows = list(zip(*pictures, strict=True))
+    labels = {
+        0: max(0.0, *(y.max() for _, y in lines)),
+        len(rows) - 1: min(y.min() for _, y in lines),
+    }
+    for number, (first, second) in enumerate(rows):
+        line = Text(f"{100 * labels[number]:7.2f} % " if number in labels else " " * 10)
         for a, b in zip(first, second, strict=True):
             style = "green" if b != BLANK else "red"
             line.append(chr(ord(a) | ord(b)), style=style)
         out.print(line)
-    out.print("  [red]before[/]: the net promises too much   [green]after[/]: it keeps its word\n")
+    out.print(
+        " " * 10
+        + "[red]before[/]: the net promises too much   [green]after[/]: it keeps its word\n"
+    )

@@ -75,7 +75,7 @@ class Comparison:
             return "Leave it alone: no method is better than no calibration."
         if "none" in tied:
             return "Leave it alone: the best gain is within two standard errors of none."
-        also = f" (the difference to {', '.join(tied)} is noise)" if tied else ""
+        also = f"; {' and '.join(tied)} cannot be told from it on these rows" if tied else ""
         return f"Use {self.best.method}{also}."
 
     def to_dict(self) -> dict[str, Any]:
