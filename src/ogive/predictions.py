@@ -142,6 +142,14 @@ class Predictions:
         np.exp(shifted, out=shifted)
         return shifted
 
+    def log_masses(self, at: slice) -> FloatArray:
+        """Return the logarithms of the masses, (rows, K), a fresh array: −inf for a mass of 0."""
+        if self.kind == "logits" and not self.one_column:
+            return np.subtract(self.values[at], self._top[at, None], dtype=np.float64, order="C")
+        masses = self.masses(at)
+        with np.errstate(divide="ignore"):
+            return np.log(masses, out=masses)
+
     def ranking_values(self, at: slice) -> AnyArray:
         """Return what classes are ranked by, (rows, K): the values as they were given."""
         block = self.values[at]

@@ -22,29 +22,35 @@ _STEPS = 50
 
 
 def best_power(
-    log_weights: FloatArray, labels: IntArray, weights: FloatArray | None = None
+    log_weights: FloatArray,
+    taken: IntArray,
+    labels: IntArray,
+    weights: FloatArray | None = None,
 ) -> float:
     """Return the τ of the highest likelihood, with a weak prior: a normal of mean 1, variance 1.
 
     Parameters
     ----------
     log_weights : (n, K) array
-        −inf for classes that are out of the question; the label is not one of them.
+        Finite, and not above 0.
+    taken : (n, R) array
+        The classes of each row that are out of the question.
     labels : (n,) array
     weights : (n,) array, optional
 
     Examples
     --------
-    >>> best_power(np.zeros((0, 3)), np.zeros(0, dtype=np.intp))
+    >>> best_power(np.zeros((0, 3)), np.zeros((0, 1), dtype=np.intp), np.zeros(0, dtype=np.intp))
     1.0
     """
     tau = 1.0
+    own = log_weights[np.arange(labels.size), labels]
     for _ in range(_STEPS):
-        slope, curvature = _derivatives(tau, log_weights, labels, weights)
+        slope, curvature = _derivatives(tau, log_weights, taken, own, weights)
         step = (slope + tau - 1.0) / (curvature + 1.0)
         # At most halve or double: the curvature may vanish where a power is far too large.
         new = min(max(tau - step, tau / 2, _LIMITS[0]), 2 * tau, _LIMITS[1])
-        done = abs(new - tau) < 1e-6 * tau
+        done = abs(new - tau) < 1e-4 * tau  # the step after it would be about its square
         tau = new
         if done:
             break
@@ -52,19 +58,23 @@ def best_power(
 
 
 def _derivatives(
-    tau: float, log_weights: FloatArray, labels: IntArray, weights: FloatArray | None
+    tau: float,
+    log_weights: FloatArray,
+    taken: IntArray,
+    own: FloatArray,
+    weights: FloatArray | None,
 ) -> tuple[float, float]:
     """Return the slope and the curvature of the negative log-likelihood."""
     slope = curvature = 0.0
-    for at in blocks(labels.size, width=log_weights.shape[1]):
-        block = log_weights[at]
-        finite = np.where(block > -np.inf, block, 0.0)  # 0 * inf is no number
-        share = np.exp(tau * (block - block.max(axis=1, keepdims=True)))
-        share /= share.sum(axis=1, keepdims=True)
-        mean = np.einsum("ij,ij->i", share, finite)
-        square = np.einsum("ij,ij,ij->i", share, finite, finite)
+    for at in blocks(own.size, width=log_weights.shape[1]):
+        logs = log_weights[at]
+        share = np.exp(tau * logs)
+        share[np.arange(logs.shape[0])[:, None], taken[at]] = 0.0
+        total = share.sum(axis=1)
+        mean = np.einsum("ij,ij->i", share, logs) / total
+        share *= logs
+        square = np.einsum("ij,ij->i", share, logs) / total
         w = 1.0 if weights is None else weights[at]
-        own = block[np.arange(mean.size), labels[at]]
-        slope += float(np.sum(w * (mean - own)))
+        slope += float(np.sum(w * (mean - own[at])))
         curvature += float(np.sum(w * (square - mean * mean)))
     return slope, curvature

@@ -219,13 +219,15 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return calibrated probabilities, (N, K): every row sums to 1."""
         check_is_fitted(self)
-        total: FloatArray | None = None
-        for model, gamma in zip(self.models_, self.maps_, strict=True):
-            preds = Predictions(output(model, X, self.classes_), kind=kind_of(model))
-            q = gamma(preds)
-            total = q if total is None else total + q
-        assert total is not None  # noqa: S101 - there is a model
-        return total / len(self.models_)
+        total = self._calibrated(self.models_[0], self.maps_[0], X)
+        for model, gamma in zip(self.models_[1:], self.maps_[1:], strict=True):
+            total += self._calibrated(model, gamma, X)
+        if len(self.models_) > 1:
+            total /= len(self.models_)
+        return total
+
+    def _calibrated(self, model: Any, gamma: MatrixMap, X: ArrayLike) -> FloatArray:  # noqa: ANN401
+        return gamma(Predictions(output(model, X, self.classes_), kind=kind_of(model)))
 
     def predict(self, X: ArrayLike) -> AnyArray:
         """Return the most probable class of each row; of equal ones, that of the lowest index."""

@@ -15,7 +15,7 @@ import numpy as np
 from ogive.errors import InvalidInput, InvalidType
 
 if TYPE_CHECKING:
-    from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind
+    from ogive._typing import AnyArray, ArrayLike, IntArray, Kind
 
 _TWO = 2
 
@@ -35,28 +35,30 @@ def kind_of(model: Any) -> Kind:  # noqa: ANN401 - any classifier
     return "logits" if hasattr(model, "decision_function") else "probs"
 
 
-def output(model: Any, X: ArrayLike, classes: AnyArray) -> FloatArray:  # noqa: ANN401
+def output(model: Any, X: ArrayLike, classes: AnyArray) -> AnyArray:  # noqa: ANN401
     """Return a fitted model's output in the order of `classes`: (N,) for two, else (N, K).
 
     A class that the model has not seen has probability 0.
     """
     kind = kind_of(model)
-    values = model.decision_function(X) if kind == "logits" else model.predict_proba(X)
-    values = np.asarray(values, dtype=np.float64)
+    given = model.decision_function(X) if kind == "logits" else model.predict_proba(X)
+    values: AnyArray = np.asarray(given)
+    known = np.asarray(model.classes_)
     if values.ndim == 1:  # the log-odds of the second of two classes
         values = np.stack([np.zeros_like(values), values], axis=1)
-    if values.shape[1] != len(model.classes_):
+    if values.shape[1] != known.size:
         msg = (
-            f"`estimator` gives {values.shape[1]} columns for {len(model.classes_)} classes. "
+            f"`estimator` gives {values.shape[1]} columns for {known.size} classes. "
             "A support vector machine? Use decision_function_shape='ovr'."
         )
         raise InvalidInput(msg)
-    place = _places(model.classes_, classes)
-    whole = np.full((values.shape[0], classes.size), -np.inf if kind == "logits" else 0.0)
-    whole[:, place] = values
+    if not np.array_equal(known, classes):
+        whole = np.full((values.shape[0], classes.size), -np.inf if kind == "logits" else 0.0)
+        whole[:, _places(known, classes)] = values
+        values = whole
     if classes.size > _TWO:
-        return whole
-    column: FloatArray = whole[:, 1] - whole[:, 0] if kind == "logits" else whole[:, 1]
+        return values
+    column: AnyArray = values[:, 1] - values[:, 0] if kind == "logits" else values[:, 1]
     return column
 
 

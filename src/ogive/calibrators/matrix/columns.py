@@ -131,7 +131,10 @@ def smallest_mass(preds: Predictions, *, threads: int | None = None) -> float:
 
     def work(at: slice) -> None:
         masses = preds.masses(at)
-        found[at.start] = float(np.min(masses, initial=1.0, where=masses > 0))
+        smallest = float(masses.min())
+        if smallest == 0.0:
+            smallest = float(masses[masses > 0].min())
+        found[at.start] = smallest
 
     for_each_block(work, preds.n, width=preds.K, threads=threads)
     return max(min(found.values()) / 2, _SMALLEST)

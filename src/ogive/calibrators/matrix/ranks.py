@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ogive._numerics.blocks import for_each_block
+from ogive._numerics.blocks import blocks, for_each_block
 from ogive._numerics.power import best_power
 from ogive.calibrators.identity import fit_identity
 from ogive.calibrators.matrix.columns import (
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
 
 RANKS = 3
+_INNER = 4  # blocks through everything but the maps
+_TOGETHER = 64  # blocks through the maps
 _FEW = 200  # rows from which a rank after the first has a method of its own
 
 
@@ -77,28 +79,45 @@ class RanksMap(MatrixMap):
     def __call__(self, preds: Predictions, *, threads: int | None = None) -> FloatArray:
         """Return the calibrated probabilities, (N, K) float64; every row sums to 1."""
         check_classes(preds, self.K)
-        R = len(self.maps)
         result = np.empty((preds.n, self.K))
-        log_odds, order = np.empty((preds.n, R)), np.empty((preds.n, R), dtype=np.intp)
 
-        def rank(at: slice) -> None:
-            top = _ranked(preds, at, R, self.floor)
-            log_odds[at], order[at] = top.log_odds, top.order
-            result[at] = top.rest if self.power == 1.0 else _powered(top.rest, self.power)
+        def work(at: slice) -> None:
+            self._write(preds, at, result)
 
-        for_each_block(rank, preds.n, width=self.K, threads=threads)
-        parts, left, _ = broken(_shares(self.maps, log_odds), self.K)
-
-        def share(at: slice) -> None:
-            block = result[at]
-            fill(block, left[at], parts[at, -1] * (1.0 - MARGIN))
-            np.put_along_axis(block, order[at], parts[at], axis=1)
-
-        for_each_block(share, preds.n, width=self.K, threads=threads)
+        # Many rows go through the maps together, a cacheful at a time through all the rest.
+        for_each_block(work, preds.n, width=1 + self.K // _TOGETHER, threads=threads)
         return result
 
+    def _write(self, preds: Predictions, rows: slice, result: FloatArray) -> None:
+        """Write the probabilities of some rows to their place."""
+        n, R = rows.stop - rows.start, len(self.maps)
+        log_odds, order = np.empty((n, R)), np.empty((n, R), dtype=np.intp)
+        total = np.empty(n)
+        cuts = list(blocks(rows.stop, start=rows.start, width=1 + self.K // _INNER))
+        for at in cuts:
+            here = slice(at.start - rows.start, at.stop - rows.start)
+            top = _ranked(preds, at, R, self.floor)
+            log_odds[here], order[here] = top.log_odds, top.order
+            self._weigh(top, result[at])
+            total[here] = result[at].sum(axis=1)
+        parts, left, _ = broken(_shares(self.maps, log_odds), self.K)
+        cap = parts[:, -1] * (1.0 - MARGIN)
+        for at in cuts:
+            here = slice(at.start - rows.start, at.stop - rows.start)
+            fill(result[at], total[here], left[here], cap[here])
+            _put(result[at], order[here], parts[here])
+
+    def _weigh(self, top: _Ranked, out: FloatArray) -> None:
+        """Write the weights of the classes after the first ranks: their mass to the power τ."""
+        if self.power == 1.0:
+            out[:] = top.rest
+            return
+        np.multiply(top.log_masses, self.power, out=top.log_masses)
+        np.exp(top.log_masses, out=out)
+        _put(out, top.order, 0.0)
+
     def _block(self, preds: Predictions, at: slice) -> FloatArray:
-        raise NotImplementedError  # all blocks go through the maps together
+        raise NotImplementedError  # a block does not go through the maps alone
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -161,7 +180,7 @@ def fit_ranks(
     power = 1.0
     if method != "none" and R < preds.K - 1:
         weights = None if preds.weights is None else preds.weights[rows.place == R]
-        power = best_power(rows.rest, rows.rest_labels, weights)
+        power = best_power(*rows.rest, weights)
     held = broken(_shares(maps, rows.log_odds), preds.K)[2]
     share = float(np.average(held, weights=preds.weights))
     return RanksMap(
@@ -169,13 +188,20 @@ def fit_ranks(
     )
 
 
+class _Rest(NamedTuple):
+    """Rows whose true class is not among the first R, as `best_power` wants them."""
+
+    log_masses: FloatArray  # (n, K) relative to the largest after the first R ranks, and there 0
+    order: IntArray  # (n, R)
+    labels: IntArray  # (n,)
+
+
 class _Rows(NamedTuple):
     """What is read of the calibration rows, once."""
 
     log_odds: FloatArray  # (N, R) of each rank among those not before it
     place: IntArray  # (N,) the rank of the true class from 0, or R for all ranks after
-    rest: FloatArray  # (n, K) log-masses of the rows with place R, −inf at the first R ranks
-    rest_labels: IntArray  # (n,)
+    rest: _Rest  # of the rows with place R
 
 
 class _Ranked(NamedTuple):
@@ -184,6 +210,7 @@ class _Ranked(NamedTuple):
     order: IntArray  # (rows, R) classes
     log_odds: FloatArray  # (rows, R)
     rest: FloatArray  # (rows, K) masses, 0 at the first R ranks
+    log_masses: FloatArray  # (rows, K) of all
 
 
 def _ranked(preds: Predictions, at: slice, R: int, floor: float) -> _Ranked:
@@ -191,34 +218,40 @@ def _ranked(preds: Predictions, at: slice, R: int, floor: float) -> _Ranked:
 
     The first rank's come from the masses as they are, so that they are those of the view.
     """
-    masses = preds.masses(at)
+    logs = preds.log_masses(at)
+    masses = preds.masses(at) if preds.kind == "probs" else np.exp(logs)
     order = _first_ranks(preds.ranking_values(at), R)
     top = np.take_along_axis(masses, order, axis=1)
-    np.put_along_axis(masses, order, 0.0, axis=1)
-    exact = masses.sum(axis=1) + top[:, 1:].sum(axis=1)
-    np.maximum(masses, floor, out=masses)
-    np.put_along_axis(masses, order, 0.0, axis=1)
-    lifted = np.maximum(top, floor)
+    lift = float(masses.min()) < floor
+    _put(masses, order, 0.0)
     left = masses.sum(axis=1)
+    exact = left + top[:, 1:].sum(axis=1)
+    lifted = np.maximum(top, floor)
+    if lift:
+        np.maximum(masses, floor, out=masses)
+        np.maximum(logs, np.log(floor), out=logs)
+        _put(masses, order, 0.0)
+        left = masses.sum(axis=1)
     log_odds = np.empty(top.shape)
     for r in range(R - 1, 0, -1):
         log_odds[:, r] = np.log(lifted[:, r]) - np.log(left)
         left = left + lifted[:, r]
     with np.errstate(divide="ignore"):
         log_odds[:, 0] = np.log(top[:, 0]) - np.log(exact)
-    return _Ranked(order, log_odds, masses)
+    return _Ranked(order, log_odds, masses, logs)
 
 
 def _first_ranks(values: AnyArray, R: int) -> IntArray:
     """Return the classes of the R largest values, equal ones by index."""
+    if values.dtype == np.float16:
+        values = values.astype(np.float32)  # the same order, without converting at each look
     rows = np.arange(values.shape[0])
     order = np.empty((rows.size, R), dtype=np.intp)
     order[:, 0] = values.argmax(axis=1)
     if R > 1:
-        taken = -np.inf
         values = np.maximum(values, np.finfo(values.dtype).min)  # −inf is for those taken
         for r in range(1, R):
-            values[rows, order[:, r - 1]] = taken
+            values[rows, order[:, r - 1]] = -np.inf
             order[:, r] = values.argmax(axis=1)
     return order
 
@@ -228,7 +261,7 @@ def _read(
 ) -> _Rows:
     """Read the ranks of all rows, and the rest of those whose class is not among the first R."""
     log_odds, place = np.empty((preds.n, R)), np.empty(preds.n, dtype=np.intp)
-    rest: dict[int, tuple[FloatArray, IntArray]] = {}
+    rest: dict[int, _Rest] = {}
 
     def read(at: slice) -> None:
         top = _ranked(preds, at, R, floor)
@@ -236,17 +269,15 @@ def _read(
         log_odds[at] = top.log_odds
         place[at] = np.where(found.any(axis=1), found.argmax(axis=1), R)
         after = place[at] == R
-        with np.errstate(divide="ignore"):
-            rest[at.start] = np.log(top.rest[after]), labels[at][after]
+        logs, order = top.log_masses[after], top.order[after]
+        _put(logs, order, -np.inf)
+        logs -= logs.max(axis=1, keepdims=True)
+        _put(logs, order, 0.0)
+        rest[at.start] = _Rest(logs, order, labels[at][after])
 
     for_each_block(read, preds.n, width=preds.K, threads=threads)
     pieces = [rest[start] for start in sorted(rest)]
-    return _Rows(
-        log_odds,
-        place,
-        np.concatenate([piece[0] for piece in pieces]),
-        np.concatenate([piece[1] for piece in pieces]),
-    )
+    return _Rows(log_odds, place, _Rest(*map(np.concatenate, zip(*pieces, strict=True))))
 
 
 def _fit_maps(
@@ -276,9 +307,6 @@ def _shares(maps: tuple[Map, ...], log_odds: FloatArray) -> FloatArray:
     return np.stack([g.from_log_odds(x) for g, x in zip(maps, columns, strict=True)], axis=1)
 
 
-def _powered(masses: FloatArray, power: float) -> FloatArray:
-    """Return masses ** power, by way of logarithms: faster, and 0 stays 0."""
-    with np.errstate(divide="ignore"):
-        np.log(masses, out=masses)
-    masses *= power
-    return np.exp(masses, out=masses)
+def _put(block: FloatArray, order: IntArray, parts: FloatArray | float) -> None:
+    """Write to the first ranks of each row."""
+    block[np.arange(order.shape[0])[:, None], order] = parts

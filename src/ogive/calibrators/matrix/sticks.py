@@ -58,7 +58,7 @@ def broken(shares: FloatArray, K: int) -> tuple[FloatArray, FloatArray, BoolArra
     return parts, left, held
 
 
-def fill(weights: FloatArray, left: FloatArray, cap: FloatArray) -> None:
+def fill(weights: FloatArray, total: FloatArray, left: FloatArray, cap: FloatArray) -> None:
     """Turn weights into parts of what is left, none above the cap; in place.
 
     A row x = min(s w, cap) with the sum `left`: what the cap holds back is shared by the others.
@@ -66,18 +66,21 @@ def fill(weights: FloatArray, left: FloatArray, cap: FloatArray) -> None:
     Parameters
     ----------
     weights : (n, K) array
-        >= 0, with enough positive ones in each row to hold what is left below the cap.
+        Between 0 and 1, with enough positive ones in each row to hold what is left below the cap.
+    total : (n,) array
+        The sum of the weights of each row.
     left, cap : (n,) arrays
 
     Examples
     --------
-    >>> w = np.array([[8.0, 1.0, 1.0]])
-    >>> fill(w, np.array([1.0]), np.array([0.4]))
+    >>> w = np.array([[0.8, 0.1, 0.1]])
+    >>> fill(w, np.array([1.0]), np.array([1.0]), np.array([0.4]))
     >>> w
     array([[0.4, 0.3, 0.3]])
     """
-    scale = left / weights.sum(axis=1)
-    over = np.flatnonzero(scale * weights.max(axis=1) > cap)
+    scale = left / total
+    suspect = np.flatnonzero(scale > cap)  # no weight exceeds 1
+    over = suspect[scale[suspect] * weights[suspect].max(axis=1) > cap[suspect]]
     capped = _capped(weights[over], left[over], cap[over]) if over.size else None
     weights *= scale[:, None]
     if capped is not None:
@@ -86,12 +89,22 @@ def fill(weights: FloatArray, left: FloatArray, cap: FloatArray) -> None:
 
 def _capped(weights: FloatArray, left: FloatArray, cap: FloatArray) -> FloatArray:
     """Raise the scale until the parts below the cap take what the others may not have."""
-    full = np.zeros(weights.shape, dtype=np.bool_)
+    n = left.size
+    total = weights.sum(axis=1)
+    free, count = total, np.zeros(n, dtype=np.intp)
     while True:
-        free = np.where(full, 0.0, weights).sum(axis=1)
-        needed = np.maximum(left - cap * full.sum(axis=1), 0.0)
-        scale = np.divide(needed, free, out=np.zeros_like(free), where=free > 0)
-        more = (scale[:, None] * weights > cap[:, None]) & ~full
-        if not more.any():
-            return np.where(full, cap[:, None], scale[:, None] * weights)
-        full |= more
+        needed = np.maximum(left - cap * count, 0.0)
+        scale = np.divide(needed, free, out=np.zeros(n), where=free > 0)
+        # A scale of 0 is that of a row whose parts are all at the cap.
+        limit = np.divide(cap, scale, out=np.zeros(n), where=scale > 0)
+        row, column = np.nonzero(weights > limit[:, None])  # few, so that sums over them are quick
+        known, count = count, np.maximum(np.bincount(row, minlength=n), count)
+        if (count == known).all():
+            break
+        free = np.maximum(total - np.bincount(row, weights[row, column], minlength=n), 0.0)
+    result = weights.copy()
+    result[row, column] = 0.0
+    free = result.sum(axis=1)  # again, without the cancellation
+    result *= np.divide(needed, free, out=np.zeros(n), where=free > 0)[:, None]
+    result[row, column] = cap[row]
+    return result
