@@ -197,14 +197,15 @@ def _node(at: Point, s: float, log_prior: float, prior: Prior) -> Node:
     if s > 0:
         rest, log_det = _inverse(_ridged(A[LINE:, LINE:], s**-2))
         base += 0.5 * q[LINE:] @ rest @ q[LINE:] - (size - LINE) * np.log(s) - 0.5 * log_det
-    lift = np.vstack([np.eye(LINE), -rest @ A[LINE:, :LINE]])
+    lift = np.eye(size, LINE)
+    lift[LINE:] = -rest @ A[LINE:, :LINE]
     schur = A[:LINE, :LINE] + A[:LINE, LINE:] @ lift[LINE:]
     pull = q[:LINE] + lift[LINE:].T @ q[LINE:]
     inner, log_dets = _line_covariances(schur, prior.shift**2)
     line = inner @ pull  # (o, 2)
     mean = line @ lift.T
     mean[:, LINE:] += rest @ q[LINE:]
-    edf = (rest * A[LINE:, LINE:]).sum() + (inner * (lift.T @ A @ lift)).sum(axis=(1, 2))
+    edf = np.vdot(rest, A[LINE:, LINE:]) + np.einsum("oij,ij->o", inner, lift.T @ A @ lift)
     log_weight = base + 0.5 * line @ pull - 0.5 * log_dets + np.log(prior.shift_weight)
     return Node(log_weight, mean, inner, lift, rest, edf)
 
@@ -289,5 +290,7 @@ def _inverse(A: FloatArray) -> tuple[FloatArray, float]:
     from scipy.linalg.lapack import dpotrf, dpotri  # noqa: PLC0415 - heavy
 
     factor = dpotrf(A, lower=1)[0]
-    low = np.tril(dpotri(factor, lower=1)[0])
-    return low + np.tril(low, -1).T, 2 * float(np.log(factor.diagonal()).sum())
+    low = dpotri(factor, lower=1)[0]  # zeros above the diagonal, as in the factor
+    inverse = low + low.T
+    np.fill_diagonal(inverse, low.diagonal())
+    return inverse, 2 * float(np.log(factor.diagonal()).sum())

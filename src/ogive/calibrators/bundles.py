@@ -82,7 +82,7 @@ def _size(curve: Curve) -> tuple[int, float]:
 
 def _cuts(curve: Curve, bins: int) -> Cuts:
     """Return where bundles start: at even steps of count, and at even steps of scaled log-odds."""
-    first, low, middle, high, last = (_at(curve, share) for share in (0, 0.25, 0.5, 0.75, 1))
+    first, low, middle, high, last = _quartiles(curve)
     unit = max(high - low, _WIDEST * (last - first))
     start, stop = (float(np.arcsinh((end - middle) / unit)) for end in (first, last))
     edges = middle + unit * np.sinh(np.linspace(start, stop, bins + 1)[1:-1])
@@ -96,13 +96,15 @@ def _cuts(curve: Curve, bins: int) -> Cuts:
     )
 
 
-def _at(curve: Curve, share: float) -> float:
-    """Return the log-odds of the row that holds a fractile."""
-    place = curve.at_fractiles(np.array([share * (1 - _ROUNDING)]))
-    high = bool(place.high[0])
-    tail = max(float(place.tail[0]), curve.placed_tail(high))
-    eta = float(np.log(tail / (1.0 - tail)))
-    return -eta if high else eta
+def _quartiles(curve: Curve) -> list[float]:
+    """Return the least, the quartiles and the greatest of the log-odds."""
+    shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0]) * (1 - _ROUNDING)
+    row = curve.at_fractiles(shares)
+    places = np.where(row.high, curve.placed_tail(True), curve.placed_tail(False))
+    tail = np.maximum(row.tail, places)
+    eta = np.log(tail / (1.0 - tail))
+    eta = np.where(row.high, -eta, eta)
+    return [float(x) for x in eta[np.searchsorted(row.after, shares)]]
 
 
 def _add(run: Run, eta: FloatArray, cuts: Cuts, sums: FloatArray) -> None:

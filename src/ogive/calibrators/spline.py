@@ -189,12 +189,11 @@ def _coordinates(
     line = np.stack([np.ones_like(spline.knots), spline.knots - centre], 1)
     value, vector = np.linalg.eigh(spline.penalty())
     bends = vector[:, 2:] / np.sqrt(np.maximum(value[2:], 1e-12 * value[-1]))
-    lines = basis @ line
+    lines, on_rows = basis @ line, basis @ bends
     weighted = lines * info[:, None]
-    on_lines = np.linalg.lstsq(lines.T @ weighted, weighted.T @ (basis @ bends), rcond=None)[0]
-    bends -= line @ on_lines
-    size = np.sqrt((info @ (basis @ bends) ** 2).sum())
-    return np.hstack([line, bends / max(size, _HARDLY)])
+    share = np.linalg.lstsq(lines.T @ weighted, weighted.T @ on_rows, rcond=None)[0]
+    size = np.sqrt((info @ (on_rows - lines @ share) ** 2).sum())
+    return np.hstack([line, (bends - line @ share) / max(size, _HARDLY)])
 
 
 def _map(
