@@ -43,15 +43,27 @@ class Method:
         return cls
 
 
+_MATRIX = "ogive.calibrators.matrix"
+
 METHODS = {
     method.name: method
     for method in (
+        Method("dir-odir", f"{_MATRIX}.odir", "fit_dir_odir", "DirOdirMap", "predictions"),
+        Method("ms-odir", f"{_MATRIX}.odir", "fit_ms_odir", "MsOdirMap", "predictions"),
         Method(
             "paper-spline",
             "ogive.calibrators.paper_spline",
             "fit_paper_spline",
             "PaperSplineMap",
         ),
+        Method(
+            "temperature",
+            f"{_MATRIX}.temperature",
+            "fit_temperature",
+            "TemperatureMap",
+            "predictions",
+        ),
+        Method("vector", f"{_MATRIX}.vector", "fit_vector", "VectorMap", "predictions"),
     )
 }
 
