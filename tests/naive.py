@@ -133,3 +133,45 @@ def matrix_loss(W, b, x, labels, strength=0.0, offset_strength=0.0, weights=None
         total -= w[i] * np.log(softmax([W @ row + b])[0][label])
     off = sum(W[i, j] ** 2 for i in range(len(W)) for j in range(len(W)) if i != j)
     return float(total / w.sum() + strength * off + offset_strength * np.sum(np.square(b)))
+
+
+# Curve methods ------------------------------------------------------------------------------
+
+
+def platt(eta, hits):
+    """Platt's targets, and a general optimiser: intercept and slope."""
+    from scipy.optimize import minimize
+
+    eta, hits = np.asarray(eta, dtype=float), np.asarray(hits, dtype=bool)
+    target = np.where(hits, (hits.sum() + 1) / (hits.sum() + 2), 1 / ((~hits).sum() + 2))
+
+    def loss(theta):
+        z = theta[0] + theta[1] * eta
+        return np.sum(np.logaddexp(0, z) - target * z)
+
+    return minimize(loss, [0.0, 1.0], method="BFGS", options={"gtol": 1e-9}).x
+
+
+def isotonic(values, weights):
+    """The max-min formula: max over starts of min over ends of the mean between. O(n^3)."""
+    values, weights = np.asarray(values, dtype=float), np.asarray(weights, dtype=float)
+
+    def mean(i, j):
+        return np.average(values[i : j + 1], weights=weights[i : j + 1])
+
+    m = len(values)
+    return np.array(
+        [max(min(mean(i, j) for j in range(g, m)) for i in range(g + 1)) for g in range(m)]
+    )
+
+
+def width_histogram(scores, hits, bins, at):
+    """The share of hits in the bin (k/B, (k + 1)/B] of `at`; the middle of an empty bin."""
+    edges = np.arange(bins + 1) / bins
+    k = next(k for k in range(bins) if at <= edges[k + 1])
+    inside = [
+        h
+        for s, h in zip(scores, hits, strict=True)
+        if s <= edges[k + 1] and (s > edges[k] or k == 0)
+    ]
+    return np.mean(inside) if inside else (k + 0.5) / bins

@@ -14,17 +14,41 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from ogive.calibrators.beta import fit_beta
+    from ogive.calibrators.histogram import fit_histogram
+    from ogive.calibrators.isotonic import fit_isotonic
     from ogive.calibrators.paper_spline import fit_paper_spline
+    from ogive.calibrators.platt import fit_platt
     from ogive.curve import Curve
+    from ogive.estimators.classifier import CalibratedClassifier
+    from ogive.estimators.curves import (
+        BetaCalibrator,
+        HistogramCalibrator,
+        IsotonicCalibrator,
+        PaperSplineCalibrator,
+        PlattCalibrator,
+        SplineCalibrator,
+    )
     from ogive.export.artifact import load, save
     from ogive.metrics.ks import ks_error, largest_gap
     from ogive.predictions import Predictions
 
 # Public names and the rooms they live in: loaded on first use, so that `import ogive` is light.
 _ROOMS = {
+    "BetaCalibrator": "ogive.estimators.curves",
+    "CalibratedClassifier": "ogive.estimators.classifier",
     "Curve": "ogive.curve",
+    "HistogramCalibrator": "ogive.estimators.curves",
+    "IsotonicCalibrator": "ogive.estimators.curves",
+    "PaperSplineCalibrator": "ogive.estimators.curves",
+    "PlattCalibrator": "ogive.estimators.curves",
     "Predictions": "ogive.predictions",
+    "SplineCalibrator": "ogive.estimators.curves",
+    "fit_beta": "ogive.calibrators.beta",
+    "fit_histogram": "ogive.calibrators.histogram",
+    "fit_isotonic": "ogive.calibrators.isotonic",
     "fit_paper_spline": "ogive.calibrators.paper_spline",
+    "fit_platt": "ogive.calibrators.platt",
     "ks_error": "ogive.metrics.ks",
     "largest_gap": "ogive.metrics.ks",
     "load": "ogive.export.artifact",
@@ -32,9 +56,20 @@ _ROOMS = {
 }
 
 __all__ = [
+    "BetaCalibrator",
+    "CalibratedClassifier",
     "Curve",
+    "HistogramCalibrator",
+    "IsotonicCalibrator",
+    "PaperSplineCalibrator",
+    "PlattCalibrator",
     "Predictions",
+    "SplineCalibrator",
+    "fit_beta",
+    "fit_histogram",
+    "fit_isotonic",
     "fit_paper_spline",
+    "fit_platt",
     "ks_error",
     "largest_gap",
     "load",

@@ -285,7 +285,7 @@ class Curve:
         for side in (True, False):
             zero = (tail == 0.0) & (self.high == side)
             if zero.any():
-                tail[zero] = self._smallest_tail(side) / 2
+                tail[zero] = max(self._smallest_tail(side) / 2, 5e-324)  # half of that is 0
         odds = np.log(tail) - np.log1p(-tail)
         return frozen(np.where(self.high, -odds, odds))
 

@@ -1,6 +1,7 @@
 """Calibrators: each turns a curve into a map, one file per method (`matrix/`: predictions).
 
-`METHODS` is the one table of names: estimators, commands, report and export read it.
+`METHODS` is the one table of names: estimators, commands, report and export read it. `VECTORS`
+lists the ways in which a method that reads a curve is put together to full vectors.
 """
 
 from __future__ import annotations
@@ -48,8 +49,6 @@ _MATRIX = "ogive.calibrators.matrix"
 METHODS = {
     method.name: method
     for method in (
-        Method("dir-odir", f"{_MATRIX}.odir", "fit_dir_odir", "DirOdirMap", "predictions"),
-        Method("ms-odir", f"{_MATRIX}.odir", "fit_ms_odir", "MsOdirMap", "predictions"),
         Method(
             "paper-spline",
             "ogive.calibrators.paper_spline",
@@ -64,6 +63,29 @@ METHODS = {
             "predictions",
         ),
         Method("vector", f"{_MATRIX}.vector", "fit_vector", "VectorMap", "predictions"),
+        Method("ms-odir", f"{_MATRIX}.odir", "fit_ms_odir", "MsOdirMap", "predictions"),
+        Method("dir-odir", f"{_MATRIX}.odir", "fit_dir_odir", "DirOdirMap", "predictions"),
+        Method("platt", "ogive.calibrators.platt", "fit_platt", "PlattMap"),
+        Method("isotonic", "ogive.calibrators.isotonic", "fit_isotonic", "IsotonicMap"),
+        Method("beta", "ogive.calibrators.beta", "fit_beta", "BetaMap"),
+        Method("histogram", "ogive.calibrators.histogram", "fit_histogram", "HistogramMap"),
+        Method("none", "ogive.calibrators.identity", "fit_identity", "IdentityMap"),
+    )
+}
+
+# How a curve method becomes full vectors: `vector=` of the estimators, and names in artifacts.
+VECTORS = {
+    method.name: method
+    for method in (
+        Method("keep", "ogive.calibrators.matrix.ranks", "fit_ranks", "RanksMap", "predictions"),
+        Method("ovr", "ogive.calibrators.matrix.ovr", "fit_ovr", "OvrMap", "predictions"),
+        Method(
+            "every-rank",
+            "ogive.calibrators.matrix.every_rank",
+            "fit_every_rank",
+            "EveryRankMap",
+            "predictions",
+        ),
     )
 }
 

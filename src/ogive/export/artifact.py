@@ -6,7 +6,7 @@
       "format": "ogive-calibrator",
       "version": 1,                     the schema's version
       "library": "0.1.0",               the version that wrote it
-      "method": "paper-spline",         a name of ogive.calibrators.METHODS
+      "method": "paper-spline",         a name of ogive.calibrators.METHODS or VECTORS
       "map": {...},                     the map's own fields, see its class
       "checksum": "sha256:..."          of all the rest, in canonical form
     }
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import ogive
 from ogive._files import replacing
-from ogive.calibrators import METHODS
+from ogive.calibrators import METHODS, VECTORS
 from ogive.calibrators.maps import Fitted
 from ogive.errors import ArtifactError, InvalidType
 
@@ -77,7 +77,7 @@ def load(path: str | os.PathLike[str]) -> Fitted:
     if document.pop("checksum", None) != _checksum(document):
         msg = f"{path} was altered after it was written: its checksum does not match. Fit it again."
         raise ArtifactError(msg)
-    method = METHODS.get(document.get("method", ""))
+    method = (METHODS | VECTORS).get(document.get("method", ""))
     if method is None:
         msg = f"{path} holds a method this library does not know: {document.get('method')!r}."
         raise ArtifactError(msg)

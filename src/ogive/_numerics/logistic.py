@@ -1,0 +1,120 @@
+r"""Logistic regression of few columns on many grouped rows, by maximum likelihood.
+
+Row g stands for :math:`n_g` trials with :math:`k_g` successes (both may be fractions). With
+:math:`\eta_g = \alpha + x_g'\beta` the negative log-likelihood
+
+.. math:: f(\alpha, \beta) = \sum_g n_g \log(1 + e^{\eta_g}) - k_g \eta_g
+
+is convex, and Newton's method with step halving finds its minimum from anywhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ogive._typing import FloatArray
+
+_MAX_STEPS = 100
+_MAX_HALVINGS = 60
+_BISECTIONS = 64  # of at most 2 x 745 log-odds: down to the last bit
+
+
+class LogisticFit(NamedTuple):
+    """The coefficients, and the minimum of f."""
+
+    intercept: float
+    slopes: FloatArray
+    loss: float
+
+
+def expit(eta: FloatArray) -> FloatArray:
+    """Return 1 / (1 + exp(−eta)), without overflow.
+
+    >>> expit(np.array([-800.0, 0.0, 800.0]))
+    array([0. , 0.5, 1. ])
+    """
+    odds = np.exp(-np.abs(eta))
+    return np.where(eta > 0, 1.0, odds) / (1.0 + odds)
+
+
+def logistic_fit(columns: FloatArray, count: FloatArray, successes: FloatArray) -> LogisticFit:
+    """Fit an intercept and a slope for each column.
+
+    Parameters
+    ----------
+    columns : (m, d) array
+        Finite, and not constant.
+    count, successes : (m,) arrays
+        Trials and successes of each row; neither all nor none are successes.
+    """
+    n = float(count.sum())
+    mean = count @ columns / n
+    # Columns of mean 0 and variance 1: then the coefficients are alike in size.
+    spread = np.sqrt(count @ (columns - mean) ** 2 / n)
+    X = np.column_stack([np.ones(count.size), (columns - mean) / spread])
+    share = float(successes.sum()) / n
+    theta = np.zeros(X.shape[1])
+    theta[0] = np.log(share) - np.log1p(-share)
+    theta, loss = _newton(X, count, successes, theta)
+    slopes = theta[1:] / spread
+    return LogisticFit(float(theta[0] - mean @ slopes), slopes, loss)
+
+
+def _newton(
+    X: FloatArray, count: FloatArray, successes: FloatArray, theta: FloatArray
+) -> tuple[FloatArray, float]:
+    """Minimise f from `theta` on."""
+    n = float(count.sum())
+
+    def loss_at(theta: FloatArray) -> float:
+        eta = X @ theta
+        return float(count @ np.logaddexp(0.0, eta) - successes @ eta)
+
+    loss = loss_at(theta)
+    for _ in range(_MAX_STEPS):
+        p = expit(X @ theta)
+        gradient = X.T @ (count * p - successes)
+        hessian = (X.T * (count * p * (1.0 - p))) @ X
+        hessian[np.diag_indices_from(hessian)] += 1e-14 * n  # columns that say the same
+        step: FloatArray = np.linalg.solve(hessian, gradient).astype(np.float64, copy=False)
+        small = float(gradient @ step) <= 1e-18 * n  # twice what f can still fall by
+        theta, new = _halved(loss_at, theta, step, loss)
+        if small or new >= loss:
+            return theta, new
+        loss = new
+    return theta, loss
+
+
+def _halved(
+    loss_at: Callable[[FloatArray], float], theta: FloatArray, step: FloatArray, loss: float
+) -> tuple[FloatArray, float]:
+    """Take the step, or the largest half of it that does not raise the loss."""
+    for _ in range(_MAX_HALVINGS):
+        new = loss_at(theta - step)
+        if new <= loss:
+            return theta - step, new
+        step = step / 2
+    return theta, loss
+
+
+def intercept_for_share(eta: FloatArray, count: FloatArray, share: float) -> float:
+    """Return the shift that makes the mean of expit(eta + shift) equal to `share`, in (0, 1).
+
+    >>> round(intercept_for_share(np.array([1.0, 1.0]), np.array([1.0, 3.0]), 0.5), 12)
+    -1.0
+    """
+    wanted = np.log(share) - np.log1p(-share)
+    low, high = float(wanted - eta.max()), float(wanted - eta.min())
+    target = share * float(count.sum())
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        if float(count @ expit(eta + middle)) < target:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2

@@ -1,0 +1,93 @@
+"""Maps that are a formula in the log-odds, and what happens to scores of exactly 0 and 1.
+
+Log-odds come from the side and the tail, so a score that rounds to 1 keeps its place. An exact 0
+or 1 has no finite log-odds. If the fit saw some, its curve placed them half a tail beyond the
+last score (`Curve.log_odds`), and every score from there on gets the value of that place. A
+score of exactly 1.0 stands for all rows whose score rounds to 1, and gets their mean.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive._keys import ROUNDS_TO_ONE
+from ogive.calibrators.maps import Map
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ogive._typing import BoolArray, FloatArray
+    from ogive.curve import Curve
+
+_FARTHEST = 745.0  # log-odds of the smallest positive float64, nearly
+_NEAREST_TO_ONE = float(np.log1p(-ROUNDS_TO_ONE) - np.log(ROUNDS_TO_ONE))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class LogOddsMap(Map):
+    """A map that is a function of the log-odds.
+
+    Attributes
+    ----------
+    lowest, highest : float
+        Log-odds beyond these are taken as these.
+    at_one : float
+        The probability of a score of exactly 1.0.
+    """
+
+    lowest: float
+    highest: float
+    at_one: float
+
+    def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            eta = np.log(tail) - np.log1p(-tail)
+        np.negative(eta, out=eta, where=high)
+        return self._of_log_odds(np.clip(eta, self.lowest, self.highest, out=eta))
+
+    def _at_one(self, result: FloatArray, scores: FloatArray) -> FloatArray:
+        result[scores == 1.0] = self.at_one
+        return result
+
+    @abstractmethod
+    def _of_log_odds(self, eta: FloatArray) -> FloatArray:
+        """Return the probability at finite log-odds, a fresh array."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values: all of them are numbers."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> LogOddsMap:
+        """Rebuild a map from `to_dict`."""
+        return cls(**values)
+
+
+def places(curve: Curve, formula: Callable[[FloatArray], FloatArray]) -> dict[str, float]:
+    """Return `lowest`, `highest` and `at_one` of a map fitted to that curve.
+
+    >>> from ogive import Curve
+    >>> places(Curve.from_scores([0.2, 0.5, 0.6], [0, 1, 1]), lambda eta: 0 * eta + 0.25)
+    {'lowest': -745.0, 'highest': 745.0, 'at_one': 0.25}
+    """
+    eta = curve.log_odds
+    exact = curve.tail[[0, -1]] == 0.0
+    lowest = float(eta[0]) if exact[0] and not curve.high[0] else -_FARTHEST
+    highest = float(eta[-1]) if exact[-1] and curve.high[-1] else _FARTHEST
+    at_one = mean_at_one(curve, formula(eta))
+    if at_one is None:
+        nearest = np.array([min(max(_NEAREST_TO_ONE, lowest), highest)])
+        at_one = float(formula(nearest)[0])
+    return {"lowest": lowest, "highest": highest, "at_one": at_one}
+
+
+def mean_at_one(curve: Curve, values: FloatArray) -> float | None:
+    """Return the mean of a fit over the rows whose score rounds to 1.0; None if there are none."""
+    ones = curve.high & (curve.tail <= ROUNDS_TO_ONE)
+    if not ones.any():
+        return None
+    return float(np.average(values[ones], weights=curve.count[ones]))

@@ -1,0 +1,211 @@
+"""Full vectors made of one map for each column: a class, or a rank.
+
+Every column has its own curve, fitted by the same method. Columns on which that method cannot
+work (no hits, too few scores) get Platt's map instead, with one warning for all of them.
+
+A mass of exactly 0 (a logit of −inf, a probability that was rounded away) is no certainty: it is
+lifted to the *floor*, half the smallest positive mass of the calibration rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive._numerics.blocks import for_each_block
+from ogive.calibrators import find_method
+from ogive.calibrators.identity import fit_identity
+from ogive.calibrators.maps import Map
+from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.calibrators.platt import fit_platt, lacking, shifted
+from ogive.curve import Curve
+from ogive.errors import FallbackWarning, InvalidInput, NotEnoughData
+from ogive.predictions import Predictions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ogive._typing import BoolArray, FloatArray, IntArray
+
+_ROWS = 1 << 20  # numbers in a block: long columns, so that a call for each column does not show
+_SMALLEST = 1e-300
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ColumnsMap(MatrixMap):
+    """One map for each column of log-odds.
+
+    Attributes
+    ----------
+    maps : tuple of Map
+    floor : float
+        What a mass of 0 is lifted to.
+    """
+
+    maps: tuple[Map, ...]
+    floor: float
+
+    def __call__(self, preds: Predictions, *, threads: int | None = None) -> FloatArray:
+        """Return the calibrated probabilities, (N, K) float64; every row sums to 1."""
+        check_classes(preds, self.K)
+        result = np.empty((preds.n, self.K))
+        step = max(1, _ROWS // self.K)
+        pieces = [slice(i, min(i + step, preds.n)) for i in range(0, preds.n, step)]
+
+        def work(piece: slice) -> None:
+            for at in pieces[piece]:
+                result[at] = self._block(preds, at)
+
+        for_each_block(work, len(pieces), width=1 << 30, threads=threads)  # a piece at a time
+        return result
+
+    def _applied(self, log_odds: FloatArray) -> FloatArray:
+        """Return each map's probabilities of its column, (rows, columns)."""
+        columns = np.ascontiguousarray(log_odds.T)
+        calibrated = [gamma.from_log_odds(x) for gamma, x in zip(self.maps, columns, strict=True)]
+        return np.stack(calibrated, axis=1)
+
+    @abstractmethod
+    def _block(self, preds: Predictions, at: slice) -> FloatArray: ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        maps = [nested(gamma) for gamma in self.maps]
+        return {"view": self.view, "n": self.n, "K": self.K, "floor": self.floor, "maps": maps}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> ColumnsMap:
+        """Rebuild a map from `to_dict`."""
+        return cls(**{**values, "maps": tuple(unnested(inner) for inner in values["maps"])})
+
+
+def nested(gamma: Map) -> dict[str, Any]:
+    """Return a map inside another one as plain JSON values."""
+    return {"method": gamma.method, "map": gamma.to_dict()}
+
+
+def unnested(values: dict[str, Any]) -> Map:
+    """Rebuild a map from `nested`."""
+    gamma = find_method(values["method"]).map.from_dict(values["map"])
+    assert isinstance(gamma, Map)  # noqa: S101 - only maps are nested
+    return gamma
+
+
+def check_classes(preds: Predictions, K: int) -> None:
+    """Predictions must have as many classes as the calibrator was fitted on."""
+    if preds.K != K:
+        msg = f"`preds` has {preds.K} classes, but the calibrator was fitted on {K}."
+        raise InvalidInput(msg)
+
+
+def check_labels(preds: Predictions) -> IntArray:
+    """Return the labels, without which nothing can be fitted."""
+    if preds.labels is None:
+        msg = "`preds` has no labels, and a calibrator needs to know what came true. Give labels."
+        raise InvalidInput(msg)
+    return preds.labels
+
+
+def class_log_odds(masses: FloatArray) -> FloatArray:
+    """Return the log-odds of each class against all others, (rows, K).
+
+    With S the sum, those of class k are log e_k − log(S − e_k). Only for the largest can S − e
+    cancel, so its others are added up.
+    """
+    rows, top = np.arange(masses.shape[0]), masses.argmax(axis=1)
+    rest = masses.sum(axis=1, keepdims=True) - masses
+    others = masses.copy()
+    others[rows, top] = 0.0
+    rest[rows, top] = others.sum(axis=1)
+    log_odds: FloatArray = np.log(masses) - np.log(rest)
+    return log_odds
+
+
+def smallest_mass(preds: Predictions, *, threads: int | None = None) -> float:
+    """Return half the smallest positive mass: the floor."""
+    found: dict[int, float] = {}
+
+    def work(at: slice) -> None:
+        masses = preds.masses(at)
+        found[at.start] = float(np.min(masses, initial=1.0, where=masses > 0))
+
+    for_each_block(work, preds.n, width=preds.K, threads=threads)
+    return max(min(found.values()) / 2, _SMALLEST)
+
+
+def all_log_odds(preds: Predictions, floor: float, *, threads: int | None = None) -> FloatArray:
+    """Return the log-odds of each class in each row, (N, K), with contiguous columns."""
+    result = np.empty((preds.n, preds.K), order="F")
+
+    def work(at: slice) -> None:
+        result[at] = class_log_odds(np.maximum(preds.masses(at), floor))
+
+    for_each_block(work, preds.n, width=preds.K, threads=threads)
+    return result
+
+
+def column_curve(
+    preds: Predictions,
+    log_odds: FloatArray,
+    hit: BoolArray,
+    view: str,
+    rows: BoolArray | None = None,
+) -> Curve:
+    """Return the curve of a column of log-odds (of some rows), with the predictions' weights."""
+    weights = preds.weights
+    if rows is not None:
+        log_odds, hit = log_odds[rows], hit[rows]
+        weights = None if weights is None else weights[rows]
+    column = Predictions(
+        log_odds, hit, kind="logits", weights=weights, weight_kind=preds.weight_kind
+    )
+    curve = Curve.from_predictions(column)
+    curve.view = view
+    return curve
+
+
+def fit_column(curve: Curve, method: str, options: Mapping[str, Any]) -> tuple[Map, bool]:
+    """Fit a method to the curve of a column; also return whether Platt's had to do instead."""
+    if method == "none":
+        return fit_identity(curve), False
+    if lacking(curve):
+        return shifted(curve), True
+    try:
+        gamma = find_method(method).fit(curve, **options)
+    except NotEnoughData:
+        return fit_platt(curve), True
+    assert isinstance(gamma, Map)  # noqa: S101 - checked by check_curve_method
+    return gamma, False
+
+
+def check_curve_method(method: str) -> None:
+    """Only methods that read a curve can be put together to full vectors."""
+    if find_method(method).reads != "curve":
+        msg = f"`method` {method!r} calibrates whole vectors by itself: fit it to the predictions."
+        raise InvalidInput(msg)
+
+
+def warn_of(failed: list[int], method: str, what: str, of: int) -> None:
+    """Tell once which columns could not be fitted as asked."""
+    if failed:
+        warnings.warn(
+            f"{len(failed)} of {of} {what} (the first: {failed[0]}) have no hits, only hits, or "
+            f"too few scores for {method!r}: 'platt' is fitted for them.",
+            FallbackWarning,
+            stacklevel=3,
+        )
+
+
+def normalised(values: FloatArray) -> FloatArray:
+    """Divide each row by its sum, in place; a row of zeros becomes uniform, as in scikit-learn."""
+    total = values.sum(axis=1, keepdims=True)
+    empty = total[:, 0] <= 0.0
+    if empty.any():
+        values[empty] = 1.0
+        total = values.sum(axis=1, keepdims=True)
+    values /= total
+    return values

@@ -1,0 +1,55 @@
+"""Any method as full vectors: the one door that estimators and commands use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ogive.calibrators import VECTORS, find_method
+from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.errors import UnknownName
+
+if TYPE_CHECKING:
+    from ogive.predictions import Predictions
+
+
+def fit_vector(
+    preds: Predictions,
+    method: str = "spline",
+    *,
+    vector: str = "keep",
+    threads: int | None = None,
+    **options: Any,  # noqa: ANN401 - whatever the method takes
+) -> MatrixMap:
+    """Fit any method of the table to predictions, for calibrated probabilities of every class.
+
+    Parameters
+    ----------
+    preds : Predictions
+        With labels.
+    method : str
+        Methods that read whole predictions are fitted as they are.
+    vector : {"keep", "ovr", "every-rank"}
+        How a method that reads a curve is put together: by ranks, so that the decision stays;
+        one against the rest; or every rank on its own. Predictions of one column have a curve
+        of their own, that of class 1, and the decision is free to move.
+    threads : int, optional
+    options
+        Passed on to the method.
+
+    Examples
+    --------
+    >>> from ogive import Predictions
+    >>> preds = Predictions([0.2, 0.4, 0.6, 0.7], [0, 1, 0, 1], kind="probs")
+    >>> fit_vector(preds, "none")(preds)[0]
+    array([0.8, 0.2])
+    """
+    if vector not in VECTORS:
+        raise UnknownName.among("vector", vector, VECTORS)
+    found = find_method(method)
+    if found.reads == "predictions":
+        gamma = found.fit(preds, **options)
+    else:
+        way = VECTORS["ovr" if preds.one_column else vector]
+        gamma = way.fit(preds, method, threads=threads, **options)
+    assert isinstance(gamma, MatrixMap)  # noqa: S101 - what reads predictions gives such a map
+    return gamma

@@ -1,0 +1,97 @@
+"""Breaking the stick: shares of what is left, kept in order, always adding up to 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ogive._typing import BoolArray, FloatArray
+
+#: No class comes nearer to the one ranked before it than this, of itself. A cast to float32
+#: (6e-8) keeps the order; 1e-9 would not.
+MARGIN = 1e-6
+
+
+def broken(shares: FloatArray, K: int) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Give the first R of K ranks their parts, from the top down.
+
+    Rank r asks for the share h_r of what is left. It gets no more than rank r − 1, and no less
+    than what lets the ranks after it hold the remainder without overtaking it.
+
+    Parameters
+    ----------
+    shares : (n, R) array
+        h, in [0, 1].
+    K : int
+
+    Returns
+    -------
+    parts : (n, R) array
+    left : (n,) array
+        What is left for the other K − R.
+    held : (n,) array of bool
+        Where the order did not let rank 1 or 2 have what it asked for.
+
+    Examples
+    --------
+    >>> parts, left, held = broken(np.array([[0.5, 0.8], [0.3, 0.9]]), 10)
+    >>> parts.round(3), left.round(3), held
+    (array([[0.5, 0.4], [0.3, 0.3]]), array([0.1, 0.4]), array([False,  True]))
+    """
+    n, R = shares.shape
+    parts = np.empty((n, R))
+    left = np.ones(n)
+    held = np.zeros(n, dtype=np.bool_)
+    upper = np.ones(n)
+    for r in range(R):
+        after = K - 1 - r
+        margin = 3 * MARGIN if r == 0 else MARGIN  # three, so that the ranks below have room
+        lower = left / (1.0 + after * (1.0 - margin))
+        asked = shares[:, r] * left
+        parts[:, r] = np.maximum(np.minimum(asked, upper), lower)
+        if r <= 1:
+            held |= parts[:, r] != asked
+        left = np.maximum(left - parts[:, r], 0.0)
+        upper = parts[:, r] * (1.0 - MARGIN)
+    return parts, left, held
+
+
+def fill(weights: FloatArray, left: FloatArray, cap: FloatArray) -> None:
+    """Turn weights into parts of what is left, none above the cap; in place.
+
+    A row x = min(s w, cap) with the sum `left`: what the cap holds back is shared by the others.
+
+    Parameters
+    ----------
+    weights : (n, K) array
+        >= 0, with enough positive ones in each row to hold what is left below the cap.
+    left, cap : (n,) arrays
+
+    Examples
+    --------
+    >>> w = np.array([[8.0, 1.0, 1.0]])
+    >>> fill(w, np.array([1.0]), np.array([0.4]))
+    >>> w
+    array([[0.4, 0.3, 0.3]])
+    """
+    scale = left / weights.sum(axis=1)
+    over = np.flatnonzero(scale * weights.max(axis=1) > cap)
+    capped = _capped(weights[over], left[over], cap[over]) if over.size else None
+    weights *= scale[:, None]
+    if capped is not None:
+        weights[over] = capped
+
+
+def _capped(weights: FloatArray, left: FloatArray, cap: FloatArray) -> FloatArray:
+    """Raise the scale until the parts below the cap take what the others may not have."""
+    full = np.zeros(weights.shape, dtype=np.bool_)
+    while True:
+        free = np.where(full, 0.0, weights).sum(axis=1)
+        needed = np.maximum(left - cap * full.sum(axis=1), 0.0)
+        scale = np.divide(needed, free, out=np.zeros_like(free), where=free > 0)
+        more = (scale[:, None] * weights > cap[:, None]) & ~full
+        if not more.any():
+            return np.where(full, cap[:, None], scale[:, None] * weights)
+        full |= more

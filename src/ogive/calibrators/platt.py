@@ -1,0 +1,105 @@
+r"""Platt's method: a logistic curve in the log-odds of the score.
+
+.. math:: \gamma = \mathrm{sigmoid}(a + b \eta), \qquad \eta = \log\frac{p}{1 - p} .
+
+a and b maximise the likelihood of Platt's targets (1999): with P hits and M misses, a hit counts
+as (P + 1)/(P + 2) of one and a miss as 1/(M + 2). It is as if each class had been seen twice
+more, once on either side; the fit then exists even where the scores separate the two classes.
+
+Unlike Platt's (and scikit-learn's, where a model has no decision function) the abscissa is the
+log-odds, not the score: a = 0, b = 1 leaves the scores as they are.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive._numerics.logistic import expit, intercept_for_share, logistic_fit
+from ogive.calibrators.log_odds import LogOddsMap, places
+from ogive.errors import FallbackWarning
+
+if TYPE_CHECKING:
+    from ogive._typing import FloatArray
+    from ogive.curve import Curve
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class PlattMap(LogOddsMap):
+    """sigmoid(intercept + slope * log-odds)."""
+
+    method = "platt"
+
+    intercept: float
+    slope: float
+
+    def _of_log_odds(self, eta: FloatArray) -> FloatArray:
+        return expit(self.intercept + self.slope * eta)
+
+
+def fit_platt(curve: Curve) -> PlattMap:
+    """Fit Platt's method to a curve.
+
+    With only hits, only misses or a single score there is no slope to be had: it stays 1, the
+    scores are shifted to the right mean, and a `FallbackWarning` says so.
+
+    >>> from ogive import Curve
+    >>> gamma = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
+    >>> gamma([0.2, 0.5, 0.8]).round(3)
+    array([0.372, 0.5  , 0.628])
+    """
+    reason = lacking(curve)
+    if reason:
+        warnings.warn(
+            f"{reason}, and 'platt' needs more: the scores are shifted, not stretched.",
+            FallbackWarning,
+            stacklevel=2,
+        )
+        return shifted(curve)
+    fit = logistic_fit(curve.log_odds[:, None], curve.count, smoothed_hits(curve))
+    return _map(curve, fit.intercept, float(fit.slopes[0]))
+
+
+def lacking(curve: Curve) -> str:
+    """Return what a curve lacks for a slope, in words; nothing if it has both classes."""
+    if curve.total_hits in {0.0, float(curve.n)}:
+        return "the curve has only " + ("hits" if curve.total_hits else "misses")
+    if curve.log_odds[0] == curve.log_odds[-1]:
+        return "the curve has a single score"
+    return ""
+
+
+def smoothed_hits(curve: Curve) -> FloatArray:
+    """Return the sum of Platt's targets in each row, (m,)."""
+    hits, misses = curve.total_hits, curve.n - curve.total_hits
+    target: FloatArray = curve.hits * (hits + 1.0) / (hits + 2.0)
+    target += (curve.count - curve.hits) / (misses + 2.0)
+    return target
+
+
+def shifted(curve: Curve) -> PlattMap:
+    """Fit the intercept alone, so that the mean is that of Platt's targets."""
+    share = float(smoothed_hits(curve).sum()) / float(curve.n)
+    return _map(curve, intercept_for_share(curve.log_odds, curve.count, share), 1.0)
+
+
+def fall_back(curve: Curve, method: str) -> PlattMap:
+    """Return what `method` falls back to on a curve of one class, with a warning."""
+    warnings.warn(
+        f"{lacking(curve)}, from which {method!r} would be certain of all that follows: "
+        "'platt' is fitted instead, and the scores are shifted.",
+        FallbackWarning,
+        stacklevel=3,
+    )
+    return shifted(curve)
+
+
+def _map(curve: Curve, intercept: float, slope: float) -> PlattMap:
+    def formula(eta: FloatArray) -> FloatArray:
+        return expit(intercept + slope * np.asarray(eta))
+
+    ends = places(curve, formula)
+    return PlattMap(view=curve.view, n=curve.n, intercept=intercept, slope=slope, **ends)

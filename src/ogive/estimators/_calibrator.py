@@ -1,0 +1,121 @@
+"""What all calibrators have in common as scikit-learn estimators.
+
+X holds a column for each class: logits or probabilities, not features. A subclass stores its
+parameters in ``__init__`` and says in ``_fit_map`` what is fitted to the predictions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ogive.estimators.labels import as_labels, as_sample_weight, refuse_one_class
+from ogive.predictions import Predictions
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from ogive._typing import AnyArray, ArrayLike, FloatArray, Kind
+    from ogive.calibrators.matrix.maps import MatrixMap
+
+_FLOATS = [np.float64, np.float32, np.float16]
+
+
+class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    """A calibrator of whole vectors, as a scikit-learn classifier.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+        The class of each column.
+    map_ : MatrixMap
+        What was fitted: frozen numbers, which `ogive.save` writes.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : (n_features_in_,) array
+        Their names, where X had names.
+    """
+
+    kind: Kind
+    classes: ArrayLike | None
+    n_jobs: int | None
+
+    def _fit_map(self, preds: Predictions) -> MatrixMap:
+        """Fit to labelled predictions of two classes or more."""
+        raise NotImplementedError
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to the outputs of a model on rows it was not trained on.
+
+        Parameters
+        ----------
+        X : array-like, (N, K), (N, 1) or (N,)
+            A column for each class; one column is class 1 of two.
+        y : array-like, (N,)
+            Integers in [0, K) are column indices; other labels must number K.
+        sample_weight : array-like, (N,), optional
+            Weight 2 is the same as the row twice.
+        """
+        values, y = validate_data(self, _upright(X), y, ensure_all_finite=False, dtype=_FLOATS)
+        labels = as_labels(y, type(self).__name__)
+        weights = as_sample_weight(sample_weight, values)
+        refuse_one_class(labels, weights)
+        preds = Predictions(
+            values,
+            labels,
+            kind=self.kind,
+            classes=self._class_names(labels, values.shape[1]),
+            weights=weights,
+            threads=_threads(self.n_jobs),
+        )
+        self.classes_ = preds.classes
+        self.map_ = self._fit_map(preds)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return calibrated probabilities, (N, K): every row sums to 1."""
+        check_is_fitted(self)
+        if self.n_features_in_ == 1:
+            X = _upright(X)
+        values = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=_FLOATS)
+        threads = _threads(self.n_jobs)
+        preds = Predictions(values, kind=self.kind, threads=threads)
+        return self.map_(preds, threads=threads)
+
+    def predict(self, X: ArrayLike) -> AnyArray:
+        """Return the most probable class of each row; of equal ones, that of the lowest index."""
+        check_is_fitted(self)
+        most: AnyArray = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return most
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "map_")
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own class
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # X is taken as the classes' scores: no learner
+        return tags
+
+    def _class_names(self, labels: AnyArray, columns: int) -> ArrayLike | None:
+        """Return the classes where scikit-learn keeps a type that the rule of integers loses."""
+        if self.classes is None and labels.dtype == np.bool_ and columns <= 2:  # noqa: PLR2004
+            return np.array([False, True])
+        return self.classes
+
+
+def _upright(X: ArrayLike) -> ArrayLike:
+    """Return a 1-D array as one column; anything else as it is."""
+    ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+    return np.asarray(X).reshape(-1, 1) if ndim == 1 else X
+
+
+def _threads(n_jobs: int | None) -> int | None:
+    """Return the number of threads that `n_jobs` asks for; None leaves it to the library."""
+    if n_jobs is None or n_jobs > 0:
+        return n_jobs
+    from joblib import effective_n_jobs  # noqa: PLC0415 - comes with scikit-learn
+
+    return int(effective_n_jobs(n_jobs))
