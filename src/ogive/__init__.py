@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ogive.calibrators.beta import fit_beta
     from ogive.calibrators.histogram import fit_histogram
     from ogive.calibrators.isotonic import fit_isotonic
+    from ogive.calibrators.matrix.odir import fit_dir_odir, fit_ms_odir
+    from ogive.calibrators.matrix.temperature import fit_temperature
+    from ogive.calibrators.matrix.vector import fit_vector
     from ogive.calibrators.paper_spline import fit_paper_spline
     from ogive.calibrators.platt import fit_platt
     from ogive.curve import Curve
@@ -29,29 +32,55 @@ if TYPE_CHECKING:
         PlattCalibrator,
         SplineCalibrator,
     )
+    from ogive.estimators.scaling import (
+        DirichletCalibration,
+        MatrixScaling,
+        TemperatureScaling,
+        VectorScaling,
+    )
     from ogive.export.artifact import load, save
-    from ogive.metrics.ks import ks_error, largest_gap
+    from ogive.metrics.binned import ece, mce
+    from ogive.metrics.ks import ks_error, kuiper_error, largest_gap
+    from ogive.metrics.proper import brier, nll
+    from ogive.metrics.significance import ks_test, kuiper_test
     from ogive.predictions import Predictions
+    from ogive.studies.measure import measure
 
 # Public names and the rooms they live in: loaded on first use, so that `import ogive` is light.
 _ROOMS = {
     "BetaCalibrator": "ogive.estimators.curves",
     "CalibratedClassifier": "ogive.estimators.classifier",
     "Curve": "ogive.curve",
+    "DirichletCalibration": "ogive.estimators.scaling",
     "HistogramCalibrator": "ogive.estimators.curves",
     "IsotonicCalibrator": "ogive.estimators.curves",
+    "MatrixScaling": "ogive.estimators.scaling",
     "PaperSplineCalibrator": "ogive.estimators.curves",
     "PlattCalibrator": "ogive.estimators.curves",
     "Predictions": "ogive.predictions",
     "SplineCalibrator": "ogive.estimators.curves",
+    "TemperatureScaling": "ogive.estimators.scaling",
+    "VectorScaling": "ogive.estimators.scaling",
+    "brier": "ogive.metrics.proper",
+    "ece": "ogive.metrics.binned",
     "fit_beta": "ogive.calibrators.beta",
+    "fit_dir_odir": "ogive.calibrators.matrix.odir",
     "fit_histogram": "ogive.calibrators.histogram",
     "fit_isotonic": "ogive.calibrators.isotonic",
+    "fit_ms_odir": "ogive.calibrators.matrix.odir",
     "fit_paper_spline": "ogive.calibrators.paper_spline",
     "fit_platt": "ogive.calibrators.platt",
+    "fit_temperature": "ogive.calibrators.matrix.temperature",
+    "fit_vector": "ogive.calibrators.matrix.vector",
     "ks_error": "ogive.metrics.ks",
+    "ks_test": "ogive.metrics.significance",
+    "kuiper_error": "ogive.metrics.ks",
+    "kuiper_test": "ogive.metrics.significance",
     "largest_gap": "ogive.metrics.ks",
     "load": "ogive.export.artifact",
+    "mce": "ogive.metrics.binned",
+    "measure": "ogive.studies.measure",
+    "nll": "ogive.metrics.proper",
     "save": "ogive.export.artifact",
 }
 
@@ -59,20 +88,36 @@ __all__ = [
     "BetaCalibrator",
     "CalibratedClassifier",
     "Curve",
+    "DirichletCalibration",
     "HistogramCalibrator",
     "IsotonicCalibrator",
+    "MatrixScaling",
     "PaperSplineCalibrator",
     "PlattCalibrator",
     "Predictions",
     "SplineCalibrator",
+    "TemperatureScaling",
+    "VectorScaling",
+    "brier",
+    "ece",
     "fit_beta",
+    "fit_dir_odir",
     "fit_histogram",
     "fit_isotonic",
+    "fit_ms_odir",
     "fit_paper_spline",
     "fit_platt",
+    "fit_temperature",
+    "fit_vector",
     "ks_error",
+    "ks_test",
+    "kuiper_error",
+    "kuiper_test",
     "largest_gap",
     "load",
+    "mce",
+    "measure",
+    "nll",
     "save",
 ]
 

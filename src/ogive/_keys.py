@@ -42,12 +42,15 @@ class Run:
     tail : (m,) min(score, 1 − score), in the order of the scores
     count : (m,) total weight of each row, or the number 1.0 if every row stands for one sample
     hits : (m,) weight of the hits among them
+    square, square_hits : (m,) sums of squared weights, or None where they equal the weights
     """
 
     high: bool
     tail: FloatArray
     count: FloatArray | float
     hits: FloatArray
+    square: FloatArray | None = None
+    square_hits: FloatArray | None = None
 
     @property
     def surplus(self) -> FloatArray:

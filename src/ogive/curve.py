@@ -200,11 +200,11 @@ class Curve:
         if self._keys is not None:
             yield from runs_of_keys(self._keys)
             return
-        cell, count, hits = self._groups.cell, self._groups.count, self._groups.hits
+        cell, sums = self._groups.cell, self._groups.sums
         middle = int(np.searchsorted(cell, HIGH))
         for high, first, last in ((False, 0, middle), (True, middle, cell.size)):
             for at in blocks(last, start=first):
-                yield Run(high, tail_of(cell[at], high), count[at], hits[at])
+                yield Run(high, tail_of(cell[at], high), *(column[at] for column in sums))
 
     def everywhere(self) -> Place:
         """Return all rows, in order of score."""

@@ -9,6 +9,8 @@ and the error is :math:`\max_i |h_i - \tilde h_i|`. Inside a group of equal scor
 of partial sums depends on the order in which the rows happened to come, so it is read at the
 ends of the groups only.
 
+Its range, from the lowest gap to the highest, is the Kuiper error (0 counts as a point of the gap).
+
 Bounds: |mean score − share of hits| <= KS <= the mean of |hits − count·score| over tie groups.
 """
 
@@ -19,12 +21,23 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ogive.errors import InvalidType
+from ogive.metrics.onepass import read
 
 if TYPE_CHECKING:
+    from ogive._keys import Run
+    from ogive._typing import FloatArray
     from ogive.curve import Curve
 
 Direction = Literal["overconfident", "underconfident", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """A point of N times the gap: its value, the score there, and the rows up to it."""
+
+    value: float
+    score: float
+    rows: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +64,51 @@ class LargestGap:
     direction: Direction
 
 
+class GapReader:
+    """Keeps the lowest and the highest point of N times the gap, and where they are.
+
+    Before the first row the gap is 0, so that the lowest is <= 0 and the highest >= 0.
+    """
+
+    def __init__(self) -> None:
+        self.total = self.rows = 0.0
+        self.low = self.high = Extreme(0.0, 0.0, 0.0)
+
+    def add(self, run: Run) -> None:
+        """Take in the next rows."""
+        gap = np.cumsum(run.surplus)
+        gap += self.total
+        lowest, highest = int(gap.argmin()), int(gap.argmax())
+        if gap[lowest] < self.low.value:
+            self.low = self._at(run, lowest, gap)
+        if gap[highest] > self.high.value:
+            self.high = self._at(run, highest, gap)
+        self.total = float(gap[-1])
+        self.rows += run.size
+
+    def _at(self, run: Run, i: int, gap: FloatArray) -> Extreme:
+        tail = float(run.tail[i])
+        score = 1.0 - tail if run.high else tail
+        count = i + 1.0 if isinstance(run.count, float) else float(run.count[: i + 1].sum())
+        return Extreme(float(gap[i]), score, self.rows + count)
+
+    def largest(self) -> LargestGap:
+        """Return the extreme farther from 0: the KS error; of two as far, the first."""
+        low, high = self.low, self.high
+        sides = (low, high) if low.rows <= high.rows else (high, low)
+        at = max(sides, key=lambda extreme: abs(extreme.value))
+        direction: Direction = "none"
+        if at.value:
+            direction = "overconfident" if at.value < 0 else "underconfident"
+        signed = at.value / self.rows
+        return LargestGap(abs(signed), signed, at.score, at.rows / self.rows, direction)
+
+    @property
+    def kuiper(self) -> float:
+        """The range of the gap, from lowest to highest."""
+        return (self.high.value - self.low.value) / self.rows
+
+
 def largest_gap(curve: Curve) -> LargestGap:
     """Return the KS error with its sign and its place.
 
@@ -59,27 +117,9 @@ def largest_gap(curve: Curve) -> LargestGap:
     >>> gap.direction, round(gap.signed, 3), gap.score, gap.fractile
     ('overconfident', -0.275, 0.8, 0.75)
     """
-    if not hasattr(curve, "runs"):
-        msg = (
-            f"`curve` must be a Curve, not {type(curve).__name__}; "
-            "build it with Curve.from_scores(scores, hits)."
-        )
-        raise InvalidType(msg)
-    total = rows = 0.0
-    signed = score = fractile = 0.0
-    for run in curve.runs():
-        gap = np.cumsum(run.surplus)
-        gap += total
-        for i in (int(gap.argmin()), int(gap.argmax())):
-            if abs(gap[i]) > abs(signed):
-                signed, score = float(gap[i]), float(run.score[i])
-                fractile = rows + float(run.ends[i + 1])
-        total = float(gap[-1])
-        rows += run.size
-    direction: Direction = "none"
-    if signed:
-        direction = "overconfident" if signed < 0 else "underconfident"
-    return LargestGap(abs(signed) / curve.n, signed / curve.n, score, fractile / curve.n, direction)
+    reader = GapReader()
+    read(curve, reader)
+    return reader.largest()
 
 
 def ks_error(curve: Curve) -> float:
@@ -92,3 +132,18 @@ def ks_error(curve: Curve) -> float:
     0.0
     """
     return largest_gap(curve).value
+
+
+def kuiper_error(curve: Curve) -> float:
+    """Return the Kuiper calibration error: the range of the gap, in [KS, 2 KS].
+
+    It adds up what the gap reaches on both sides of 0, and so does not let a deficit at low
+    scores hide a surplus at high ones.
+
+    >>> from ogive import Curve
+    >>> kuiper_error(Curve.from_scores([0.5, 0.75], [1, 0]))
+    0.375
+    """
+    reader = GapReader()
+    read(curve, reader)
+    return reader.kuiper

@@ -121,6 +121,19 @@ def test_weights_count_in_every_fit(rng):
     assert best < other
 
 
+def test_weight_2_is_the_row_twice_where_the_folds_say_so(rng):
+    logits, labels = sample(rng)
+    weights = rng.integers(1, 4, 150)
+    weighted = Predictions(logits, labels, kind="logits", weights=weights)
+    pairs = splits(150, 3, 0)
+    copies = np.repeat(np.arange(150), weights)
+    twice = [tuple(np.flatnonzero(np.isin(copies, part)) for part in pair) for pair in pairs]
+    repeated = Predictions(logits[copies], labels[copies], kind="logits")
+    a, b = fit_ms_odir(weighted, **GRID, folds=pairs), fit_ms_odir(repeated, **GRID, folds=twice)
+    assert (a.strength, a.offset_strength, a.n) == (b.strength, b.offset_strength, b.n)
+    np.testing.assert_allclose(a(weighted), b(weighted), atol=1e-6)
+
+
 def test_threads_change_no_bit_and_progress_counts_every_fit(rng):
     logits, labels = sample(rng)
     preds = Predictions(logits, labels, kind="logits")

@@ -33,9 +33,10 @@ from ogive.calibrators.matrix.temperature import fit_temperature
 from ogive.errors import FallbackWarning, InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ogive._typing import ArrayLike, FloatArray
+    from ogive.calibrators.matrix.odir_search import Split
     from ogive.predictions import Predictions
 
 FOLDS = 5
@@ -140,7 +141,7 @@ def fit_ms_odir(
     *,
     strengths: ArrayLike | None = None,
     offset_strengths: ArrayLike | None = None,
-    folds: int = FOLDS,
+    folds: int | Sequence[Split] = FOLDS,
     seed: int = SEED,
     progress: Callable[[int, int], None] | None = None,
     threads: int | None = None,
@@ -155,8 +156,10 @@ def fit_ms_odir(
         The grids of λ and μ, > 0. Default: λ in {1, 0.5, 0.25} · 10^e and μ in 10^e, for e from
         −5 to 6 (from −2 for 50 classes and more; one λ and μ for each two decades from −2 to 4
         above 256 classes, where a fit takes minutes).
-    folds, seed : int
-        Parts of the cross-validation, and the seed that shuffles the rows into them.
+    folds : int or list of pairs
+        How many parts the rows are shuffled into, or the rows to fit and to hold out of each.
+    seed : int
+        Shuffles them.
     progress : callable, optional
         Called as ``progress(done, total)`` after each fit, by one thread at a time.
     threads : int, optional
@@ -176,7 +179,7 @@ def fit_dir_odir(
     *,
     strengths: ArrayLike | None = None,
     offset_strengths: ArrayLike | None = None,
-    folds: int = FOLDS,
+    folds: int | Sequence[Split] = FOLDS,
     seed: int = SEED,
     progress: Callable[[int, int], None] | None = None,
     threads: int | None = None,
@@ -216,17 +219,18 @@ def _fit(
     preds: Predictions,
     grid: tuple[FloatArray, FloatArray],
     *,
-    folds: int,
+    folds: int | Sequence[Split],
     seed: int,
     progress: Callable[[int, int], None] | None,
     threads: int | None,
 ) -> MatrixMap:
-    if folds < 2:  # noqa: PLR2004
-        msg = f"`folds` must be at least 2, not {folds}: the strengths are chosen on held-out rows."
+    number = folds if isinstance(folds, int) else len(folds)
+    if number < 2:  # noqa: PLR2004
+        msg = f"`folds` must be at least 2, not {number}: strengths are chosen on held-out rows."
         raise InvalidInput(msg)
-    if preds.n < 2 * max(preds.K, folds):
+    if preds.n < 2 * max(preds.K, number):
         warnings.warn(
-            f"{preds.n} rows are too few for a matrix of {preds.K} classes and {folds} folds: "
+            f"{preds.n} rows are too few for a matrix of {preds.K} classes and {number} folds: "
             "a temperature was fitted instead.",
             FallbackWarning,
             stacklevel=3,
@@ -237,7 +241,8 @@ def _fit(
     for at in blocks(preds.n, width=preds.K):
         rows[at, :-1] = cls.features(preds, at, floor)
     search = Search(rows, labelled(preds), preds.weights, *grid)
-    found = search.run(splits(preds.n, folds, seed), progress, threads)
+    parts = splits(preds.n, folds, seed) if isinstance(folds, int) else folds
+    found = search.run(parts, progress, threads)
     return cls(
         view="vector",
         n=float(preds.n if preds.weights is None else preds.weights.sum()),

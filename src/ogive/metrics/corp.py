@@ -1,0 +1,117 @@
+r"""The CORP decomposition: how much of a proper score is miscalibration.
+
+Let r be the isotonic regression of the hits on the scores: the best map that keeps their order.
+With S the mean score (Brier or NLL) of the forecasts p, of r, and of the base rate ȳ alone,
+
+.. math:: S(p) = \underbrace{S(p) - S(r)}_{\text{MCB}}
+               - \underbrace{(S(\bar y) - S(r))}_{\text{DSC}}
+               + \underbrace{S(\bar y)}_{\text{UNC}} ,
+
+and all three are >= 0: miscalibration, discrimination, uncertainty. MCB is what recalibrating in
+order would gain on these very rows, so it is optimistic: even perfect forecasts show some.
+
+References
+----------
+Dimitriadis, Gneiting, Jordan (2021), Stable reliability diagrams for probabilistic classifiers,
+PNAS 118(8), doi:10.1073/pnas.2016191118.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from ogive._validate import as_choice
+from ogive.metrics.onepass import read
+from ogive.metrics.proper import brier, nll
+
+if TYPE_CHECKING:
+    from ogive._keys import Run
+    from ogive._typing import FloatArray
+    from ogive.curve import Curve
+
+Kind = Literal["brier", "nll"]
+_SCORES: tuple[Kind, ...] = ("brier", "nll")
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """The parts of a proper score: ``score == mcb - dsc + unc``."""
+
+    score: float
+    mcb: float
+    dsc: float
+    unc: float
+
+
+class PoolReader:
+    """Keeps the pools of the isotonic regression, run after run.
+
+    Pools of a part stay together in the whole, so that each run is pooled alone and the pools
+    are pooled once more at the end.
+    """
+
+    def __init__(self) -> None:
+        self._weights: list[FloatArray] = []
+        self._hits: list[FloatArray] = []
+
+    def add(self, run: Run) -> None:
+        """Take in the next rows."""
+        count = None if isinstance(run.count, float) else run.count
+        weights, hits = _pooled(count, run.hits)
+        self._weights.append(weights)
+        self._hits.append(hits)
+
+    def pools(self) -> tuple[FloatArray, FloatArray]:
+        """Return the rows and the hits of each pool; their ratios rise."""
+        return _pooled(np.concatenate(self._weights), np.concatenate(self._hits))
+
+
+def _pooled(weights: FloatArray | None, hits: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Pool adjacent violators of rows in order of score."""
+    from scipy.optimize import isotonic_regression  # noqa: PLC0415 - heavy, and only used here
+
+    rates = hits if weights is None else hits / weights
+    fit = isotonic_regression(rates, weights=weights)
+    return fit.weights, np.add.reduceat(hits, fit.blocks[:-1])
+
+
+def decompose(curve: Curve, score: str = "brier") -> Decomposition:
+    """Split the Brier score (or ``"nll"``) into miscalibration, discrimination, uncertainty.
+
+    >>> from ogive import Curve
+    >>> parts = decompose(Curve.from_scores([0.9, 0.9, 0.4, 0.4], [1, 0, 1, 0]))
+    >>> round(parts.mcb, 3), round(parts.dsc, 3), round(parts.unc, 3)
+    (0.085, 0.0, 0.25)
+    """
+    chosen = as_choice(score, "score", _SCORES)
+    reader = PoolReader()
+    read(curve, reader)
+    return decomposition_of(reader, brier(curve) if chosen == "brier" else nll(curve), chosen)
+
+
+def decomposition_of(reader: PoolReader, score: float, kind: Kind) -> Decomposition:
+    """Turn the pools, and the mean score of the forecasts, into the three parts."""
+    weights, hits = reader.pools()
+    loss = _gini if kind == "brier" else _entropy
+    n, total = weights.sum(), hits.sum()
+    best = float(loss(weights, hits).sum() / n)
+    unc = float(loss(np.array([n]), np.array([total]))[0] / n)
+    return Decomposition(score, max(score - best, 0.0), max(unc - best, 0.0), unc)
+
+
+def _gini(weights: FloatArray, hits: FloatArray) -> FloatArray:
+    """Return the squared error of each pool's own rate: h (w − h) / w."""
+    return hits * (weights - hits) / weights
+
+
+def _entropy(weights: FloatArray, hits: FloatArray) -> FloatArray:
+    """Return the log loss of each pool's own rate, where 0 log 0 = 0."""
+    misses = weights - hits
+    loss = np.zeros(weights.size)
+    for part in (hits, misses):
+        some = part > 0
+        loss[some] -= part[some] * np.log(part[some] / weights[some])
+    return loss

@@ -1,0 +1,219 @@
+r"""Proper scores: Brier, log loss, their parts, and Spiegelhalter's z.
+
+With p the score of a row, y its outcome (1 for a hit) and w its weight, and all means weighted,
+
+.. math:: \text{Brier} = \overline{(y - p)^2}, \qquad
+          \text{NLL} = -\overline{y \log p + (1 - y) \log (1 - p)} .
+
+The log loss clips p to [1e-7, 1 − 1e-7], for every method alike: one certain score that is
+wrong would otherwise make it infinite.
+
+Written by side and tail q = min(p, 1 − p), a row is *likely* (a hit above ½, a miss below) or
+*unlikely*, and the two scores are q², −log(1 − q) or (1 − q)², −log q: symmetric, and exact where
+1 − p would round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import erfc, inf, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive.metrics.onepass import check_curve, read
+
+if TYPE_CHECKING:
+    from ogive._keys import Run
+    from ogive._typing import FloatArray
+    from ogive.curve import Curve
+
+#: NLL clips scores to [CLIP, 1 − CLIP].
+CLIP = 1e-7
+
+
+class MeanReader:
+    """Keeps the sums of weights, hits and scores."""
+
+    def __init__(self) -> None:
+        self.n = self.hits = self.score = 0.0
+
+    def add(self, run: Run) -> None:
+        """Take in the next rows."""
+        size = run.size
+        tails = float(np.sum(run.count * run.tail))
+        self.n += size
+        self.hits += float(run.hits.sum())
+        self.score += size - tails if run.high else tails
+
+
+class BrierReader:
+    """Keeps the sum of squared errors, and the same with squared weights.
+
+    Attributes
+    ----------
+    noise : float
+        The sum of w² (y − p)²: an estimate of the variance of N times the gap. It is `total`
+        unless the weights are sampling weights.
+    """
+
+    def __init__(self) -> None:
+        self.total = self.noise = self.n = 0.0
+
+    def add(self, run: Run) -> None:
+        """Take in the next rows."""
+        self.n += run.size
+        total = _squared_errors(run, run.count, run.hits)
+        self.total += total
+        if run.square is None or run.square_hits is None:
+            self.noise += total
+        else:
+            self.noise += _squared_errors(run, run.square, run.square_hits)
+
+    @property
+    def value(self) -> float:
+        """The Brier score."""
+        return self.total / self.n
+
+
+def _squared_errors(run: Run, count: FloatArray | float, hits: FloatArray) -> float:
+    """Return the sum of (y − p)²: q² for all, and (1 − q)² − q² = 1 − 2q more for the unlikely."""
+    q = run.tail
+    unlikely = count - hits if run.high else hits
+    return float(np.sum(count * q * q) + np.sum(unlikely * (1.0 - 2.0 * q)))
+
+
+class NllReader:
+    """Keeps the sum of the log loss."""
+
+    def __init__(self) -> None:
+        self.total = self.n = 0.0
+
+    def add(self, run: Run) -> None:
+        """Take in the next rows; a single row needs one logarithm, not two."""
+        self.n += run.size
+        q = np.maximum(run.tail, CLIP)
+        unlikely = _unlikely(run)
+        if isinstance(run.count, float):
+            self.total -= float(np.log(np.abs(1.0 - unlikely - q)).sum())  # 1 − q, or q
+            return
+        self.total -= float(unlikely @ np.log(q) + (run.count - unlikely) @ np.log(1.0 - q))
+
+    @property
+    def value(self) -> float:
+        """The log loss."""
+        return self.total / self.n
+
+
+class SpiegelhalterReader:
+    """Keeps the sum of (y − p)(1 − 2p), and its variance if the scores are right."""
+
+    def __init__(self) -> None:
+        self.total = self.variance = 0.0
+
+    def add(self, run: Run) -> None:
+        """Take in the next rows; 1 − 2p is 1 − 2q on the low side and its negative above."""
+        q = run.tail
+        lean = 1.0 - 2.0 * q
+        self.total += float(run.surplus @ lean) * (-1.0 if run.high else 1.0)
+        square = run.count if run.square is None else run.square
+        self.variance += float(np.sum(square * lean * lean * q * (1.0 - q)))
+
+
+def _unlikely(run: Run) -> FloatArray:
+    """Return the weight of the outcomes that the scores call unlikely, (m,)."""
+    return run.count - run.hits if run.high else run.hits
+
+
+def accuracy(curve: Curve) -> float:
+    """Return the share of hits: the accuracy of a top-1 view, the base rate of a class.
+
+    >>> from ogive import Curve
+    >>> accuracy(Curve.from_scores([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 1]))
+    0.75
+    """
+    check_curve(curve)
+    return float(curve.total_hits / curve.n)
+
+
+def mean_score(curve: Curve) -> float:
+    """Return the mean score: the share of hits that the scores promise.
+
+    >>> from ogive import Curve
+    >>> mean_score(Curve.from_scores([0.5, 1.0], [1, 0]))
+    0.75
+    """
+    reader = MeanReader()
+    read(curve, reader)
+    return reader.score / reader.n
+
+
+def brier(curve: Curve) -> float:
+    """Return the Brier score of the view: the mean of (score − hit)².
+
+    >>> from ogive import Curve
+    >>> brier(Curve.from_scores([0.5, 1.0], [1, 0]))
+    0.625
+    """
+    reader = BrierReader()
+    read(curve, reader)
+    return reader.value
+
+
+def nll(curve: Curve) -> float:
+    """Return the log loss of the view, scores clipped to [1e-7, 1 − 1e-7].
+
+    >>> from ogive import Curve
+    >>> round(nll(Curve.from_scores([0.5, 0.8], [1, 1])), 4)
+    0.4581
+    """
+    reader = NllReader()
+    read(curve, reader)
+    return reader.value
+
+
+@dataclass(frozen=True, slots=True)
+class Spiegelhalter:
+    """Spiegelhalter's test of the Brier score.
+
+    Attributes
+    ----------
+    z : float
+        Standard normal if the scores are right; 0 where nothing can vary.
+    pvalue : float
+        Two-sided.
+    """
+
+    z: float
+    pvalue: float
+
+
+def spiegelhalter(curve: Curve) -> Spiegelhalter:
+    r"""Test whether the Brier score is what the scores themselves promise: Spiegelhalter's z.
+
+    .. math:: z = \frac{\sum w (y - p)(1 - 2p)}{\sqrt{\sum w^2 (1 - 2p)^2 p (1 - p)}}
+
+    Sums of squared weights are sums of weights unless the weights are sampling weights. It
+    looks in one direction only: errors that cancel in the sum go unseen.
+
+    References
+    ----------
+    Spiegelhalter (1986), Probabilistic prediction in patient management and clinical trials.
+
+    >>> from ogive import Curve
+    >>> result = spiegelhalter(Curve.from_scores([0.9] * 10, [1] * 5 + [0] * 5))
+    >>> round(result.z, 3), round(result.pvalue, 6)
+    (4.216, 2.5e-05)
+    """
+    reader = SpiegelhalterReader()
+    read(curve, reader)
+    return spiegelhalter_of(reader)
+
+
+def spiegelhalter_of(reader: SpiegelhalterReader) -> Spiegelhalter:
+    """Turn the two sums into z and its p-value."""
+    if reader.variance > 0.0:
+        z = reader.total / sqrt(reader.variance)
+    else:  # only 0, ½ and 1: nothing can vary, so anything but 0 is impossible
+        z = 0.0 if reader.total == 0.0 else inf * reader.total
+    return Spiegelhalter(z, erfc(abs(z) / sqrt(2.0)))

@@ -1,0 +1,257 @@
+r"""Tests of calibration: whether the KS or the Kuiper error is more than noise.
+
+Under calibration the hits are independent with the scores as their probabilities, and N times
+the gap is a random walk with variance :math:`\sigma^2 = \sum_i p_i (1 - p_i)`. Read in units of
+sigma it is close to Brownian motion W on [0, 1], so that with x the error times N / sigma
+
+.. math:: P(\sup |W| > x) = 4 \sum_{k \ge 0} (-1)^k Q((2k + 1) x), \qquad
+          P(\text{range } W > x) = 8 \sum_{k \ge 1} (-1)^{k-1} k\, Q(k x) ,
+
+Q the upper tail of the normal. With sampling weights sigma² is the sum of w² p (1 − p): with
+w p (1 − p) a nominal 5 % test rejects 32 %.
+
+The series does not hold where few rows can go either way (sigma² below 10) or where groups of
+equal scores hold more than 5 % of sigma², since the gap is read at their ends only. There the
+null is simulated (`ogive.metrics.null`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import erfc, exp, pi, sqrt
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from ogive.metrics.ks import GapReader
+from ogive.metrics.null import CELL, Null
+from ogive.metrics.onepass import read
+from ogive.metrics.proper import BrierReader
+
+if TYPE_CHECKING:
+    from ogive._keys import Run
+    from ogive._typing import FloatArray
+    from ogive.curve import Curve
+    from ogive.metrics.ks import Direction
+
+Method = Literal["brownian", "simulation", "bound", "certain"]
+
+#: Critical values of sup |W| and of the range at 5 %: half-widths of the intervals, 50 % power.
+CRITICAL = 2.241402727332142
+CRITICAL_RANGE = 2.4976721610486505
+#: The normal's 80 % point: this much beyond the critical value has 80 % power.
+POWER_80 = 0.8416212335729143
+#: E sup |W| = sqrt(pi / 2), and E range W = sqrt(8 / pi).
+EXPECTED_KS = sqrt(pi / 2)
+EXPECTED_KUIPER = sqrt(8 / pi)
+
+_FEW = 10.0  # the series does not hold below this variance
+_TIED = 0.05  # nor where groups of equal scores hold more than this share of it
+_CLEAR = 1e-4  # a p-value that is an upper bound need not be found better than this
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationTest:
+    """A KS or Kuiper error with its uncertainty.
+
+    Attributes
+    ----------
+    value : float
+        The error, in [0, 1].
+    pvalue : float
+        How often a perfectly calibrated model would show this much or more.
+    low, high : float
+        The 95 % interval of the error: value ± 2.2414 sqrt(mean (y − p)² / N), cut to [0, 1]
+        (± 2.4977 … for Kuiper). Where few outcomes are surprising the sample underrates its
+        noise, so mean p (1 − p) is used if it is larger. It covers at least that often.
+    expected : float
+        What a perfectly calibrated model shows on average.
+    detectable : float
+        A true error of this size is found with 80 % power at 5 %; at `detectable_half`, 50 %.
+    score, fractile, signed, direction
+        Where the gap is largest and which way: see `LargestGap`. The gap accumulates up to
+        there; it does not say that the scores near it are wrong.
+    sigma : float
+        The standard deviation of N times the gap at its end, under calibration.
+    method : {"brownian", "simulation", "bound", "certain"}
+        How the p-value was found; "certain" where all scores are 0 or 1.
+    """
+
+    value: float
+    pvalue: float
+    low: float
+    high: float
+    expected: float
+    detectable: float
+    detectable_half: float
+    score: float
+    fractile: float
+    signed: float
+    direction: Direction
+    sigma: float
+    method: Method
+
+
+class VarianceReader:
+    """Keeps the variance under calibration, and how much of it groups of equal scores hold."""
+
+    def __init__(self) -> None:
+        self.weighted = self.variance = 0.0
+        self._large: list[FloatArray] = []
+
+    def add(self, run: Run) -> None:
+        """Take in the next rows: sums of w p (1 − p) and of w² p (1 − p), and large groups."""
+        spread = run.tail * (1.0 - run.tail)
+        if isinstance(run.count, float):
+            total = float(spread.sum())
+            self.weighted += total
+            self.variance += total
+            return
+        square = run.count if run.square is None else run.square
+        self.weighted += float(run.count @ spread)
+        spread *= square
+        self.variance += float(spread.sum())
+        # W² / sum of w² is how many rows a group stands for. The total so far is at most the
+        # final one, so that no group is missed which is large in the end.
+        several = (spread >= CELL * self.variance) & (run.count * run.count > 1.5 * square)
+        self._large.append(spread[several])
+
+    @property
+    def tied(self) -> float:
+        """The variance in groups of equal scores that hold 1/500 or more of it each."""
+        large = np.concatenate([np.empty(0), *self._large])
+        return float(large[large >= CELL * self.variance].sum())
+
+    @property
+    def effective(self) -> float:
+        """Sigma² in units of one row's weight: how many coin flips the sample is worth, over 4."""
+        return self.weighted**2 / self.variance if self.variance > 0.0 else 0.0
+
+
+class TestReader:
+    """Keeps all that both tests need, for one pass over a curve."""
+
+    def __init__(self) -> None:
+        self.gap, self.variance, self.brier = GapReader(), VarianceReader(), BrierReader()
+
+    def add(self, run: Run) -> None:
+        """Take in the next rows."""
+        self.gap.add(run)
+        self.variance.add(run)
+        self.brier.add(run)
+
+
+def ks_test(curve: Curve, *, seed: int = 0) -> CalibrationTest:
+    """Test the KS error: value, p-value, interval, and what perfect calibration would show.
+
+    Parameters
+    ----------
+    curve : Curve
+    seed : int
+        Of the simulation, where the Brownian series does not hold.
+
+    >>> import numpy as np
+    >>> from ogive import Curve
+    >>> scores = (np.arange(1000) + 0.5) / 1000
+    >>> result = ks_test(Curve.from_scores(scores, scores > 0.5))
+    >>> round(result.value, 3), result.pvalue < 1e-9, round(result.expected, 3)
+    (0.125, True, 0.016)
+    """
+    reader = TestReader()
+    read(curve, reader)
+    return ks_of(curve, reader, seed=seed)
+
+
+def kuiper_test(curve: Curve, *, seed: int = 0) -> CalibrationTest:
+    """Test the Kuiper error, the range of the gap; as `ks_test`.
+
+    >>> import numpy as np
+    >>> from ogive import Curve
+    >>> scores = (np.arange(1000) + 0.5) / 1000
+    >>> round(kuiper_test(Curve.from_scores(scores, scores > 0.5)).value, 3)
+    0.125
+    """
+    reader = TestReader()
+    read(curve, reader)
+    return kuiper_of(curve, reader, seed=seed)
+
+
+def ks_of(curve: Curve, reader: TestReader, *, seed: int, tests: int = 1) -> CalibrationTest:
+    """Turn what the reader kept into the KS test; one of several needs smaller p-values."""
+    value = reader.gap.largest().value
+    return _result(curve, reader, value, kuiper=False, seed=seed, tests=tests)
+
+
+def kuiper_of(curve: Curve, reader: TestReader, *, seed: int) -> CalibrationTest:
+    """Turn what the reader kept into the Kuiper test."""
+    return _result(curve, reader, reader.gap.kuiper, kuiper=True, seed=seed)
+
+
+def _result(
+    curve: Curve, reader: TestReader, value: float, *, kuiper: bool, seed: int, tests: int = 1
+) -> CalibrationTest:
+    n, at, spread = reader.gap.rows, reader.gap.largest(), reader.variance
+    sigma = sqrt(spread.variance)
+    expected = sigma / n * (EXPECTED_KUIPER if kuiper else EXPECTED_KS)
+    method: Method = "brownian"
+    if sigma == 0.0:
+        pvalue, method = float(value == 0.0), "certain"
+    else:
+        pvalue = (range_tail if kuiper else supremum_tail)(value * n / sigma)
+        few, clear = spread.effective < _FEW, _CLEAR / sqrt(tests)
+        if few or (spread.tied > _TIED * spread.variance and pvalue > clear):
+            null = Null(curve)
+            pvalue, method = null.bound(value * n), "bound"
+            if kuiper or pvalue > clear:
+                draws = {"enough": 50, "most": 10_000}
+                if tests > 1:  # most are far from rejection, and some must get far below 5 %
+                    draws = {"enough": 12, "most": max(10_000, 40 * tests)}
+                pvalue, mean = null.pvalue(value * n, kuiper=kuiper, seed=seed, **draws)
+                expected, method = mean / n, "simulation"
+    critical = CRITICAL_RANGE if kuiper else CRITICAL
+    half = critical * sqrt(max(reader.brier.noise, spread.variance)) / n
+    return CalibrationTest(
+        value=value,
+        pvalue=pvalue,
+        low=max(value - half, 0.0),
+        high=min(value + half, 1.0),
+        expected=expected,
+        detectable=sigma / n * (critical + POWER_80),
+        detectable_half=sigma / n * critical,
+        score=at.score,
+        fractile=at.fractile,
+        signed=at.signed,
+        direction=at.direction,
+        sigma=sigma,
+        method=method,
+    )
+
+
+def supremum_tail(x: float) -> float:
+    """Return P(sup |W| > x) for Brownian motion on [0, 1].
+
+    >>> round(supremum_tail(2.2414), 4)
+    0.05
+    """
+    if x < 1.0:  # where the second form of the series converges faster
+        odd = range(1, 16, 2) if x > 0.0 else range(0)
+        terms = [(2 - k % 4) / k * exp(-((k * pi) ** 2) / (8.0 * x * x)) for k in odd]
+        return min(max(1.0 - 4.0 / pi * sum(terms), 0.0), 1.0)
+    return min(4.0 * sum((2 - k % 4) * _upper(k * x) for k in range(1, 16, 2)), 1.0)
+
+
+def range_tail(x: float) -> float:
+    """Return P(max W − min W > x) for Brownian motion on [0, 1].
+
+    >>> round(range_tail(2.498), 4)
+    0.05
+    """
+    if x < 0.3:  # noqa: PLR2004 - 1 to many digits
+        return 1.0
+    signed = [(2 * (k % 2) - 1) * k * _upper(k * x) for k in range(1, 2 + int(40.0 / x))]
+    return min(max(8.0 * sum(signed), 0.0), 1.0)
+
+
+def _upper(x: float) -> float:
+    """Return the upper tail of the standard normal."""
+    return 0.5 * erfc(x / sqrt(2.0))

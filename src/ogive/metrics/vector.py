@@ -1,0 +1,136 @@
+r"""Scores of whole vectors: Brier, log loss and accuracy of predictions, not of a view.
+
+With p a row's probabilities and y its true class, and means weighted,
+
+.. math:: \text{Brier} = \overline{\sum_k (p_k - \mathbf 1(y = k))^2}, \qquad
+          \text{NLL} = -\overline{\log p_y} ,
+
+the log loss with :math:`p_y` clipped to [1e-7, 1 − 1e-7]. Predictions come with their softmax;
+for calibrated vectors pass their (N, K) array too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive._numerics.blocks import blocks, for_each_block
+from ogive._validate import as_floats
+from ogive.errors import InvalidInput, InvalidType, rows_that
+from ogive.metrics.proper import CLIP
+
+if TYPE_CHECKING:
+    from ogive._typing import ArrayLike, FloatArray
+    from ogive.predictions import Predictions
+
+
+@dataclass(frozen=True, slots=True)
+class VectorScores:
+    """Scores of whole vectors, and of each row where asked for.
+
+    Attributes
+    ----------
+    brier, nll, accuracy : float
+        Weighted means. The class of a row is its largest probability, ties to the lowest index.
+    """
+
+    brier: float
+    nll: float
+    accuracy: float
+
+
+def vector_rows(
+    preds: Predictions, probabilities: ArrayLike | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return each row's Brier score, log loss and hit: (N,) each, for paired comparisons.
+
+    Parameters
+    ----------
+    preds : Predictions
+        With labels.
+    probabilities : array-like, (N, K), optional
+        Calibrated vectors of the same rows; default: the predictions' own.
+    """
+    _check_labelled(preds)
+    given = None if probabilities is None else _as_vectors(probabilities, preds)
+    brier, nll, hit = (np.empty(preds.n) for _ in range(3))
+    labels = preds.labels
+    assert labels is not None  # noqa: S101 - checked above
+
+    def score(at: slice) -> None:
+        p = preds.probabilities(at) if given is None else given[at].astype(np.float64)
+        top = (preds.ranking_values(at) if given is None else p).argmax(axis=1)
+        rows, true = np.arange(p.shape[0]), labels[at]
+        own = p[rows, true]
+        np.log(np.clip(own, CLIP, 1.0 - CLIP), out=nll[at])
+        hit[at] = top == true
+        p[rows, true] -= 1.0
+        np.einsum("ij,ij->i", p, p, out=brier[at])
+
+    for_each_block(score, preds.n, width=preds.K)
+    np.negative(nll, out=nll)
+    return brier, nll, hit
+
+
+def vector_scores(preds: Predictions, probabilities: ArrayLike | None = None) -> VectorScores:
+    """Return Brier, log loss and accuracy of whole vectors.
+
+    >>> from ogive import Predictions
+    >>> preds = Predictions([[0.8, 0.2, 0.0], [0.1, 0.3, 0.6]], [0, 1], kind="probs")
+    >>> scores = vector_scores(preds)
+    >>> round(scores.brier, 3), round(scores.nll, 3), scores.accuracy
+    (0.47, 0.714, 0.5)
+    """
+    rows = vector_rows(preds, probabilities)
+    return VectorScores(*(_mean(row, preds.weights) for row in rows))
+
+
+def brier_vector(preds: Predictions, probabilities: ArrayLike | None = None) -> float:
+    """Return the Brier score of whole vectors: the sum over classes, in [0, 2].
+
+    >>> from ogive import Predictions
+    >>> round(brier_vector(Predictions([[0.8, 0.2]], [0], kind="probs")), 3)
+    0.08
+    """
+    return vector_scores(preds, probabilities).brier
+
+
+def nll_vector(preds: Predictions, probabilities: ArrayLike | None = None) -> float:
+    """Return the log loss of whole vectors, clipped to [1e-7, 1 − 1e-7].
+
+    >>> from ogive import Predictions
+    >>> round(nll_vector(Predictions([[0.5, 0.5]], [0], kind="probs")), 4)
+    0.6931
+    """
+    return vector_scores(preds, probabilities).nll
+
+
+def _mean(values: FloatArray, weights: FloatArray | None) -> float:
+    return float(values.mean() if weights is None else values @ weights / weights.sum())
+
+
+def _check_labelled(preds: Predictions) -> None:
+    if not hasattr(preds, "ranking_values"):
+        msg = f"`preds` must be Predictions, not {type(preds).__name__}."
+        raise InvalidType(msg)
+    if preds.labels is None:
+        msg = "`preds` has no labels, and a score needs to know what came true. Give labels."
+        raise InvalidInput(msg)
+
+
+def _as_vectors(probabilities: ArrayLike, preds: Predictions) -> FloatArray:
+    """Return calibrated vectors, checked: (N, K), in [0, 1], rows that sum to 1."""
+    p: FloatArray = as_floats(probabilities, "probabilities", ndim=(2,))
+    if p.shape != (preds.n, preds.K):
+        msg = f"`probabilities` must have shape {(preds.n, preds.K)}, but has {p.shape}."
+        raise InvalidInput(msg)
+    for at in blocks(preds.n, width=preds.K):
+        block = p[at]
+        sums = block.sum(axis=1, dtype=np.float64)
+        if not (block.min() >= 0.0 and (np.abs(sums - 1.0) <= 1e-3).all()):  # noqa: PLR2004
+            bad = ~((p.min(axis=1) >= 0.0) & (np.abs(p.sum(axis=1) - 1.0) <= 1e-3))  # noqa: PLR2004
+            msg = f"each row of `probabilities` must be >= 0 and sum to 1: {rows_that(bad)}."
+            raise InvalidInput(msg)
+    return p

@@ -1,0 +1,1 @@
+"""Studies: fit and measure, compare, reproduce. No printing, no files."""
