@@ -66,7 +66,19 @@ def test_the_loss_equals_the_slow_definition(rng, weights, monkeypatch):
         assert (up - slow) / step == pytest.approx(gradient[k, j], abs=1e-3)
 
 
-def test_the_curvature_is_the_hessians_blocks(rng):
+def test_the_curvature_is_the_hessian(rng):
+    _, _, _, regression = problem(rng)
+    theta = rng.normal(size=(4, 5)) * 0.1
+    H = regression.curvature(theta)
+    objective = regression.penalised(np.zeros((4, 5)))
+    step = 1e-5
+    for column, unit in zip(H.T, np.eye(20).reshape(20, 4, 5), strict=True):
+        change = objective(theta + step * unit)[1] - objective(theta - step * unit)[1]
+        np.testing.assert_allclose(column, change.ravel() / (2 * step), rtol=1e-4, atol=1e-6)
+
+
+def test_the_curvature_of_many_parameters_is_the_hessians_blocks(rng, monkeypatch):
+    monkeypatch.setattr(softmax_regression, "MOST_PARAMETERS", 0)
     _, _, _, regression = problem(rng)
     theta = rng.normal(size=(4, 5)) * 0.1
     blocks = regression.curvature(theta)
@@ -80,9 +92,14 @@ def test_the_curvature_is_the_hessians_blocks(rng):
         np.testing.assert_allclose(blocks[k, :, j], column, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("most", [1 << 24, 0], ids=["blocks", "diagonals"])
-def test_the_minimum_is_that_of_a_plain_optimiser(rng, monkeypatch, most):
-    monkeypatch.setattr(softmax_regression, "MOST_CURVATURE", most)
+@pytest.mark.parametrize(
+    ("parameters", "curvature"),
+    [(256, 0), (0, 1 << 24), (0, 0)],
+    ids=["whole", "blocks", "diagonals"],
+)
+def test_the_minimum_is_that_of_a_plain_optimiser(rng, monkeypatch, parameters, curvature):
+    monkeypatch.setattr(softmax_regression, "MOST_PARAMETERS", parameters)
+    monkeypatch.setattr(softmax_regression, "MOST_CURVATURE", curvature)
     _, _, _, regression = problem(rng, n=200)
     R = penalty()
     objective = regression.penalised(R)

@@ -211,7 +211,7 @@ def test_a_folder_without_files_lists_all_of_them_as_missing(tmp_path):
 def test_wrong_arguments_say_what_is_wrong(tmp_path):
     with pytest.raises(ValueError, match="is not a folder"):
         paper_tables(tmp_path / "none", read=read)
-    with pytest.raises(ValueError, match=r"unknown method 'tempreature'\. Did you mean"):
+    with pytest.raises(ValueError, match="unknown method 'tempreature'"):
         paper_tables(tmp_path, read=read, methods=["tempreature"])
 
 

@@ -14,7 +14,8 @@ of the Hessian that belongs to class k is
 
 and in the coordinates :math:`\varphi_k = L_k^\top \theta_k`, :math:`H_k = L_k L_k^\top`, these
 blocks are unit matrices whatever the scale, the correlation or the penalty. L-BFGS needs a few
-steps there, where it needs hundreds in the plain coordinates.
+steps there, where it needs hundreds in the plain coordinates. With few parameters the whole
+Hessian takes the place of its blocks.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     from ogive._typing import FloatArray, IntArray
 
+#: Up to this many parameters the whole Hessian is used, above it its blocks.
+MOST_PARAMETERS = 256
 #: Above this many numbers the blocks of the Hessian are cut to their diagonals.
 MOST_CURVATURE = 1 << 24
 _CHUNK = 1 << 17  # numbers in the scores that are worked on at a time
@@ -98,8 +101,13 @@ class LinearSoftmax:
         )
 
     def curvature(self, theta: FloatArray) -> FloatArray:
-        """Return the Hessian's blocks, (K, d, d), or their diagonals, (K, d), if K is large."""
+        """Return the Hessian without the penalty, as much of it as K allows.
+
+        The whole, (K d, K d), its blocks, (K, d, d), or their diagonals, (K, d).
+        """
         d = self.rows.shape[1]
+        if self.K * d <= MOST_PARAMETERS:
+            return self._hessian(theta)
         whole = self.K * d * d <= MOST_CURVATURE
         blocks = np.zeros((self.K, d, d) if whole else (self.K, d))
         for at in self._cuts:
@@ -113,6 +121,24 @@ class LinearSoftmax:
                 blocks += p @ (rows * rows)
         return blocks
 
+    def _hessian(self, theta: FloatArray) -> FloatArray:
+        """Return sum_i w_i (diag p_i − p_i p_iᵀ) ⊗ x_i x_iᵀ, (K d, K d)."""
+        K, d = self.K, self.rows.shape[1]
+        H = np.zeros((K, d, K, d))
+        for at in self._cuts:
+            rows, w = self.rows[at], self.weights[at]
+            p = softmax_columns(theta @ rows.T)
+            for k in range(K):
+                own = w * p[k]
+                H[k, :, k] += (rows.T * own) @ rows
+                # (rows, K, d) would not fit the cache: one class against all others at a time
+                for m in range(k + 1):
+                    cross = (rows.T * (own * p[m])) @ rows
+                    H[k, :, m] -= cross
+                    if m < k:
+                        H[m, :, k] -= cross
+        return H.reshape(K * d, K * d)
+
 
 def whitening(
     curvature: FloatArray, penalty: FloatArray
@@ -121,10 +147,12 @@ def whitening(
 
     Parameters
     ----------
-    curvature : (K, d, d) blocks of the Hessian, or (K, d) their diagonals
+    curvature : the Hessian, (K d, K d), its blocks, (K, d, d), or their diagonals, (K, d)
     penalty : (K, d)
     """
-    if curvature.ndim == penalty.ndim:
+    if curvature.shape == (penalty.size, penalty.size):
+        return _whole_whitening(curvature, penalty)
+    if curvature.shape == penalty.shape:
         diagonal = curvature + 2.0 * penalty
         scale = 1.0 / np.sqrt(diagonal + _RIDGE * diagonal.mean())
         return (lambda phi: scale * phi), (lambda gradient: scale * gradient)
@@ -137,6 +165,21 @@ def whitening(
     return (
         lambda phi: np.matmul(phi[:, None, :], inverse)[:, 0],
         lambda gradient: np.matmul(inverse, gradient[:, :, None])[:, :, 0],
+    )
+
+
+def _whole_whitening(
+    curvature: FloatArray, penalty: FloatArray
+) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], FloatArray]]:
+    """Do the same with the whole Hessian."""
+    H = curvature.copy()
+    diagonal = np.arange(penalty.size)
+    H[diagonal, diagonal] += 2.0 * penalty.ravel() + _RIDGE * H[diagonal, diagonal].mean()
+    inverse = np.linalg.inv(np.linalg.cholesky(H))
+    shape = penalty.shape
+    return (
+        lambda phi: (phi.ravel() @ inverse).reshape(shape),
+        lambda gradient: (inverse @ gradient.ravel()).reshape(shape),
     )
 
 

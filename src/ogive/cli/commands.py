@@ -65,6 +65,11 @@ def _columns(options: dict[str, Any]) -> Columns:
     return Columns(*(options[name] for name in ("score", "outcome", "label", "weight")))
 
 
+def _names(words: str | None) -> list[str] | None:
+    """Split names at commas."""
+    return None if words is None else [word.strip() for word in words.split(",")]
+
+
 @ogive.command(epilog=_FILE_HELP)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_PATH)
 @click.option("--part", metavar="PART", help="cal, test or all [test, if the file has parts].")
@@ -208,13 +213,41 @@ def _compare(
     from ogive.cli import tables, terminal  # noqa: PLC0415
     from ogive.studies.compare import compare as compared  # noqa: PLC0415
 
-    names = None if methods is None else [name.strip() for name in methods.split(",")]
     with terminal.progress("comparing") as step:
-        result = compared(cal, test, names, view, progress=step)
+        result = compared(cal, test, _names(methods), view, progress=step)
     if as_json:
         terminal.print_json(result.to_dict())
     else:
         tables.show_comparison(terminal.console(), result)
+
+
+@ogive.command()
+@click.argument("folder", metavar="DIR", type=_PATH)
+@click.option("--methods", metavar="M,…", help="Columns, separated by commas [all].")
+@click.option("--resume", type=_PATH, help="Keep results in this JSON file, and start from it.")
+@_json
+def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bool) -> None:
+    """Print the paper's tables from its logit files, beside the paper's own numbers.
+
+    DIR holds copies of the logit files, found by name or by their sha256. Missing ones are named,
+    with the place where the paper's authors keep them. The ODIR columns take minutes.
+    """
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.readers import read  # noqa: PLC0415
+    from ogive.studies.paper import paper_tables  # noqa: PLC0415
+
+    with terminal.progress("the paper's tables") as step:
+        result = paper_tables(
+            folder,
+            read=read,
+            methods=_names(methods),
+            cache=resume,
+            progress=lambda done, total, what: step(what, done, total),
+        )
+    if as_json:
+        terminal.print_json(result.to_dict())
+    else:
+        click.echo(repr(result))
 
 
 @ogive.command()

@@ -79,7 +79,7 @@ def console() -> Console:
 
 
 @contextmanager
-def progress(total_hint: str) -> Iterator[Callable[[str, int, int], None]]:
+def progress(total_hint: str) -> Iterator[Callable[[str, float, int], None]]:
     """Give a function ``step(what, done, total)`` that draws a bar on stderr.
 
     It draws on a terminal only, and only once the work has taken a second.
@@ -97,7 +97,7 @@ def progress(total_hint: str) -> Iterator[Callable[[str, int, int], None]]:
     start = time.monotonic()
     live = False
 
-    def step(what: str, done: int, total: int) -> None:
+    def step(what: str, done: float, total: int) -> None:
         nonlocal live
         if not live and time.monotonic() - start > _PATIENCE:
             bar.start()
