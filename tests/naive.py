@@ -358,3 +358,39 @@ def holm(pvalues, level=0.05):
     while left and pvalues[left[0]] <= level / len(left):
         rejected.add(left.pop(0))
     return [i in rejected for i in range(len(pvalues))]
+
+
+# Full vectors ---------------------------------------------------------------------------------
+
+
+def stick_breaking(row, maps, power, floor, margin=1e-6):
+    """One row of masses as calibrated probabilities that keep its order; ranks from the top."""
+    row = [max(m, floor) for m in row]
+    K, order = len(row), ranked_classes([row])[0]
+    q, left, most = [0.0] * K, 1.0, 1.0
+    for r, gamma in enumerate(maps):
+        rest = sum(row[k] for k in order[r + 1 :])
+        asked = float(gamma.from_log_odds(np.log(row[order[r]]) - np.log(rest))) * left
+        gap = 3 * margin if r == 0 else margin
+        least = left / (1 + (K - 1 - r) * (1 - gap))
+        q[order[r]] = max(min(asked, most), least)
+        left, most = max(left - q[order[r]], 0.0), q[order[r]] * (1 - margin)
+    others = order[len(maps) :]
+    weights = {k: row[k] ** power for k in others}
+    low, high = 0.0, 1e9 * most / min(weights.values())
+    for _ in range(200):  # the scale s of min(s w, cap) by halving
+        s = (low + high) / 2
+        low, high = (
+            (s, high) if sum(min(s * w, most) for w in weights.values()) < left else (low, s)
+        )
+    for k, w in weights.items():
+        q[k] = min(high * w, most)
+    return np.array(q)
+
+
+def one_against_rest(eta_columns, maps):
+    """A map for each class, and the row divided by its sum."""
+    q = np.stack([g.from_log_odds(eta) for g, eta in zip(maps, eta_columns, strict=True)], axis=1)
+    return np.array(
+        [row / row.sum() if row.sum() > 0 else np.full(len(row), 1 / len(row)) for row in q]
+    )

@@ -64,7 +64,7 @@ def check_folds(
             rare = classes[np.bincount(codes, minlength=classes.size).argmin()]
             msg = (
                 f"cv={asked} leaves a fold with fewer than two classes to train on: "
-                f"the class {rare!r} has too few different rows."
+                f"the class {rare} has too few different rows."
             )
             raise InvalidInput(msg)
 

@@ -40,7 +40,7 @@ def as_codes(labels: AnyArray, classes: AnyArray) -> IntArray:
     unknown = classes[codes] != labels
     if unknown.any():
         first = labels[int(unknown.argmax())]
-        msg = f"`y` has a class that the fitted model does not know: {first!r}."
+        msg = f"`y` has a class that the fitted model does not know: {first}."
         raise InvalidInput(msg)
     return codes
 

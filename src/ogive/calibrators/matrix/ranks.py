@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 RANKS = 3
 _INNER = 4  # blocks through everything but the maps
 _TOGETHER = 64  # blocks through the maps
+_SMALLEST_LOG = -700.0  # a weight is never 0
 _FEW = 200  # rows from which a rank after the first has a method of its own
 
 
@@ -112,8 +113,10 @@ class RanksMap(MatrixMap):
         if self.power == 1.0:
             out[:] = top.rest
             return
-        np.multiply(top.log_masses, self.power, out=top.log_masses)
-        np.exp(top.log_masses, out=out)
+        logs = np.multiply(top.log_masses, self.power, out=top.log_masses)
+        if self.power * np.log(self.floor) < _SMALLEST_LOG:
+            np.maximum(logs, _SMALLEST_LOG, out=logs)
+        np.exp(logs, out=out)
         _put(out, top.order, 0.0)
 
     def _block(self, preds: Predictions, at: slice) -> FloatArray:

@@ -90,21 +90,16 @@ def fill(weights: FloatArray, total: FloatArray, left: FloatArray, cap: FloatArr
 def _capped(weights: FloatArray, left: FloatArray, cap: FloatArray) -> FloatArray:
     """Raise the scale until the parts below the cap take what the others may not have."""
     n = left.size
-    total = weights.sum(axis=1)
-    free, count = total, np.zeros(n, dtype=np.intp)
+    full = np.zeros(weights.shape, dtype=np.bool_)
+    known = np.zeros(n, dtype=np.intp)
+    free = weights.sum(axis=1)
     while True:
-        needed = np.maximum(left - cap * count, 0.0)
+        needed = np.maximum(left - cap * known, 0.0)
         scale = np.divide(needed, free, out=np.zeros(n), where=free > 0)
-        # A scale of 0 is that of a row whose parts are all at the cap.
-        limit = np.divide(cap, scale, out=np.zeros(n), where=scale > 0)
-        row, column = np.nonzero(weights > limit[:, None])  # few, so that sums over them are quick
-        known, count = count, np.maximum(np.bincount(row, minlength=n), count)
+        limit = np.divide(cap, scale, out=np.full(n, np.inf), where=scale > 0)
+        full |= weights > limit[:, None]
+        count = np.count_nonzero(full, axis=1)
         if (count == known).all():
-            break
-        free = np.maximum(total - np.bincount(row, weights[row, column], minlength=n), 0.0)
-    result = weights.copy()
-    result[row, column] = 0.0
-    free = result.sum(axis=1)  # again, without the cancellation
-    result *= np.divide(needed, free, out=np.zeros(n), where=free > 0)[:, None]
-    result[row, column] = cap[row]
-    return result
+            return np.where(full, cap[:, None], scale[:, None] * weights)
+        known = count
+        free = np.where(full, 0.0, weights).sum(axis=1)
