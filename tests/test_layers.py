@@ -16,7 +16,7 @@ LEVELS = [
     {"_validate"},
     {"_numerics"},
     {"predictions", "views"},
-    {"_keys", "_groups", "curve", "_classes"},
+    {"_keys", "_groups", "curve", "_classes", "_folds"},
     {"metrics", "calibrators"},
     {"readers", "engines", "export", "diagrams", "estimators"},
     {"studies"},
@@ -31,6 +31,9 @@ SIDEWAYS = {
     ("_classes", "_keys"),
     ("_classes", "_groups"),
     ("_classes", "curve"),
+    ("_folds", "_keys"),
+    ("_folds", "_groups"),
+    ("_folds", "curve"),
 }
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 

@@ -302,8 +302,13 @@ class Curve:
         ordered = self._groups.cell if self._keys is None else self._keys
         found = smallest_tails(ordered)
         own, other = found[::-1] if high else found
-        smallest = own or other or 1.0 / (self.n + 1)
+        smallest = own or other or 1.0 / (self._worth + 1)
         return max(smallest / 2, 5e-324)  # half of the smallest float is 0
+
+    @property
+    def _worth(self) -> float:
+        """How many unweighted rows the rows are worth: N, or Kish's number for sampling weights."""
+        return self.n if self._keys is not None else self.n**2 / float(self.square.sum())
 
     @property
     def count(self) -> FloatArray:

@@ -255,10 +255,11 @@ def obeying(
     coef = nearest(_root(found.covariance), found.mean, G, g)
     if coef is found.mean:
         return coef
-    s = prior.bend[max(1, int(found.weight.sum(axis=1).argmax()))]
     o = prior.shift[1 + int(found.weight.sum(axis=0)[1:].argmax())]
-    precision = np.full(coef.size, s**-2)
-    precision[:LINE] = o**-2
+    precision = np.full(coef.size, o**-2)
+    if coef.size > LINE:
+        s = prior.bend[max(1, int(found.weight.sum(axis=1).argmax()))]
+        precision[LINE:] = s**-2
     at = like.point(coef)
     for _ in range(MAX_STEPS):
         covariance, _ = _inverse(_ridged(at.info, precision))

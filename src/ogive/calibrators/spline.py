@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ogive._keys import ROUNDS_TO_ONE
-from ogive._numerics.evidence import Likelihood, Posterior, Prior, Trials, obeying, posterior
+from ogive._numerics.evidence import LINE, Likelihood, Posterior, Prior, Trials, obeying, posterior
 from ogive._numerics.logistic import expit
 from ogive._numerics.natural_spline import NaturalSpline
 from ogive.calibrators.bundles import log_odds, trials_of
@@ -114,7 +114,7 @@ def fit_spline(curve: Curve, *, monotone: bool = False) -> SplineMap:
     few = trials.offset.size < MIN_SCORES or trials.count.sum() < MIN_ROWS
     if few:
         _warn_of(trials)
-    problem = _problem(trials)
+    problem = _problem(trials, straight=few)
     prior = _prior(1 if few else BEND.size)
     found = posterior(problem.like, prior)
     mean = found.mean
@@ -136,12 +136,14 @@ def _warn_of(trials: Trials) -> None:
     )
 
 
-def _problem(trials: Trials) -> _Problem:
-    """Choose knots and coordinates, and write the likelihood in them."""
+def _problem(trials: Trials, *, straight: bool) -> _Problem:
+    """Choose knots and coordinates, (a, d) alone if `straight`; write the likelihood in them."""
     info = _information(trials)
     spline = NaturalSpline(_knots(trials, info))
     basis = spline.basis(trials.offset)
     to_values = _coordinates(spline, basis, info, float(info @ trials.offset))
+    if straight:
+        to_values = to_values[:, :LINE]
     same = trials.offset_hit is trials.offset
     basis_hit = basis if same else spline.basis(trials.offset_hit)
     return _Problem(spline, to_values, Likelihood(trials, basis @ to_values, basis_hit @ to_values))
@@ -210,7 +212,7 @@ def _map(
         covariance=low + np.tril(low, -1).T,
         edf=found.edf,
         keep=float(found.weight[0, 0]),
-        linear=float(found.weight[0].sum()),
+        linear=min(float(found.weight[0].sum()), 1.0),
         bend=float(found.weight.sum(axis=1) @ BEND[: len(found.weight)]),
         monotone=bool(monotone),
         first=float(trials.offset[0]),
@@ -233,18 +235,22 @@ def _at_one(curve: Curve, gamma: SplineMap) -> tuple[float, float]:
 
     They are means over the rows that round to 1.0, or belong to the nearest log-odds that does.
     """
-    rows, total, hits = 0.0, 0.0, 0.0
+    rows, total, above, least = 0.0, 0.0, 0.0, None
     if curve.share_below_one() < 1.0:
         place = curve.placed_tail(True)
         for run in curve.runs():
             if run.high and run.tail[-1] <= ROUNDS_TO_ONE:
-                count = np.where(run.tail <= ROUNDS_TO_ONE, run.count, 0.0)
-                eta = log_odds(run, place)
+                ones = run.tail <= ROUNDS_TO_ONE
+                count = np.broadcast_to(run.count, ones.shape)[ones]
+                eta = log_odds(run, place)[ones]
+                value = gamma.from_log_odds(eta)
+                least = float(value[0]) if least is None else least
                 rows += float(count.sum())
                 total += float(count @ eta)
-                hits += float(count @ gamma.from_log_odds(eta))
-    if not rows:
+                above += float(count @ (value - least))
+    if least is None:
         one = min(max(NEAREST_TO_ONE, gamma.lowest), gamma.highest)
         return one, float(gamma.from_log_odds(one))
-    inside = np.clip(hits / rows, *expit(np.array([-LIMIT, LIMIT])))  # the mean's rounding
+    # The mean as a rise over the first: exact where all are equal, and never below it in order.
+    inside = np.clip(least + above / rows, *expit(np.array([-LIMIT, LIMIT])))
     return total / rows, float(inside)

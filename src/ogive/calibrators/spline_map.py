@@ -30,6 +30,7 @@ from ogive.errors import InvalidInput, rows_that
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, BoolArray, FloatArray
+    from ogive.calibrators.spline_summary import GainLike, SplineSummary
 
 LIMIT = 36.0  # |l| is cut here: sigmoid(36) is the last step but one below 1 in float64
 MIN_SLOPE = 1e-3  # least slope of l with monotone=True: far above rounding, far below any effect
@@ -169,6 +170,19 @@ class SplineMap(LogOddsMap):
             rows = self._spline.basis(eta[at])
             variance[at] = np.einsum("ij,ij->i", rows @ self.covariance, rows)
         return np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
+
+    def summary(self, gain: GainLike | None = None) -> SplineSummary:
+        """Tell what the map did to the scores, in words and numbers.
+
+        Parameters
+        ----------
+        gain : optional
+            The out-of-fold gain of `ogive.studies.gain.cross_fitted_gain`: with it, the summary
+            says whether the scores had better be left alone.
+        """
+        from ogive.calibrators.spline_summary import summarise  # noqa: PLC0415 - it reads this file
+
+        return summarise(self, gain)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values; of the covariance, the lower triangle."""

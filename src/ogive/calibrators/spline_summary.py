@@ -1,0 +1,194 @@
+"""What the default spline did, in words and numbers.
+
+What is said about scores comes from the band of the map: a range of scores is off where the
+pointwise 95 % band excludes the score itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from ogive._numerics.logistic import expit
+from ogive.calibrators.spline_map import BAND
+
+if TYPE_CHECKING:
+    from ogive._typing import FloatArray
+    from ogive.calibrators.spline_map import SplineMap
+
+Way: TypeAlias = Literal["too high", "too low"]
+
+_PER_PIECE = 16  # places between two knots at which the band is compared with the score
+_NEARLY_ONE = 0.99  # from here on three digits do not tell scores apart
+_LINE = 2.0  # degrees of freedom of a line
+
+
+class GainLike(Protocol):
+    """What a summary needs of an out-of-fold gain (`ogive.studies.gain`)."""
+
+    @property
+    def verdict(self) -> str:
+        """The gain in words."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class OffRange:
+    """Scores from `low` to `high` are off one way, most at the score `at`: by `change`."""
+
+    low: float
+    high: float
+    way: Way
+    at: float
+    change: float
+
+    def __str__(self) -> str:
+        span = f"from {_shown(self.low)} to {_shown(self.high)}"
+        return f"Scores {span} are {self.way}: {_shown(self.at)} becomes " + _shown(
+            self.at + self.change
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SplineSummary:
+    """What a spline did to the scores it was fitted to.
+
+    Attributes
+    ----------
+    view, n : str, float
+    direction : str
+        "overconfident", "underconfident", "mixed" or "none found".
+    shift, moved : float
+        Mean change, and mean absolute change, of the scores of the fit.
+    ranges : tuple of OffRange
+        Where the band excludes the score, from low to high.
+    edf, keep, linear, bend, monotone
+        As in `SplineMap`.
+    gain : optional
+        The out-of-fold gain, where it was computed and handed in.
+    """
+
+    view: str
+    n: float
+    direction: str
+    shift: float
+    moved: float
+    ranges: tuple[OffRange, ...]
+    edf: float
+    keep: float
+    linear: float
+    bend: float
+    monotone: bool
+    gain: GainLike | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        ranges = [asdict(part) for part in self.ranges]
+        gain = None if self.gain is None else self.gain.to_dict()
+        return values | {"ranges": ranges, "gain": gain}
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        rising = ", made to rise" if self.monotone else ""
+        lines = [f"spline of {self.view!r}, n = {self.n:,}{rising}: {_TOLD[self.direction]}"]
+        lines += [f"{part}." for part in self.ranges]
+        if not self.ranges:
+            lines.append("The 95 % band of the map holds the score itself everywhere.")
+        lines.append(f"Mean change {self.shift:+.4f}, mean absolute change {self.moved:.4f}.")
+        lines.append(
+            f"{self.edf:.1f} effective degrees of freedom (0 leaves the scores alone, "
+            f"{_LINE:.0f} is a line in log-odds)."
+        )
+        lines.append(
+            f"Shrinkage: weight {self.keep:.2f} on leaving the scores alone, {self.linear:.2f} "
+            f"on a line (the former included); bend {self.bend:.2g} log-odds."
+        )
+        if self.gain is not None:
+            lines.append(self.gain.verdict)
+        return lines
+
+
+_TOLD = {
+    "overconfident": "the model is overconfident.",
+    "underconfident": "the model is underconfident.",
+    "mixed": "the model is overconfident for some scores and underconfident for others.",
+    "none found": "no miscalibration found.",
+}
+
+
+def summarise(gamma: SplineMap, gain: GainLike | None = None) -> SplineSummary:
+    """Summarise a fitted spline."""
+    ranges = tuple(_ranges(gamma))
+    words = {_word(gamma.view, part) for part in ranges}
+    direction = "mixed" if len(words) > 1 else words.pop() if words else "none found"
+    return SplineSummary(
+        view=gamma.view,
+        n=gamma.n,
+        direction=direction,
+        shift=gamma.shift,
+        moved=gamma.moved,
+        ranges=ranges,
+        edf=gamma.edf,
+        keep=gamma.keep,
+        linear=gamma.linear,
+        bend=gamma.bend,
+        monotone=gamma.monotone,
+        gain=gain,
+    )
+
+
+def _word(view: str, part: OffRange) -> str:
+    """Return over- or underconfident.
+
+    Of the classes a model puts first, too high is overconfident. Of one class's probability,
+    too extreme is: too high above ½, too low below.
+    """
+    chosen = view.startswith(("top-", "within-top-"))
+    over = (part.way == "too high") == (chosen or part.at > 0.5)  # noqa: PLR2004
+    return "overconfident" if over else "underconfident"
+
+
+def _ranges(gamma: SplineMap) -> list[OffRange]:
+    """Return where the band excludes the score, over the scores that were seen."""
+    eta = _places(gamma)
+    logit = gamma.log_odds_at(eta)
+    half = BAND * gamma.deviation(eta)
+    side = np.where(logit + half < eta, -1, np.where(logit - half > eta, 1, 0))
+    edges = np.flatnonzero(np.diff(side, prepend=0, append=0))
+    return [
+        _range(eta[start:stop], logit[start:stop]) for start, stop in pairwise(edges) if side[start]
+    ]
+
+
+def _places(gamma: SplineMap) -> FloatArray:
+    """Return log-odds over the seen range, as dense as the knots."""
+    inner = gamma.knots[(gamma.knots > gamma.first) & (gamma.knots < gamma.last)]
+    ends = np.concatenate([[gamma.first], inner, [gamma.last]])
+    at = np.arange(_PER_PIECE * (ends.size - 1) + 1) / _PER_PIECE
+    places: FloatArray = np.interp(at, np.arange(ends.size), ends)
+    return places
+
+
+def _range(eta: FloatArray, logit: FloatArray) -> OffRange:
+    scores = expit(eta)
+    change = expit(logit) - scores
+    most = int(np.abs(change).argmax())
+    return OffRange(
+        low=float(scores[0]),
+        high=float(scores[-1]),
+        way="too high" if logit[0] < eta[0] else "too low",
+        at=float(scores[most]),
+        change=float(change[most]),
+    )
+
+
+def _shown(score: float) -> str:
+    return f"{score:.3g}" if score < _NEARLY_ONE else f"{score:.6g}"

@@ -1,0 +1,155 @@
+r"""Whether calibrating is worth it: the out-of-fold gain in log loss, with its standard error.
+
+Every sample is calibrated by a map fitted without it (k folds). With p the score, q the
+calibrated one and y the outcome, the gain of a row is
+
+.. math:: d = \log\frac{q}{p} \text{ for a hit}, \qquad d = \log\frac{1-q}{1-p} \text{ for a miss,}
+
+and their weighted mean is how much log loss per row calibration saves on new data. Both
+probabilities are clipped as in `ogive.nll`. If the mean is within two standard errors of zero,
+nothing shows that calibration helps, and the scores had better be left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive._folds import folds as parts_of
+from ogive.calibrators import find_method
+from ogive.calibrators.maps import Map
+from ogive.curve import Curve
+from ogive.errors import InvalidInput, InvalidType, NotEnoughData
+from ogive.metrics.proper import CLIP
+from ogive.predictions import Predictions
+
+if TYPE_CHECKING:
+    from ogive._typing import FloatArray
+    from ogive.views import View
+
+ERRORS = 2.0  # a gain within this many standard errors is none
+_MIN_FOLDS = 2
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Gain:
+    """The out-of-fold gain of a method.
+
+    Attributes
+    ----------
+    method, view : str
+    n : float
+    folds : int
+    value : float
+        Log loss saved per row, in nats.
+    error : float
+        Its standard error, over rows.
+    """
+
+    method: str
+    view: str
+    n: float
+    folds: int
+    value: float
+    error: float
+
+    @property
+    def leave_alone(self) -> bool:
+        """Whether the gain is within two standard errors of nothing, or a loss."""
+        return self.value <= ERRORS * self.error
+
+    @property
+    def verdict(self) -> str:
+        """The gain in words."""
+        told = f"Out of fold, {self.method!r} saves {self.value:.2g} ± {self.error:.2g} nats a row"
+        if self.leave_alone:
+            return f"Leave it alone. {told}: within two standard errors, or a loss."
+        return f"{told}: calibrate."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {**asdict(self), "leave_alone": self.leave_alone}
+
+    def __repr__(self) -> str:
+        return f"{self.view}, n = {self.n:,}, {self.folds} folds. {self.verdict}"
+
+
+def cross_fitted_gain(
+    data: Predictions | Curve,
+    method: str = "spline",
+    *,
+    view: str | View | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    **options: Any,  # noqa: ANN401 - the method's own
+) -> Gain:
+    """Return the out-of-fold gain of a curve method over leaving the scores alone.
+
+    Parameters
+    ----------
+    data : Predictions or Curve
+        Predictions need labels. A curve is enough: see `ogive._folds`.
+    method : str
+        A method that reads a curve.
+    view : str, optional
+        The view of the predictions.
+    folds, seed : int
+        How many parts, and the seed that deals the rows to them.
+    **options
+        Handed to the method's fit.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.uniform(size=2000)
+    >>> fine = Curve.from_scores(scores, rng.uniform(size=2000) < scores)
+    >>> cross_fitted_gain(fine).leave_alone
+    True
+    >>> squared = Curve.from_scores(scores, rng.uniform(size=2000) < scores**2)
+    >>> cross_fitted_gain(squared).leave_alone
+    False
+    """
+    curve, chosen = _curve_of(data, view), find_method(method)
+    if chosen.reads != "curve":
+        msg = f"`method` must read a curve, and {method!r} reads whole predictions."
+        raise InvalidInput(msg)
+    if not isinstance(folds, int) or folds < _MIN_FOLDS:
+        msg = f"`folds` must be a whole number >= {_MIN_FOLDS}, not {folds!r}."
+        raise InvalidInput(msg)
+    sums = np.zeros(5)
+    for rest, part in parts_of(curve, folds, seed=seed):
+        gamma = chosen.fit(rest, **options)
+        assert isinstance(gamma, Map)  # noqa: S101 - it reads a curve
+        sums += _sums(part, gamma.from_tails(part.high, part.tail))
+    n, total, square, square_d, square_dd = sums
+    if not n:
+        msg = f"`data` has {curve.n} rows, too few for {folds} folds. Use fewer folds."
+        raise NotEnoughData(msg)
+    mean = total / n
+    spread = square_dd - 2 * mean * square_d + mean**2 * square
+    error = float(np.sqrt(max(spread, 0.0))) / n
+    return Gain(method, curve.view, curve.n, folds, float(mean), float(error))
+
+
+def _curve_of(data: object, view: str | View | None) -> Curve:
+    if isinstance(data, Predictions):
+        return Curve.from_predictions(data, view)
+    if isinstance(data, Curve):
+        return data
+    msg = (
+        f"`data` must be Predictions or a Curve, not {type(data).__name__}; build one with "
+        "Predictions(values, labels, kind=...) or Curve.from_scores(scores, hits)."
+    )
+    raise InvalidType(msg)
+
+
+def _sums(part: Curve, calibrated: FloatArray) -> FloatArray:
+    """Return the sums of w, w d, w², w² d and w² d² over the rows of a part."""
+    p, q = (np.clip(x, CLIP, 1.0 - CLIP) for x in (part.score, calibrated))
+    hit, miss = np.log(q / p), np.log((1.0 - q) / (1.0 - p))
+    misses, square_misses = part.count - part.hits, part.square - part.square_hits
+    first = part.hits @ hit + misses @ miss
+    second = [part.square_hits @ hit**power + square_misses @ miss**power for power in (1, 2)]
+    return np.array([part.count.sum(), first, part.square.sum(), *second])
