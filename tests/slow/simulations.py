@@ -1,6 +1,7 @@
 """How often tests reject and intervals cover: `python -m tests.slow.simulations [draws]`.
 
-Prints the tables of docs/theory/level.md. The tests beside it assert the same numbers' bounds.
+Prints the tables of docs/theory/significance.md and resample.md. The tests beside it assert bounds
+of the same numbers.
 """
 
 import sys
