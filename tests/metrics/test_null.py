@@ -5,11 +5,11 @@ from ogive import Curve, ks_error
 from ogive.metrics.null import Null, _FewSurprises, _ManySteps
 from tests import naive
 
-DRAWS = 4000
+DRAWS = 1000
 
 
 def agree(a, b):
-    """The two samples have the same distribution, as far as 4,000 draws can tell."""
+    """The two samples have the same distribution, as far as 1,000 draws can tell."""
     from scipy.stats import ks_2samp
 
     return ks_2samp(a.round(9) + 0.0, b.round(9) + 0.0).pvalue > 1e-4  # equal sums may round apart
@@ -31,7 +31,7 @@ def test_few_surprises_are_drawn_exactly(case, rng):
     assert agree(fast.low, slow[:, 0])
     assert agree(fast.high, slow[:, 1])
     assert agree(fast.statistic(kuiper=True), slow[:, 1] - slow[:, 0])
-    assert fast.low.mean() == pytest.approx(slow[:, 0].mean(), abs=0.1)
+    assert fast.low.mean() == pytest.approx(slow[:, 0].mean(), abs=0.15)
 
 
 @pytest.mark.parametrize("digits", [1, 2])
@@ -42,7 +42,7 @@ def test_many_steps_agree_with_rows_one_by_one(digits, rng):
     for kuiper, values in ((False, np.abs(slow).max(axis=1)), (True, slow[:, 1] - slow[:, 0])):
         found = fast.statistic(kuiper=kuiper)
         assert np.quantile(found, [0.5, 0.95]) == pytest.approx(
-            np.quantile(values, [0.5, 0.95]), rel=0.05
+            np.quantile(values, [0.5, 0.95]), rel=0.1
         )
 
 

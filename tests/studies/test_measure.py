@@ -104,6 +104,19 @@ def test_bins_can_be_chosen(rng):
     assert measure(curve, bins=[0, 0.9, 1]).mce == ogive.mce(curve, [0, 0.9, 1])
 
 
+def test_bootstrap_intervals_on_request(rng):
+    scores, hits, _ = simulate.overconfident(rng, 300)
+    curve, seen = Curve.from_scores(scores, hits), []
+    result = measure(curve, resamples=50, progress=lambda *at: seen.append(at), seed=2)
+    assert seen[-1] == (50, 50)
+    alone = ogive.bootstrap(curve, "ece", resamples=50, seed=2)
+    assert result.intervals["ece"] == pytest.approx((alone.low, alone.high))
+    numbers = result.to_dict()
+    assert numbers["brier_low"] < numbers["brier"] < numbers["brier_high"]
+    assert "by bootstrap" in repr(result)
+    assert measure(curve).intervals == {}
+
+
 def test_verdicts(rng):
     scores, hits, truth = simulate.overconfident(rng, 5000)
     off = measure(Curve.from_scores(scores, hits))

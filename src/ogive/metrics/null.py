@@ -185,8 +185,9 @@ class _ManySteps:
     def _draw(self, rng: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
         steps = rng.standard_normal((draws, self.variance.size)) * np.sqrt(self.variance)
         if self.coins.any():
-            coins = rng.binomial(self.rows, self.tail, (draws, self.rows.size))
-            steps[:, self.coins] = self.unit * (coins - self.rows * self.tail)
+            # Group by group: a binomial of the same numbers as the one before is set up already.
+            each = (self.rows[:, None], self.tail[:, None], (self.rows.size, draws))
+            steps[:, self.coins] = self.unit * (rng.binomial(*each).T - self.rows * self.tail)
         right = np.cumsum(steps, axis=1)
         low, high = np.minimum(right.min(axis=1), 0.0), np.maximum(right.max(axis=1), 0.0)
         if self.lumped.any():

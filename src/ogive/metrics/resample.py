@@ -14,7 +14,7 @@ itself. The bootstrap is right for means: accuracy, mean score, Brier, NLL; and 
 errors once they are several times what perfect calibration would show. The interval of an error
 is *shifted*: the mean of the resamples minus the value estimates the bias, which the resamples
 hold twice, so that twice of it is subtracted from both ends, which are then cut at 0. That
-repairs much of it, not all: `docs/theory/bootstrap.md` has the coverage.
+repairs much of it, not all: `docs/theory/resample.md` has the coverage.
 """
 
 from __future__ import annotations
@@ -105,7 +105,11 @@ def bootstrap(
         values[i] = of(sample)
         if progress is not None:
             progress(i + 1, resamples)
-    value = of(curve)
+    return interval(of(curve), values, level=level, corrected=corrected)
+
+
+def interval(value: float, values: FloatArray, *, level: float = 0.95, corrected: bool) -> Interval:
+    """Turn the measure of the sample and of its resamples into an interval."""
     low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     bias = float(values.mean()) - value
     if corrected:

@@ -216,12 +216,12 @@ def _result(
                 pvalue, mean = null.pvalue(value * n, kuiper=kuiper, seed=seed, **draws)
                 expected, method = mean / n, "simulation"
     critical = CRITICAL_RANGE if kuiper else CRITICAL
-    half = critical * sqrt(max(reader.brier.noise, spread.variance)) / n
+    low, high = interval_of(reader, value, critical)
     return CalibrationTest(
         value=value,
         pvalue=pvalue,
-        low=max(value - half, 0.0),
-        high=min(value + half, 1.0),
+        low=low,
+        high=high,
         expected=expected,
         detectable=sigma / n * (critical + POWER_80),
         detectable_half=sigma / n * critical,
@@ -232,6 +232,15 @@ def _result(
         sigma=sigma,
         method=method,
     )
+
+
+def interval_of(
+    reader: TestReader, value: float, critical: float = CRITICAL
+) -> tuple[float, float]:
+    """Return the 95 % interval of an error: the critical value times the noise of the gap."""
+    noise = max(reader.brier.noise, reader.variance.variance)
+    half = critical * sqrt(noise) / reader.gap.rows
+    return max(value - half, 0.0), min(value + half, 1.0)
 
 
 def supremum_tail(x: float) -> float:

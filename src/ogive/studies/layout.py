@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ogive.studies.measure import Measurement, Measurements
+    from ogive.studies.measurement import Measurement, Measurements
 
 
 def one_view(one: Measurement) -> str:
@@ -27,6 +27,8 @@ def one_view(one: Measurement) -> str:
     if one.brier_vector is not None and one.nll_vector is not None:
         rows.append(("Brier, vectors", one.brier_vector, ""))
         rows.append(("NLL, vectors", one.nll_vector, ""))
+    for key, (low, high) in one.intervals.items():
+        rows.append((f"{key}, 95 %", low, f"to {high:.4f} by bootstrap"))
     lines = [f"{name:<16}{value:>10.4f}   {beside}".rstrip() for name, value, beside in rows]
     return "\n".join([f"{one.view}, n = {one.n:,}", *lines, one.verdict])
 

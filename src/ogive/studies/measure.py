@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
-from math import isfinite
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+
+import numpy as np
 
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType
@@ -14,131 +15,73 @@ from ogive.metrics.classwise import classwise
 from ogive.metrics.corp import PoolReader, decomposition_of
 from ogive.metrics.kde import kde_error
 from ogive.metrics.onepass import read
-from ogive.metrics.proper import MeanReader, NllReader, SpiegelhalterReader, spiegelhalter_of
+from ogive.metrics.proper import (
+    BrierReader,
+    MeanReader,
+    NllReader,
+    SpiegelhalterReader,
+    spiegelhalter_of,
+)
+from ogive.metrics.resample import MEANS, interval, resampled
 from ogive.metrics.significance import TestReader, ks_of, kuiper_of
+from ogive.metrics.smooth import ResidualReader, smooth_of
 from ogive.metrics.vector import vector_scores
 from ogive.predictions import Predictions
+from ogive.studies.measurement import Measurement, Measurements
 from ogive.studies.verdict import verdict
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike
-    from ogive.metrics.classwise import Classwise
-    from ogive.metrics.significance import CalibrationTest
+    from collections.abc import Callable
+
+    from ogive._typing import ArrayLike, FloatArray
     from ogive.metrics.vector import VectorScores
     from ogive.views import View
+
+    Progress = Callable[[int, int], None]
 
 VECTOR = "vector"
 ALL = "all"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Measurement:
-    """All measures of one view. Fractions, not percent; `to_dict` has the command line's keys.
-
-    The tests `ks_test` and `kuiper_test` hold what is repeated here under ``ks_…`` and
-    ``kuiper_…``. `more` holds measures that have joined `ogive.metrics.MEASURES` since.
-    """
-
-    view: str
-    n: float
-    accuracy: float
-    mean_score: float
-    ks_test: CalibrationTest
-    kuiper_test: CalibrationTest
-    ece: float
-    mce: float
-    ece_l2: float
-    ece_debiased: float
-    kde_ece: float
-    kde_ece_method: str
-    smooth_ece: float
-    brier: float
-    nll: float
-    mcb: float
-    dsc: float
-    unc: float
-    spiegelhalter: float
-    spiegelhalter_pvalue: float
-    verdict: str
-    brier_vector: float | None = None
-    nll_vector: float | None = None
-    more: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def ks(self) -> float:
-        """The KS error."""
-        return self.ks_test.value
-
-    @property
-    def kuiper(self) -> float:
-        """The Kuiper error."""
-        return self.kuiper_test.value
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers under the keys of ``ogive measure --json``; None for NaN."""
-        values = asdict(self)
-        ks, kuiper = values.pop("ks_test"), values.pop("kuiper_test")
-        head = {key: values.pop(key) for key in ("view", "n", "accuracy", "mean_score")}
-        more = values.pop("more")
-        vector = {key: values.pop(key) for key in ("brier_vector", "nll_vector")}
-        result = head | {
-            "ks": ks.pop("value"),
-            **{f"ks_{key}": value for key, value in ks.items()},
-            "kuiper": kuiper.pop("value"),
-            **{f"kuiper_{key}": kuiper[key] for key in _KUIPER},
-        }
-        result |= values | more
-        if self.brier_vector is not None:
-            result |= vector
-        return {key: _plain(value) for key, value in result.items()}
-
-    def __repr__(self) -> str:
-        from ogive.studies.layout import one_view  # noqa: PLC0415 - only to be read by people
-
-        return one_view(self)
-
-
-_KUIPER = ("pvalue", "low", "high", "expected", "detectable", "method")
-
-
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Measurements:
-    """The measurements of all views of the same predictions.
-
-    Attributes
-    ----------
-    views : tuple of Measurement
-    classes : Classwise or None
-        Every class against the rest, for matrices.
-    """
-
-    views: tuple[Measurement, ...]
-    classes: Classwise | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return ``{"views": [...]}``, plain numbers; every view has the same keys.
-
-        The last, ``"class-wise"``, holds means over classes under those of the usual keys that
-        have one (None under the others), and what only it has.
-        """
-        views = [view.to_dict() for view in self.views]
-        if self.classes is not None:
-            views.append(dict.fromkeys(views[0]) | _summary(self.classes))
-        return {"views": views}
-
-    def __repr__(self) -> str:
-        from ogive.studies.layout import all_views  # noqa: PLC0415 - only to be read by people
-
-        return all_views(self)
-
-
+@overload
+def measure(
+    data: Predictions | Curve,
+    view: Literal["all"],
+    *,
+    bins: ArrayLike | int = ...,
+    seed: int = ...,
+    resamples: int = ...,
+    progress: Progress | None = ...,
+) -> Measurements: ...
+@overload
+def measure(
+    data: Predictions | Curve,
+    view: View | None = ...,
+    *,
+    bins: ArrayLike | int = ...,
+    seed: int = ...,
+    resamples: int = ...,
+    progress: Progress | None = ...,
+) -> Measurement: ...
+@overload
+def measure(
+    data: Predictions | Curve,
+    view: str,
+    *,
+    bins: ArrayLike | int = ...,
+    seed: int = ...,
+    resamples: int = ...,
+    progress: Progress | None = ...,
+) -> Measurement | Measurements: ...
 def measure(
     data: Predictions | Curve,
     view: str | View | None = None,
     *,
     bins: ArrayLike | int = BINS,
     seed: int = 0,
-) -> Any:  # noqa: ANN401
+    resamples: int = 0,
+    progress: Progress | None = None,
+) -> Measurement | Measurements:
     """Measure the calibration of predictions, or of a curve.
 
     Parameters
@@ -152,7 +95,12 @@ def measure(
     bins : int or array-like
         Bins of ECE and MCE: how many of equal width, or their edges.
     seed : int
-        Of the simulated p-values.
+        Of the simulated p-values and of the bootstrap.
+    resamples : int
+        If not 0, `Measurement.intervals` has bootstrap intervals from so many resamples; KS and
+        Kuiper have better ones in any case. `ogive.metrics.resample` says what to believe.
+    progress : function of (done, resamples), optional
+        Called after each resample.
 
     Returns
     -------
@@ -165,9 +113,10 @@ def measure(
     >>> round(result.ks, 3), round(result.ece, 3), result.accuracy
     (0.125, 0.218, 0.5)
     """
+    how = _How(bins, seed, resamples, progress)
     if isinstance(data, Curve):
         _check_same_view(data, view)
-        one = _measure_curve(data, bins, seed)
+        one = _measure_curve(data, how)
         return Measurements((one,)) if view == ALL else one
     if not isinstance(data, Predictions):
         msg = (
@@ -176,14 +125,25 @@ def measure(
         )
         raise InvalidType(msg)
     if view == ALL:
-        return _measure_all(data, bins, seed)
-    return _measure_view(data, view, bins, seed, _vectors(data))
+        return _measure_all(data, how)
+    return _measure_view(data, view, how, _vectors(data))
 
 
-def _measure_all(preds: Predictions, bins: ArrayLike | int, seed: int) -> Measurements:
+class _How(NamedTuple):
+    """The options of `measure`."""
+
+    bins: ArrayLike | int
+    seed: int
+    resamples: int
+    progress: Progress | None
+
+
+def _measure_all(preds: Predictions, how: _How) -> Measurements:
     vectors = _vectors(preds)
-    views = tuple(_measure_view(preds, name, bins, seed, vectors) for name in _views(preds))
-    return Measurements(views, None if preds.one_column else classwise(preds, bins=bins, seed=seed))
+    views = tuple(_measure_view(preds, name, how, vectors) for name in _views(preds))
+    if preds.one_column:
+        return Measurements(views)
+    return Measurements(views, classwise(preds, bins=how.bins, seed=how.seed))
 
 
 def _vectors(preds: Predictions) -> VectorScores | None:
@@ -200,23 +160,19 @@ def _views(preds: Predictions) -> list[str]:
 
 
 def _measure_view(
-    preds: Predictions,
-    view: str | View | None,
-    bins: ArrayLike | int,
-    seed: int,
-    vectors: VectorScores | None,
+    preds: Predictions, view: str | View | None, how: _How, vectors: VectorScores | None
 ) -> Measurement:
     whole = view == VECTOR
-    one = _measure_curve(Curve.from_predictions(preds, None if whole else view), bins, seed)
+    one = _measure_curve(Curve.from_predictions(preds, None if whole else view), how)
     if vectors is None:
         return one
     one = replace(one, brier_vector=vectors.brier, nll_vector=vectors.nll)
     return replace(one, view=VECTOR, brier=vectors.brier, nll=vectors.nll) if whole else one
 
 
-def _measure_curve(curve: Curve, bins: ArrayLike | int, seed: int) -> Measurement:
+def _measure_curve(curve: Curve, how: _How) -> Measurement:
     """Measure one curve: one pass for all that a pass can give, then the rest of the table."""
-    values = one_pass(curve, bins, seed)
+    values = one_pass(curve, how.bins, how.seed)
     kde = kde_error(curve)
     known = {*values, "ks", "kuiper", "kde_ece"}
     more = {key: of(curve) for key, of in MEASURES.items() if key not in known}
@@ -229,7 +185,40 @@ def _measure_curve(curve: Curve, bins: ArrayLike | int, seed: int) -> Measuremen
         smooth_ece=more.pop("smooth_ece"),
         verdict=verdict(curve, values["ks_test"], values["accuracy"], values["mean_score"]),
         more=more,
+        intervals=_intervals(curve, how) if how.resamples else {},
     )
+
+
+def _intervals(curve: Curve, how: _How) -> dict[str, tuple[float, float]]:
+    """Return bootstrap intervals of what one pass over each resample gives."""
+    edges = as_edges(curve, how.bins)
+    rows = []
+    for sample in resampled(curve, how.resamples, seed=how.seed):
+        rows.append(_resampled_values(sample, edges))
+        if how.progress is not None:
+            how.progress(len(rows), how.resamples)
+    found = {}
+    for key, value in _resampled_values(curve, edges).items():
+        values = np.array([row[key] for row in rows])
+        ends = interval(value, values, corrected=key not in MEANS)
+        found[key] = (ends.low, ends.high)
+    return found
+
+
+def _resampled_values(curve: Curve, edges: FloatArray) -> dict[str, float]:
+    means, squares, log_loss = MeanReader(), BrierReader(), NllReader()
+    binned, residuals = BinReader(edges), ResidualReader()
+    read(curve, means, squares, log_loss, binned, residuals)
+    cells = binned.bins()
+    return {
+        "accuracy": means.hits / means.n,
+        "mean_score": means.score / means.n,
+        "ece": cells.error(),
+        "mce": cells.error("max"),
+        "smooth_ece": smooth_of(residuals),
+        "brier": squares.value,
+        "nll": log_loss.value,
+    }
 
 
 def one_pass(curve: Curve, bins: ArrayLike | int = BINS, seed: int = 0) -> dict[str, Any]:
@@ -266,33 +255,3 @@ def _check_same_view(curve: Curve, view: str | View | None) -> None:
             "a curve has one view. Pass the Predictions to measure another."
         )
         raise InvalidInput(msg)
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON values
-    """Return a plain Python value, None for what JSON cannot say."""
-    if isinstance(value, str) or value is None:
-        return value
-    if isinstance(value, bool | int):
-        return int(value)
-    number = float(value)
-    return number if isfinite(number) else None
-
-
-def _summary(classes: Classwise) -> dict[str, Any]:
-    """Return the class-wise summary under the command line's keys."""
-    off = int(classes.off.sum())
-    worst_ks, worst_ece = int(classes.ks.argmax()), int(classes.ece.argmax())
-    return {
-        "view": "class-wise",
-        "n": _plain(classes.n),
-        "classes": classes.ks.size,
-        "ks": float(classes.ks.mean()),
-        "ks_max": float(classes.ks.max()),
-        "ks_max_class": str(classes.classes[worst_ks]),
-        "ece": float(classes.ece.mean()),
-        "ece_max": float(classes.ece.max()),
-        "ece_max_class": str(classes.classes[worst_ece]),
-        "brier": float(classes.brier.mean()),
-        "classes_off": off,
-        "verdict": f"{off} of {classes.ks.size} classes are off (KS tests at 5 %, Holm).",
-    }

@@ -36,7 +36,7 @@ def verdict(curve: Curve, ks: CalibrationTest, accuracy: float, mean_score: floa
     gap = accuracy - mean_score
     if abs(gap) > 0.5 * ks.value:
         way = "too high" if gap < 0 else "too low"
-        means = f"On average the scores are {way}: {mean_score:.4g} for {accuracy:.4g}."
+        means = f"On average the scores are {way}: {mean_score:.4g}, and {accuracy:.4g} came true."
     else:
         means = "Too high for some scores and too low for others: the mean hides it."
     return f"Miscalibrated: KS is {ks.value:.2g}; {against}. {means}{about_scores(curve)}"

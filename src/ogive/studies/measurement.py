@@ -1,0 +1,146 @@
+"""What `ogive.measure` returns: all measures of a view, or of all views, as plain numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ogive.metrics.classwise import Classwise
+    from ogive.metrics.significance import CalibrationTest
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Measurement:
+    """All measures of one view. Fractions, not percent; `to_dict` has the command line's keys.
+
+    The tests `ks_test` and `kuiper_test` hold what is repeated here under ``ks_…`` and
+    ``kuiper_…``. `more` holds measures that have joined `ogive.metrics.MEASURES` since, and
+    `intervals` bootstrap intervals, where they were asked for.
+    """
+
+    view: str
+    n: float
+    accuracy: float
+    mean_score: float
+    ks_test: CalibrationTest
+    kuiper_test: CalibrationTest
+    ece: float
+    mce: float
+    ece_l2: float
+    ece_debiased: float
+    kde_ece: float
+    kde_ece_method: str
+    smooth_ece: float
+    brier: float
+    nll: float
+    mcb: float
+    dsc: float
+    unc: float
+    spiegelhalter: float
+    spiegelhalter_pvalue: float
+    verdict: str
+    brier_vector: float | None = None
+    nll_vector: float | None = None
+    more: dict[str, float] = field(default_factory=dict)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def ks(self) -> float:
+        """The KS error."""
+        return self.ks_test.value
+
+    @property
+    def kuiper(self) -> float:
+        """The Kuiper error."""
+        return self.kuiper_test.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers under the keys of ``ogive measure --json``; None for NaN."""
+        values = asdict(self)
+        ks, kuiper = values.pop("ks_test"), values.pop("kuiper_test")
+        head = {key: values.pop(key) for key in ("view", "n", "accuracy", "mean_score")}
+        more, intervals = values.pop("more"), values.pop("intervals")
+        vector = {key: values.pop(key) for key in ("brier_vector", "nll_vector")}
+        result = head | {
+            "ks": ks.pop("value"),
+            **{f"ks_{key}": value for key, value in ks.items()},
+            "kuiper": kuiper.pop("value"),
+            **{f"kuiper_{key}": kuiper[key] for key in _KUIPER},
+        }
+        result |= values | more
+        for key, (low, high) in intervals.items():
+            result |= {f"{key}_low": low, f"{key}_high": high}
+        if self.brier_vector is not None:
+            result |= vector
+        return {key: _plain(value) for key, value in result.items()}
+
+    def __repr__(self) -> str:
+        from ogive.studies.layout import one_view  # noqa: PLC0415 - only to be read by people
+
+        return one_view(self)
+
+
+_KUIPER = ("pvalue", "low", "high", "expected", "detectable", "method")
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Measurements:
+    """The measurements of all views of the same predictions.
+
+    Attributes
+    ----------
+    views : tuple of Measurement
+    classes : Classwise or None
+        Every class against the rest, for matrices.
+    """
+
+    views: tuple[Measurement, ...]
+    classes: Classwise | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return ``{"views": [...]}``, plain numbers; every view has the same keys.
+
+        The last, ``"class-wise"``, holds means over classes under those of the usual keys that
+        have one (None under the others), and what only it has.
+        """
+        views = [view.to_dict() for view in self.views]
+        if self.classes is not None:
+            views.append(dict.fromkeys(views[0]) | _summary(self.classes))
+        return {"views": views}
+
+    def __repr__(self) -> str:
+        from ogive.studies.layout import all_views  # noqa: PLC0415 - only to be read by people
+
+        return all_views(self)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON values
+    """Return a plain Python value, None for what JSON cannot say."""
+    if isinstance(value, str) or value is None:
+        return value
+    if isinstance(value, bool | int):
+        return int(value)
+    number = float(value)
+    return number if isfinite(number) else None
+
+
+def _summary(classes: Classwise) -> dict[str, Any]:
+    """Return the class-wise summary under the command line's keys."""
+    off = int(classes.off.sum())
+    worst_ks, worst_ece = int(classes.ks.argmax()), int(classes.ece.argmax())
+    return {
+        "view": "class-wise",
+        "n": _plain(classes.n),
+        "classes": classes.ks.size,
+        "ks": float(classes.ks.mean()),
+        "ks_max": float(classes.ks.max()),
+        "ks_max_class": str(classes.classes[worst_ks]),
+        "ece": float(classes.ece.mean()),
+        "ece_max": float(classes.ece.max()),
+        "ece_max_class": str(classes.classes[worst_ece]),
+        "brier": float(classes.brier.mean()),
+        "classes_off": off,
+        "verdict": f"{off} of {classes.ks.size} classes are off (KS tests at 5 %, Holm).",
+    }
