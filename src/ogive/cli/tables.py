@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ogive.curve import Curve
     from ogive.studies.compare import Comparison
-    from ogive.studies.measure import Measurement, Measurements
+    from ogive.studies.measurement import Measurement, Measurements
 
 
 def show_comparison(out: Console, result: Comparison) -> None:
