@@ -87,6 +87,11 @@ def test_certain_scores():
     assert (wrong.pvalue, wrong.method) == (0.0, "certain")
 
 
+def test_a_certain_score_that_is_wrong_beside_a_nearly_certain_one():
+    test = ks_test(Curve.from_scores([1.0, 5e-324], [0, 0]))
+    assert (test.value, test.pvalue, test.method) == (0.5, 0.0, "bound")
+
+
 def test_the_method_follows_ties_and_variance(rng):
     smooth = rng.random(1000)
     hits = rng.random(1000) < smooth

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, log1p
+from math import exp, inf, log1p
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -106,12 +106,14 @@ class Null:
     def bound(self, observed: float) -> float:
         """Return Bennett's bound of P(N KS >= observed), in Freedman's form for walks.
 
-        2 exp(−(v / b²) g(b x / v)) with g(t) = (1 + t) log(1 + t) − t, v the variance and b the
+        2 exp(−(x / b) ((1 + 1/t) log(1 + t) − 1)) with t = b x / v, v the variance and b the
         largest weight.
         """
         v, b = float(self.variance.sum()), float(self.unit.max())
-        t = b * observed / v
-        return min(2.0 * exp(-v / (b * b) * ((1.0 + t) * log1p(t) - t)), 1.0)
+        t = b * observed / v if v > 0.0 else inf
+        if t == 0.0:
+            return 1.0
+        return min(2.0 * exp(-observed / b * ((1.0 + 1.0 / t) * log1p(t) - 1.0)), 1.0)
 
 
 class _FewSurprises:

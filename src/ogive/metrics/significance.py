@@ -47,6 +47,7 @@ EXPECTED_KUIPER = sqrt(8 / pi)
 
 _FEW = 10.0  # the series does not hold below this variance
 _TIED = 0.05  # nor where groups of equal scores hold more than this share of it
+_DULL = 1.5  # sigmas: of many tests, those below are far from rejection by any law
 _CLEAR = 1e-4  # a p-value that is an upper bound need not be found better than this
 
 
@@ -206,7 +207,9 @@ def _result(
     else:
         pvalue = (range_tail if kuiper else supremum_tail)(value * n / sigma)
         few, clear = spread.effective < _FEW, _CLEAR / sqrt(tests)
-        if few or (spread.tied > _TIED * spread.variance and pvalue > clear):
+        dull = tests > 1 and value * n < _DULL * sigma
+        tied = spread.tied > _TIED * spread.variance and pvalue > clear
+        if (few or tied) and not dull:
             null = reader.null(curve)
             pvalue, method = null.bound(value * n), "bound"
             if kuiper or pvalue > clear:
