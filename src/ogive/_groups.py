@@ -32,6 +32,16 @@ class Groups:
         return self.count, self.hits, self.square, self.square_hits
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Rows of a curve found by fractile, (m,) each; `before` and `after` are fractiles."""
+
+    high: BoolArray
+    tail: FloatArray
+    before: FloatArray
+    after: FloatArray
+
+
 def groups_of_keys(keys: KeyArray) -> Groups:
     """Group all rows of sorted keys."""
     runs = list(runs_of_keys(keys))

@@ -111,6 +111,17 @@ def smallest_tails(ordered: KeyArray) -> tuple[float | None, float | None]:
     )
 
 
+def place_of_certain(ordered: KeyArray, high: bool, rows: float) -> float:
+    """Return the tail that stands for 0 on one side: half the smallest positive one.
+
+    If that side has none it is the other side's, and 1 / (2 rows + 2) if there is none at all;
+    `rows` is how many unweighted rows they are worth (Kish's number for sampling weights).
+    """
+    found = smallest_tails(ordered)
+    own, other = found[::-1] if high else found
+    return max((own or other or 1.0 / (rows + 1)) / 2, 5e-324)  # half of the least float is 0
+
+
 def runs_of_keys(keys: KeyArray) -> Iterator[Run]:
     """Cut sorted keys into runs that split neither a side nor a group of equal scores."""
     middle = int(np.searchsorted(keys, HIGH))

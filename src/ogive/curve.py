@@ -14,13 +14,20 @@ How a row is stored is told in `ogive._keys`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._groups import Groups, distinct, frozen, groups_of_keys, groups_of_weighted, joined
+from ogive._groups import (
+    Groups,
+    Place,
+    distinct,
+    frozen,
+    groups_of_keys,
+    groups_of_weighted,
+    joined,
+)
 from ogive._keys import (
     EVEN,
     HIGH,
@@ -28,8 +35,8 @@ from ogive._keys import (
     ROUNDS_TO_ONE,
     Run,
     pack,
+    place_of_certain,
     runs_of_keys,
-    smallest_tails,
     tail_of,
 )
 from ogive._numerics.blocks import blocks, for_each_block
@@ -42,16 +49,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ogive._typing import ArrayLike, BoolArray, FloatArray, KeyArray, WeightKind
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Rows of a curve found by fractile, (m,) each; `before` and `after` are fractiles."""
-
-    high: BoolArray
-    tail: FloatArray
-    before: FloatArray
-    after: FloatArray
 
 
 class Curve:
@@ -299,16 +296,9 @@ class Curve:
 
     def placed_tail(self, high: bool) -> float:
         """Return the tail at which a score of exactly 1 (`high`) or 0 is placed in log-odds."""
-        ordered = self._groups.cell if self._keys is None else self._keys
-        found = smallest_tails(ordered)
-        own, other = found[::-1] if high else found
-        smallest = own or other or 1.0 / (self._worth + 1)
-        return max(smallest / 2, 5e-324)  # half of the smallest float is 0
-
-    @property
-    def _worth(self) -> float:
-        """How many unweighted rows the rows are worth: N, or Kish's number for sampling weights."""
-        return self.n if self._keys is not None else self.n**2 / float(self.square.sum())
+        if self._keys is not None:
+            return place_of_certain(self._keys, high, self.n)
+        return place_of_certain(self._groups.cell, high, self.n**2 / float(self.square.sum()))
 
     @property
     def count(self) -> FloatArray:

@@ -32,3 +32,9 @@ def test_it_solves_the_quadratic_programme(seed):
 def test_what_obeys_already_is_left_alone():
     optimum = np.array([1.0, 2.0])
     assert constrained(np.eye(2), optimum, np.eye(2), np.zeros(2)) is optimum
+
+
+def test_rounding_in_a_constraint_on_nothing_is_no_constraint():
+    optimum = np.array([1.0, 2.0])
+    G, g = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([1e-17, 0.5])
+    np.testing.assert_array_equal(constrained(np.eye(2), optimum, G, g), optimum)

@@ -76,22 +76,24 @@ def test_weight_two_is_a_row_twice(data):
     np.testing.assert_allclose(weighted(GRID), repeated(GRID), atol=1e-10)
 
 
-@given(data=strategies.scored(min_size=30, max_size=80), factor=st.sampled_from([1e-6, 0.3, 5e4]))
-def test_sampling_weights_have_no_unit(data, factor):
+@given(data=strategies.scored(min_size=30, max_size=80), power=st.integers(-20, 20))
+def test_sampling_weights_have_no_unit(data, power):
     scores, hits = data
     weights = 1.0 + np.arange(scores.size) % 3
     one, other = (
         fitted(Curve.from_scores(scores, hits, weights=w, weight_kind="sampling"))
-        for w in (weights, factor * weights)
+        for w in (weights, 2.0**power * weights)
     )
-    np.testing.assert_allclose(one(GRID), other(GRID), atol=1e-7)
+    np.testing.assert_allclose(one(GRID), other(GRID), atol=1e-10)
 
 
 def test_equal_sampling_weights_are_no_weights(rng):
     scores, hits, _ = bent(rng, 900)
-    weights = np.full(900, 0.25)
+    weights = np.full(900, 0.1)
     gamma = fit_spline(Curve.from_scores(scores, hits, weights=weights, weight_kind="sampling"))
-    np.testing.assert_allclose(gamma(GRID), fit_spline(Curve.from_scores(scores, hits))(GRID))
+    np.testing.assert_allclose(
+        gamma(GRID), fit_spline(Curve.from_scores(scores, hits))(GRID), atol=1e-9
+    )
 
 
 def test_the_round_trip_is_exact(rng, tmp_path):

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray
 
 GAIN = 0.01  # Newton stops when half of this, in log-likelihood, is all it still expects to gain
-MAX_STEPS = 40
-MAX_HALVINGS = 20
+MAX_STEPS = 200  # fewer than ten are usual
+MAX_HALVINGS = 60  # rows that are certain and wrong have no curvature: a first step of 1e9
 DROP = 8.0  # the path over s stops this far below the best log evidence: e^-8 is no weight
 STIFF = 1e12  # precision of the bend's coefficients where s = 0
 RIDGE = 1e-13  # of the largest diagonal entry: keeps Cholesky going through rounding
@@ -121,19 +121,25 @@ class Likelihood:
             step = dposv(_ridged(at.info, precision), gradient)[1]
             if gradient @ step < GAIN:
                 break
-            at = self.move(at, step, precision)
+            new = self.move(at, step, precision)
+            if new is at:
+                break
+            at = new
         return at
 
     def move(self, at: Point, step: FloatArray, precision: FloatArray) -> Point:
-        """Take the step, or the largest half of it that raises the penalised likelihood."""
+        """Take the step, or the largest half of it that raises the penalised likelihood.
+
+        The point itself is returned where rounding leaves nothing to gain.
+        """
         old = at.value - 0.5 * precision @ at.coef**2
         for _ in range(MAX_HALVINGS):
             coef = at.coef + step
             value, logit = self.value(coef)
             if value - 0.5 * precision @ coef**2 > old:
-                break
+                return self._point(coef, value, logit)
             step = step / 2
-        return self._point(coef, value, logit)
+        return at
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +239,9 @@ def _average(nodes: Sequence[Node]) -> Posterior:
     edf = sum(float(w @ node.edf) for w, node in zip(weight, nodes, strict=True))
     free = weight.copy()
     free[:, 0] = 0.0
-    if len(nodes) > 1:
+    if len(nodes) > 1 and free[1:].sum() > 0:
         free[0] = 0.0
-    free /= free.sum()
+    free = free / free.sum() if free.sum() > 0 else weight
     covariance = np.zeros((mean.size, mean.size))
     for w, node in zip(free, nodes, strict=True):
         if w.sum() > NO_WEIGHT:
@@ -265,9 +271,10 @@ def obeying(
         covariance, _ = _inverse(_ridged(at.info, precision))
         gradient = at.score - precision * at.coef
         step = nearest(_root(covariance), at.coef + covariance @ gradient, G, g) - at.coef
-        if gradient @ step < GAIN:
+        new = like.move(at, step, precision) if gradient @ step >= GAIN else at
+        if new is at:
             break
-        at = like.move(at, step, precision)
+        at = new
     return at.coef
 
 

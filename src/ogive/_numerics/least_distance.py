@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray
 
 
+TINY = 1e-150  # distances whose squares are 0 in float64
+
+
 def constrained(
     hessian: FloatArray, optimum: FloatArray, G: FloatArray, g: FloatArray
 ) -> FloatArray:
@@ -45,7 +48,9 @@ def nearest(root: FloatArray, optimum: FloatArray, G: FloatArray, g: FloatArray)
     scale = np.linalg.norm(A, axis=1)
     keep = scale > 1e-12 * scale.max()  # the same coefficient twice: 0 >= 0, up to rounding
     A, b = A[keep] / scale[keep, None], b[keep] / scale[keep]
-    far = b.max()  # y in units of the largest distance: then r_(n+1) does not get lost
+    far = float(b.max(initial=0.0))  # the unit of y: then r_(n+1) does not get lost
+    if far < TINY:  # only rounding was in the way
+        return optimum
     E = np.vstack([A.T, b / far])
     f = np.zeros(E.shape[0])
     f[-1] = 1.0

@@ -36,8 +36,9 @@ from ogive.errors import InvalidInput, NotEnoughData, UnknownName
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ogive._groups import Place
     from ogive._typing import ArrayLike, FloatArray, Runout, Target
-    from ogive.curve import Curve, Place
+    from ogive.curve import Curve
 
 MAX_NODES = 4096
 _RUNOUTS: tuple[Runout, ...] = ("natural", "parabolic", "cubic")

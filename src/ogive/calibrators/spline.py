@@ -41,14 +41,15 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray
     from ogive.curve import Curve
 
-# The prior of the sizes. Steps of 2 in s, of about 3 in o: finer grids change nothing visible.
+# The prior of the sizes. Steps of 2 in s, of about 3 in o: with half the steps the error on
+# simulated truths changes by less than 0.3 %, and by less than 0.2 % with PATH_SHIFT = 10.
 BEND = np.concatenate([[0.0], 0.03 * 2.0 ** np.arange(10)])  # s: 0, 0.03 … 15.4 log-odds
 SHIFT = np.array([0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])  # o, in log-odds
-P_LINEAR = 0.3  # prior weight of s = 0: as likely as not to be needed at all
-P_KEEP = 0.3  # prior weight of o = 0
+P_LINEAR = 0.3  # prior weight of s = 0: lines are common, but no more than bends
+P_KEEP = 0.3  # prior weight of o = 0: so are calibrated scores
 LARGE_BEND = 0.5  # log-odds; beyond, the weight of s falls as s^-3
 LARGE_SHIFT = 1.0  # beyond, the weight of o falls as 1/o
-PATH_SHIFT = 3.0  # o at which modes are found: wide enough not to matter
+PATH_SHIFT = 3.0  # o at which modes are found
 
 KNOTS = (24, 64)  # 24 (rows / 25,000)^(1/4) within these: faster than smooth truths ask for
 KNOT_ROWS = 25_000

@@ -1,0 +1,70 @@
+"""Laplace's evidence against sums over a fine grid, where the model is small enough."""
+
+import numpy as np
+import pytest
+
+from ogive._numerics.evidence import Likelihood, Prior, Trials, obeying, posterior
+
+
+def problem(rng, rows=200, columns=2):
+    x = np.sort(rng.normal(size=rows))
+    X = np.stack([x**power for power in range(columns)], 1)
+    hits = (rng.random(rows) < 1 / (1 + np.exp(-0.5 * x - 0.3))).astype(float)
+    return Likelihood(Trials(x, np.ones(rows), hits, x), X, X), x, hits
+
+
+def test_the_gradient_and_the_information_are_derivatives(rng):
+    like, _, _ = problem(rng, columns=4)
+    coef, step = 0.1 * rng.normal(size=4), 1e-5
+    at = like.point(coef)
+    for k in range(4):
+        move = step * np.eye(4)[k]
+        up, down = like.point(coef + move), like.point(coef - move)
+        assert (up.value - down.value) / (2 * step) == pytest.approx(at.score[k], rel=1e-5)
+        slope = (up.score - down.score) / (2 * step)
+        np.testing.assert_allclose(slope, -at.info[k], rtol=1e-5, atol=1e-6)
+
+
+def test_the_average_is_that_of_a_fine_grid(rng):
+    like, x, hits = problem(rng)
+    sizes, weights = np.array([0.0, 0.5, 2.0]), np.array([0.4, 0.3, 0.3])
+    prior = Prior(np.zeros(1), np.ones(1), sizes, weights, 2.0)
+    found = posterior(like, prior)
+    a, d = np.meshgrid(np.linspace(-2, 2, 201), np.linspace(-2, 2, 201), indexing="ij")
+    logit = x + a[..., None] + d[..., None] * x
+    log_like = (hits * logit - np.logaddexp(0, logit)).sum(axis=-1)
+    cell = (4 / 200) ** 2
+    top = log_like.max()
+    evidence = [np.exp((hits * x - np.logaddexp(0, x)).sum() - top)]
+    means = [np.zeros(2)]
+    for o in sizes[1:]:
+        density = np.exp(log_like - top - (a**2 + d**2) / (2 * o**2)) / (2 * np.pi * o**2) * cell
+        evidence.append(density.sum())
+        means.append(np.array([(density * a).sum(), (density * d).sum()]) / density.sum())
+    share = weights * evidence / (weights @ evidence)
+    np.testing.assert_allclose(found.weight[0], share, atol=0.01)
+    np.testing.assert_allclose(found.mean, share @ np.array(means), atol=0.01)
+
+
+def test_constraints_are_obeyed_and_the_likelihood_kept_high(rng):
+    like, _, _ = problem(rng, columns=3)
+    prior = Prior(np.array([0.0, 1.0]), np.ones(2) / 2, np.array([0.0, 1.0]), np.ones(2) / 2, 1.0)
+    found = posterior(like, prior)
+    G, g = np.array([[0.0, 1.0, 0.0]]), np.array([found.mean[1] + 0.2])
+    coef = obeying(like, found, prior, G, g)
+    assert coef[1] == pytest.approx(g[0], abs=1e-8)
+    best = max(
+        like.value(np.array([a, g[0], c]))[0] - (a**2 + g[0] ** 2 + c**2) / 2
+        for a in np.linspace(-1, 1, 81)
+        for c in np.linspace(-1, 1, 81)
+    )
+    assert like.value(coef)[0] - coef @ coef / 2 > best - 0.01
+
+
+def test_certain_and_wrong_rows_do_not_stop_newton():
+    eta = np.array([-744.0, -1.0, 1.0, 744.0])
+    trials = Trials(eta, np.full(4, 30.0), np.array([29.0, 15.0, 15.0, 1.0]), eta)
+    X = np.stack([np.ones(4), eta], 1)
+    like = Likelihood(trials, X, X)
+    at = like.ascend(like.point(np.zeros(2)), np.full(2, 1 / 9))
+    assert at.value > 120 * np.log(0.5)  # better than a coin for all
