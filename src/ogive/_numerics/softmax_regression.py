@@ -211,7 +211,8 @@ def minimise(
         method="L-BFGS-B",
         options={
             "ftol": tolerance,
-            "gtol": 1e-9,
+            # In these coordinates half the squared gradient is about what is left to gain.
+            "gtol": np.sqrt(tolerance / start.size),
             "maxiter": _MOST_STEPS,
             "maxcor": _MEMORY,
         },

@@ -171,9 +171,9 @@ def _block_sums(u: AnyArray, own: FloatArray, weight: FloatArray, b: float) -> F
     masses = u * u.dtype.type(b)
     np.exp(masses, out=masses)
     total = (masses @ np.ones(u.shape[1], u.dtype)).astype(np.float64)
-    mean = np.einsum("ik,ik->i", masses, u) / total
+    mean = np.vecdot(masses, u) / total
     masses *= u
-    square = np.einsum("ik,ik->i", masses, u) / total
+    square = np.vecdot(masses, u) / total
     value = weight @ (np.log(total) - b * own)
     return np.array([value, weight @ (mean - own), weight @ (square - mean * mean)])
 
