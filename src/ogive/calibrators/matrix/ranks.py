@@ -43,6 +43,8 @@ from ogive.curve import Curve
 from ogive.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ogive._typing import AnyArray, FloatArray, IntArray
     from ogive.calibrators.maps import Map
     from ogive.predictions import Predictions
@@ -198,7 +200,7 @@ def fit_ranks(
 class _Rest(NamedTuple):
     """Rows whose true class is not among the first R, as `best_power` wants them."""
 
-    log_masses: FloatArray  # (n, K) relative to the largest after the first R ranks, and there 0
+    log_masses: NDArray[np.float32]  # (n, K) less the largest after the first R ranks; 0 there
     order: IntArray  # (n, R)
     labels: IntArray  # (n,)
 
@@ -280,7 +282,7 @@ def _read(
         _put(logs, order, -np.inf)
         logs -= logs.max(axis=1, keepdims=True)
         _put(logs, order, 0.0)
-        rest[at.start] = _Rest(logs, order, labels[at][after])
+        rest[at.start] = _Rest(logs.astype(np.float32), order, labels[at][after])
 
     for_each_block(read, preds.n, width=preds.K, threads=threads)
     pieces = [rest[start] for start in sorted(rest)]
