@@ -15,6 +15,8 @@ import numpy as np
 from ogive._numerics.blocks import blocks
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ogive._typing import FloatArray, IntArray
 
 _LIMITS = (1e-3, 1e3)
@@ -22,7 +24,7 @@ _STEPS = 50
 
 
 def best_power(
-    log_weights: FloatArray,
+    log_weights: NDArray[np.float32],
     taken: IntArray,
     labels: IntArray,
     weights: FloatArray | None = None,
@@ -31,8 +33,8 @@ def best_power(
 
     Parameters
     ----------
-    log_weights : (n, K) array
-        Finite, and not above 0.
+    log_weights : (n, K) float32 array
+        Finite, and not above 0. Seven digits are plenty for one number.
     taken : (n, R) array
         The classes of each row that are out of the question.
     labels : (n,) array
@@ -40,11 +42,12 @@ def best_power(
 
     Examples
     --------
-    >>> best_power(np.zeros((0, 3)), np.zeros((0, 1), dtype=np.intp), np.zeros(0, dtype=np.intp))
+    >>> empty = np.zeros((0, 1), dtype=np.intp)
+    >>> best_power(np.zeros((0, 3), dtype=np.float32), empty, empty[:, 0])
     1.0
     """
     tau = 1.0
-    own = log_weights[np.arange(labels.size), labels]
+    own = log_weights[np.arange(labels.size), labels].astype(np.float64)
     for _ in range(_STEPS):
         slope, curvature = _derivatives(tau, log_weights, taken, own, weights)
         step = (slope + tau - 1.0) / (curvature + 1.0)
@@ -59,7 +62,7 @@ def best_power(
 
 def _derivatives(
     tau: float,
-    log_weights: FloatArray,
+    log_weights: NDArray[np.float32],
     taken: IntArray,
     own: FloatArray,
     weights: FloatArray | None,
@@ -68,9 +71,9 @@ def _derivatives(
     slope = curvature = 0.0
     for at in blocks(own.size, width=log_weights.shape[1]):
         logs = log_weights[at]
-        share = np.exp(tau * logs)
+        share = np.exp(np.float32(tau) * logs)
         share[np.arange(logs.shape[0])[:, None], taken[at]] = 0.0
-        total = share.sum(axis=1)
+        total = share.sum(axis=1, dtype=np.float64)
         mean = np.einsum("ij,ij->i", share, logs) / total
         share *= logs
         square = np.einsum("ij,ij->i", share, logs) / total

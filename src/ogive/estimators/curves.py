@@ -67,11 +67,28 @@ class SplineCalibrator(_CurveCalibrator):
 
     Parameters
     ----------
+    monotone : bool
+        Make the maps rise everywhere.
     kind, vector, classes, n_jobs
         As for `PlattCalibrator`.
     """
 
     _method = "spline"
+
+    def __init__(
+        self,
+        *,
+        monotone: bool = False,
+        kind: Kind = "logits",
+        vector: Vector = "keep",
+        classes: ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.monotone = monotone
+        super().__init__(kind=kind, vector=vector, classes=classes, n_jobs=n_jobs)
+
+    def _options(self) -> dict[str, Any]:
+        return {"monotone": self.monotone}
 
 
 class PaperSplineCalibrator(_CurveCalibrator):

@@ -23,6 +23,7 @@ MULTI_CLASS = [
     "netcal_wrn16_4_c10",
     "netcal_wrn16_4_c100",
     "paper_resnet110_c10",
+    "pylm_k1000",
     "verified_vgg16_c10",
 ]
 DEFAULT = "spline" if "spline" in METHODS else "beta"

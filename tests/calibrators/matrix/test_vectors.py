@@ -30,6 +30,7 @@ def sample(rng, n=1500, K=5, scale=3.0, dtype=np.float64):
     return logits.astype(dtype), labels
 
 
+@pytest.mark.filterwarnings("ignore::ogive.errors.LooksLikeProbabilities")
 @pytest.mark.parametrize("way", WAYS)
 @given(data=strategies.matrices(), method=st.sampled_from(["platt", "isotonic", "beta", "none"]))
 def test_rows_are_probabilities_whatever_the_matrix(way, data, method):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray
 
 _ROWS = 1 << 20  # numbers in a block: long columns, so that a call for each column does not show
-_SMALLEST = 1e-300
+_SMALLEST_LOG = -690.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -130,14 +130,18 @@ def smallest_mass(preds: Predictions, *, threads: int | None = None) -> float:
     found: dict[int, float] = {}
 
     def work(at: slice) -> None:
-        masses = preds.masses(at)
-        smallest = float(masses.min())
-        if smallest == 0.0:
-            smallest = float(masses[masses > 0].min())
+        if preds.kind == "probs" or preds.one_column:
+            masses = preds.masses(at)
+            found[at.start] = float(np.log(masses[masses > 0].min()))
+            return
+        logs = preds.log_masses(at)  # no exponential needed
+        smallest = float(logs.min())
+        if smallest < _SMALLEST_LOG:
+            smallest = float(logs[logs >= _SMALLEST_LOG].min())
         found[at.start] = smallest
 
     for_each_block(work, preds.n, width=preds.K, threads=threads)
-    return max(min(found.values()) / 2, _SMALLEST)
+    return float(np.exp(max(min(found.values()), _SMALLEST_LOG))) / 2
 
 
 def all_log_odds(preds: Predictions, floor: float, *, threads: int | None = None) -> FloatArray:
