@@ -122,3 +122,15 @@ def test_a_class_that_is_never_seen_does_not_run_away(rng):
     found = minimise(regression.penalised(free), start, regression.curvature(start), free)
     assert np.isfinite(found).all()
     assert regression.loss(found) < regression.loss(start)
+
+
+@pytest.mark.parametrize("parameters", [256, 0], ids=["whole", "blocks"])
+def test_rows_that_are_all_certain_can_still_be_fitted(rng, monkeypatch, parameters):
+    monkeypatch.setattr(softmax_regression, "MOST_PARAMETERS", parameters)
+    x = np.repeat(np.eye(3) * 500.0, 20, axis=0) + rng.normal(size=(60, 3))
+    labels = np.repeat(np.arange(3), 20)
+    regression = LinearSoftmax(np.hstack([x, np.ones((60, 1))]), labels, None, 3)
+    start, R = np.eye(3, 4), penalty(3, 0.01, 0.1)
+    found = minimise(regression.penalised(R), start, regression.curvature(start), R)
+    assert np.isfinite(found).all()
+    assert regression.penalised(R)(found)[0] <= regression.penalised(R)(start)[0]

@@ -35,6 +35,7 @@ MOST_PARAMETERS = 256
 MOST_CURVATURE = 1 << 24
 _CHUNK = 1 << 17  # numbers in the scores that are worked on at a time
 _RIDGE = 1e-7  # of the mean curvature: keeps a flat direction from running away in one step
+_LEAST = 1e-10  # of the mean square of a feature: curvature where every row is certain
 _MEMORY = 20  # steps that L-BFGS remembers
 _MOST_STEPS = 500
 
@@ -103,11 +104,13 @@ class LinearSoftmax:
     def curvature(self, theta: FloatArray) -> FloatArray:
         """Return the Hessian without the penalty, as much of it as K allows.
 
-        The whole, (K d, K d), its blocks, (K, d, d), or their diagonals, (K, d).
+        The whole, (K d, K d), its blocks, (K, d, d), or their diagonals, (K, d). Where every row
+        is certain it would vanish, and rounding could make it negative: a trace is added.
         """
         d = self.rows.shape[1]
+        least = _LEAST * sum(self.weights[at] @ self.rows[at] ** 2 for at in self._cuts)
         if self.K * d <= MOST_PARAMETERS:
-            return self._hessian(theta)
+            return self._hessian(theta) + np.diag(np.tile(least, self.K))
         whole = self.K * d * d <= MOST_CURVATURE
         blocks = np.zeros((self.K, d, d) if whole else (self.K, d))
         for at in self._cuts:
@@ -119,7 +122,7 @@ class LinearSoftmax:
                     blocks[k] += (rows.T * line) @ rows
             else:
                 blocks += p @ (rows * rows)
-        return blocks
+        return blocks + (np.diag(least) if whole else least)
 
     def _hessian(self, theta: FloatArray) -> FloatArray:
         """Return sum_i w_i (diag p_i − p_i p_iᵀ) ⊗ x_i x_iᵀ, (K d, K d)."""

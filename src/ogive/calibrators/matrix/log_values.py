@@ -38,6 +38,14 @@ def labelled(preds: Predictions) -> IntArray:
     return preds.labels
 
 
+def row_count(preds: Predictions) -> float:
+    """Return N: the number of rows, or the sum of their weights (an int if it is whole)."""
+    if preds.weights is None:
+        return preds.n
+    total = float(preds.weights.sum())
+    return int(total) if total.is_integer() else total
+
+
 def enough_digits(preds: Predictions) -> DTypeLike:
     """Return the type to compute in: float32 if the values have no more digits and are many.
 

@@ -25,6 +25,7 @@ from ogive.calibrators.matrix.log_values import (
     labelled,
     log_probabilities,
     log_values,
+    row_count,
     zero_floor,
 )
 from ogive.calibrators.matrix.maps import MatrixMap
@@ -245,7 +246,7 @@ def _fit(
     found = search.run(parts, progress, threads)
     return cls(
         view="vector",
-        n=float(preds.n if preds.weights is None else preds.weights.sum()),
+        n=row_count(preds),
         K=preds.K,
         matrix=found.models[:, :, :-1].copy(),
         offset=found.models[:, :, -1].copy(),

@@ -26,7 +26,13 @@ import numpy as np
 from ogive._numerics.blocks import BLOCK, blocks, for_each_block
 from ogive._numerics.increasing_root import increasing_root
 from ogive.calibrators.matrix import log_values
-from ogive.calibrators.matrix.log_values import enough_digits, labelled, with_floor, zero_floor
+from ogive.calibrators.matrix.log_values import (
+    enough_digits,
+    labelled,
+    row_count,
+    with_floor,
+    zero_floor,
+)
 from ogive.calibrators.matrix.maps import MatrixMap
 
 if TYPE_CHECKING:
@@ -107,9 +113,13 @@ def fit_temperature(preds: Predictions, *, threads: int | None = None) -> Temper
     (3.641, array([0.75, 0.25]))
     """
     rows = _read(preds, threads)
-    n = float(preds.n if preds.weights is None else preds.weights.sum())
-    factor = _optimum(rows)
-    return TemperatureMap(view="vector", n=n, K=preds.K, factor=factor, floor=rows.floor)
+    return TemperatureMap(
+        view="vector",
+        n=row_count(preds),
+        K=preds.K,
+        factor=_optimum(rows),
+        floor=rows.floor,
+    )
 
 
 def _gaps(

@@ -16,7 +16,13 @@ import numpy as np
 
 from ogive._numerics.blocks import BLOCK, for_each_block
 from ogive._numerics.softmax_regression import cross_entropy, minimise, softmax_columns
-from ogive.calibrators.matrix.log_values import enough_digits, labelled, log_values, zero_floor
+from ogive.calibrators.matrix.log_values import (
+    enough_digits,
+    labelled,
+    log_values,
+    row_count,
+    zero_floor,
+)
 from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.calibrators.matrix.temperature import fit_temperature
 from ogive.errors import FallbackWarning
@@ -113,7 +119,7 @@ def fit_vector(preds: Predictions, *, threads: int | None = None) -> MatrixMap:
     theta = minimise(rows.loss, theta, rows.curvature(theta), free, tolerance=finest)
     return VectorMap(
         view="vector",
-        n=rows.n,
+        n=row_count(preds),
         K=preds.K,
         factor=theta[:, 0].copy(),
         offset=theta[:, 1] - theta[:, 1].mean(),
@@ -128,8 +134,7 @@ class _Rows:
         self.preds, self.floor, self.threads = preds, floor, threads
         self.dtype = enough_digits(preds)
         weights = np.ones(preds.n) if preds.weights is None else preds.weights
-        self.n = float(weights.sum())
-        self.weights = (weights / self.n).astype(self.dtype)
+        self.weights = (weights / weights.sum()).astype(self.dtype)
 
     def _each(self, work: Callable[[slice, FloatArray], FloatArray], size: int) -> FloatArray:
         """Add up what `work(at, x)` returns, (size, K), over the blocks; x is (K, rows)."""
