@@ -58,3 +58,9 @@ def test_two_scores_fall_back_to_platt():
     with pytest.warns(FallbackWarning, match="two scores"):
         gamma = fit_beta(curve)
     assert gamma.a == gamma.b
+
+
+def test_two_scores_that_fall_are_a_constant():
+    with pytest.warns(FallbackWarning, match="two scores"):
+        gamma = fit_beta(Curve.from_scores([0.1, 0.0], [0, 1]))
+    assert gamma(0.0) == gamma(1.0) == pytest.approx(0.5)

@@ -62,6 +62,8 @@ def fit_beta(curve: Curve) -> BetaMap:
     if reason:
         _warn(f"{reason}, and 'beta' needs more: 'platt' is fitted instead.")
         platt = shifted(curve) if lacking(curve) else fit_platt(curve)
+        if platt.slope < 0:  # beta never falls
+            return _map(curve, 0.0, 0.0, _constant(curve, smoothed_hits(curve)))
         return _map(curve, platt.slope, platt.slope, platt.intercept)
     hits = curve.hits
     if _separated(curve):
@@ -104,9 +106,14 @@ def _constrained(curve: Curve, hits: FloatArray) -> tuple[float, float, float]:
         (fit.loss, k, fit) for k, fit in singles if free.slopes[1 - k] < 0 and fit.slopes[0] >= 0
     ]
     if not allowed:
-        share = float(hits.sum()) / float(curve.n)
-        return 0.0, 0.0, float(np.log(share) - np.log1p(-share))
+        return 0.0, 0.0, _constant(curve, hits)
     return _single(*min(allowed, key=lambda entry: entry[0])[1:])
+
+
+def _constant(curve: Curve, hits: FloatArray) -> float:
+    """Return the log-odds of the share of hits."""
+    share = float(hits.sum()) / float(curve.n)
+    return float(np.log(share) - np.log1p(-share))
 
 
 def _single(column: int, fit: LogisticFit) -> tuple[float, float, float]:
