@@ -252,6 +252,11 @@ class Curve:
         total = float(self._groups.count.sum())
         return int(total) if total.is_integer() else total
 
+    @property
+    def effective_n(self) -> float:
+        """How many unweighted rows they are worth: N, or Kish's number for sampling weights."""
+        return self.n if self._keys is not None else self.n**2 / float(self.square.sum())
+
     @cached_property
     def total_hits(self) -> float:
         """The number of hits, or the sum of their weights."""
@@ -298,7 +303,7 @@ class Curve:
         """Return the tail at which a score of exactly 1 (`high`) or 0 is placed in log-odds."""
         if self._keys is not None:
             return place_of_certain(self._keys, high, self.n)
-        return place_of_certain(self._groups.cell, high, self.n**2 / float(self.square.sum()))
+        return place_of_certain(self._groups.cell, high, self.effective_n)
 
     @property
     def count(self) -> FloatArray:

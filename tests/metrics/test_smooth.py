@@ -80,3 +80,16 @@ def test_a_known_answer():
     # One score with a residual r: spread by any kernel its integral is |r|.
     curve = Curve.from_scores([0.4] * 10, [1] * 7 + [0] * 3)
     assert smooth_ece(curve) == pytest.approx(0.3, abs=1e-9)
+
+
+def test_many_rows_are_joined_in_cells_without_moving_kde_ece(rng, monkeypatch):
+    scores = np.concatenate([rng.random(3000) ** 0.2, rng.integers(0, 11, 500) / 10])
+    hits = rng.random(3500) < scores**2
+    for weights in (None, rng.integers(1, 4, 3500)):
+        curve = Curve.from_scores(scores, hits, weights=weights)
+        exact = kde_error(curve)
+        monkeypatch.setattr("ogive.metrics.kde._MANY", 100)
+        joined = kde_error(curve)
+        monkeypatch.undo()
+        assert 0 < abs(joined.value - exact.value) < 1e-6
+        assert joined.bandwidth == pytest.approx(exact.bandwidth, rel=1e-6)
