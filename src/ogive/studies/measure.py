@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 
+from ogive._coarse import coarse
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics import MEASURES
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], None]
 
 VECTOR = "vector"
+MANY = 1_000_000  # from so many rows on a coarse copy serves where it makes no difference
 ALL = "all"
 
 
@@ -171,11 +173,15 @@ def _measure_view(
 
 
 def _measure_curve(curve: Curve, how: _How) -> Measurement:
-    """Measure one curve: one pass for all that a pass can give, then the rest of the table."""
-    values = one_pass(curve, how.bins, how.seed)
-    kde = kde_error(curve)
+    """Measure one curve: one pass for all that a pass can give, then the rest of the table.
+
+    From a million rows on, what is smooth in the scores is read off a coarse copy of the curve.
+    """
+    short = coarse(curve) if curve.n > MANY else curve
+    values = one_pass(curve, how.bins, how.seed, short=short)
+    kde = kde_error(short)
     known = {*values, "ks", "kuiper", "kde_ece"}
-    more = {key: of(curve) for key, of in MEASURES.items() if key not in known}
+    more = {key: of(short) for key, of in MEASURES.items() if key not in known}
     return Measurement(
         view=curve.view,
         n=curve.n,
@@ -183,7 +189,7 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
         kde_ece=kde.value,
         kde_ece_method=kde.method,
         smooth_ece=more.pop("smooth_ece"),
-        verdict=verdict(curve, values["ks_test"], values["accuracy"], values["mean_score"]),
+        verdict=verdict(short, values["ks_test"], values["accuracy"], values["mean_score"]),
         more=more,
         intervals=_intervals(curve, how) if how.resamples else {},
     )
@@ -221,11 +227,20 @@ def _resampled_values(curve: Curve, edges: FloatArray) -> dict[str, float]:
     }
 
 
-def one_pass(curve: Curve, bins: ArrayLike | int = BINS, seed: int = 0) -> dict[str, Any]:
-    """Return all that one pass over the curve gives, under the names of `Measurement`."""
+def one_pass(
+    curve: Curve, bins: ArrayLike | int = BINS, seed: int = 0, *, short: Curve | None = None
+) -> dict[str, Any]:
+    """Return all that one pass over the curve gives, under the names of `Measurement`.
+
+    `short` is a coarse copy for the log loss and Spiegelhalter's z.
+    """
     tests, means, log_loss = TestReader(), MeanReader(), NllReader()
     binned, pools, z = BinReader(as_edges(curve, bins)), PoolReader(), SpiegelhalterReader()
-    read(curve, tests, means, log_loss, binned, pools, z)
+    if short is None or short is curve:
+        read(curve, tests, means, binned, log_loss, pools, z)
+    else:
+        read(curve, tests, means, binned, pools)
+        read(short, log_loss, z)
     cells, z_test = binned.bins(), spiegelhalter_of(z)
     parts = decomposition_of(pools, tests.brier.value, "brier")
     return {
