@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from ogive.calibrators.paper_spline import fit_paper_spline
     from ogive.calibrators.platt import fit_platt
     from ogive.curve import Curve
+    from ogive.estimators.classifier import CalibratedClassifier
+    from ogive.estimators.curves import (
+        BetaCalibrator,
+        HistogramCalibrator,
+        IsotonicCalibrator,
+        PaperSplineCalibrator,
+        PlattCalibrator,
+        SplineCalibrator,
+    )
     from ogive.export.artifact import load, save
     from ogive.metrics.binned import ece, mce
     from ogive.metrics.ks import ks_error, kuiper_error, largest_gap
@@ -33,8 +42,15 @@ if TYPE_CHECKING:
 
 # Public names and the rooms they live in: loaded on first use, so that `import ogive` is light.
 _ROOMS = {
+    "BetaCalibrator": "ogive.estimators.curves",
+    "CalibratedClassifier": "ogive.estimators.classifier",
     "Curve": "ogive.curve",
+    "HistogramCalibrator": "ogive.estimators.curves",
+    "IsotonicCalibrator": "ogive.estimators.curves",
+    "PaperSplineCalibrator": "ogive.estimators.curves",
+    "PlattCalibrator": "ogive.estimators.curves",
     "Predictions": "ogive.predictions",
+    "SplineCalibrator": "ogive.estimators.curves",
     "brier": "ogive.metrics.proper",
     "compare": "ogive.studies.compare",
     "ece": "ogive.metrics.binned",
@@ -58,8 +74,15 @@ _ROOMS = {
 }
 
 __all__ = [
+    "BetaCalibrator",
+    "CalibratedClassifier",
     "Curve",
+    "HistogramCalibrator",
+    "IsotonicCalibrator",
+    "PaperSplineCalibrator",
+    "PlattCalibrator",
     "Predictions",
+    "SplineCalibrator",
     "brier",
     "compare",
     "ece",
