@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ogive.calibrators.beta import fit_beta
     from ogive.calibrators.histogram import fit_histogram
     from ogive.calibrators.isotonic import fit_isotonic
+    from ogive.calibrators.matrix.odir import fit_dir_odir, fit_ms_odir
+    from ogive.calibrators.matrix.temperature import fit_temperature
+    from ogive.calibrators.matrix.vector import fit_vector
     from ogive.calibrators.paper_spline import fit_paper_spline
     from ogive.calibrators.platt import fit_platt
     from ogive.calibrators.spline import fit_spline
@@ -29,6 +32,12 @@ if TYPE_CHECKING:
         PaperSplineCalibrator,
         PlattCalibrator,
         SplineCalibrator,
+    )
+    from ogive.estimators.scaling import (
+        DirichletCalibration,
+        MatrixScaling,
+        TemperatureScaling,
+        VectorScaling,
     )
     from ogive.export.artifact import load, save
     from ogive.metrics.binned import ece, mce
@@ -46,21 +55,29 @@ _ROOMS = {
     "BetaCalibrator": "ogive.estimators.curves",
     "CalibratedClassifier": "ogive.estimators.classifier",
     "Curve": "ogive.curve",
+    "DirichletCalibration": "ogive.estimators.scaling",
     "HistogramCalibrator": "ogive.estimators.curves",
     "IsotonicCalibrator": "ogive.estimators.curves",
+    "MatrixScaling": "ogive.estimators.scaling",
     "PaperSplineCalibrator": "ogive.estimators.curves",
     "PlattCalibrator": "ogive.estimators.curves",
     "Predictions": "ogive.predictions",
     "SplineCalibrator": "ogive.estimators.curves",
+    "TemperatureScaling": "ogive.estimators.scaling",
+    "VectorScaling": "ogive.estimators.scaling",
     "brier": "ogive.metrics.proper",
     "compare": "ogive.studies.compare",
     "ece": "ogive.metrics.binned",
     "fit_beta": "ogive.calibrators.beta",
+    "fit_dir_odir": "ogive.calibrators.matrix.odir",
     "fit_histogram": "ogive.calibrators.histogram",
     "fit_isotonic": "ogive.calibrators.isotonic",
+    "fit_ms_odir": "ogive.calibrators.matrix.odir",
     "fit_paper_spline": "ogive.calibrators.paper_spline",
     "fit_platt": "ogive.calibrators.platt",
     "fit_spline": "ogive.calibrators.spline",
+    "fit_temperature": "ogive.calibrators.matrix.temperature",
+    "fit_vector": "ogive.calibrators.matrix.vector",
     "ks_error": "ogive.metrics.ks",
     "ks_test": "ogive.metrics.significance",
     "kuiper_error": "ogive.metrics.ks",
@@ -79,21 +96,29 @@ __all__ = [
     "BetaCalibrator",
     "CalibratedClassifier",
     "Curve",
+    "DirichletCalibration",
     "HistogramCalibrator",
     "IsotonicCalibrator",
+    "MatrixScaling",
     "PaperSplineCalibrator",
     "PlattCalibrator",
     "Predictions",
     "SplineCalibrator",
+    "TemperatureScaling",
+    "VectorScaling",
     "brier",
     "compare",
     "ece",
     "fit_beta",
+    "fit_dir_odir",
     "fit_histogram",
     "fit_isotonic",
+    "fit_ms_odir",
     "fit_paper_spline",
     "fit_platt",
     "fit_spline",
+    "fit_temperature",
+    "fit_vector",
     "ks_error",
     "ks_test",
     "kuiper_error",

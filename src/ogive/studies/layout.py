@@ -30,13 +30,21 @@ def one_view(one: Measurement) -> str:
 
 
 def all_views(every: Measurements) -> str:
-    """Return one line per view."""
+    """Return one line per view, and the class-wise summary."""
     head = f"{'view':<14}{'accuracy':>10}{'KS':>9}{'p':>9}{'ECE':>9}{'Brier':>9}{'NLL':>9}"
     lines = [
         f"{v.view:<14}{v.accuracy:>10.4f}{v.ks:>9.4f}{v.ks_test.pvalue:>9.2g}"
         f"{v.ece:>9.4f}{v.brier:>9.4f}{v.nll:>9.4f}"
         for v in every.views
     ]
+    classes = every.classes
+    if classes is not None:
+        ks, ece, brier, gap = classes.ks, classes.ece, classes.brier, ""
+        lines += [
+            f"{'class-wise':<14}{gap:>10}{ks.mean():>9.4f}{gap:>9}{ece.mean():>9.4f}{brier.mean():>9.4f}",  # noqa: E501
+            f"{'  largest':<14}{gap:>10}{ks.max():>9.4f}{gap:>9}{ece.max():>9.4f}{brier.max():>9.4f}",  # noqa: E501
+            f"{int(classes.off.sum())} of {ks.size} classes are off (KS tests at 5 %, Holm).",
+        ]
     return "\n".join([head, *lines])
 
 
