@@ -184,7 +184,7 @@ class Ranks(_Vectors):
         if self.power != 1.0:
             rest = xp.where(rest > 0.0, xp.exp(self.power * safe_log(xp, rest)), 0.0)
         cap = parts[-1] * (1.0 - MARGIN)
-        return xp.scatter(_filled(xp, c, rest, left, cap, self.K), order, xp.join(parts))
+        return xp.scatter(_filled(xp, c, rest, left, cap, self.K - self.R), order, xp.join(parts))
 
     def _log_odds(self, xp: Namespace, top: Array, others: Array, left: Array) -> Array:
         """Return the log-odds of each rank among those not before it."""
@@ -214,11 +214,14 @@ class Ranks(_Vectors):
         return parts, left
 
 
-def _filled(xp: Namespace, c: Constants, weights: Array, left: Array, cap: Array, K: int) -> Array:
-    """Share what is left in proportion to the weights, none above the cap.
+def _filled(
+    xp: Namespace, c: Constants, weights: Array, left: Array, cap: Array, others: int
+) -> Array:
+    """Share what is left in proportion to the weights, of which `others` > 0, none above the cap.
 
     If the m largest are capped, the others have the scale (left − m cap) / (their sum). The
-    right m is the first at which none of the others exceeds the cap.
+    right m is the first at which none of the others exceeds the cap; if by rounding there is
+    none, the scale of the last lifts all of them to the cap.
     """
     falling, _ = xp.descending(weights, None)
     after = xp.sum_to_the_end(falling)  # column m: the sum without the m largest
@@ -226,7 +229,7 @@ def _filled(xp: Namespace, c: Constants, weights: Array, left: Array, cap: Array
     needed = xp.maximum(left - c["capped"] * cap, 0.0)
     scale = xp.where(some, needed / xp.where(some, after, 1.0), 0.0)
     over = xp.where(scale * falling > cap, 1.0, 0.0)
-    m = xp.minimum(xp.sum(over), K - 1.0)
+    m = xp.minimum(xp.sum(over), others - 1.0)
     chosen = xp.sum(xp.where(xp.absolute(c["capped"] - m) < 0.5, scale, 0.0))  # noqa: PLR2004
     return xp.minimum(chosen * weights, cap)
 
