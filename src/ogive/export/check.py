@@ -92,7 +92,10 @@ def compare(
     if wrong.any():
         rows = np.flatnonzero(wrong)
         exact = from_scores or (gamma.view == "score" and kind == "probs")
-        at_jump[rows] = _at_jump(gamma, values[rows], wanted[rows], kind, exact, bound, from_scores)
+        for side in (-1, 1):
+            other = moved(gamma, side, exact=exact)
+            there = expected(other, values[rows], kind, from_scores=from_scores)
+            at_jump[rows] |= _per_row(np.abs(there - wanted[rows])) > bound
         _refuse(wrong & ~at_jump, difference, values, bound)
     if wanted.ndim > 1:
         _check_vectors(found[~at_jump], wanted[~at_jump])
@@ -130,38 +133,24 @@ def _check_vectors(found: FloatArray, wanted: FloatArray) -> None:
         raise ExportError(msg)
 
 
-def _at_jump(
-    gamma: Fitted,
-    values: AnyArray,
-    wanted: FloatArray,
-    kind: Kind,
-    exact: bool,
-    bound: float,
-    from_scores: bool,
-) -> BoolArray:
-    """Return in which rows moving the knots by rounding changes what the artifact says."""
-    result = np.zeros(len(values), dtype=np.bool_)
-    for side in (-1, 1):
-        other = expected(moved(gamma, side, exact=exact), values, kind, from_scores=from_scores)
-        result |= _per_row(np.abs(other - wanted)) > bound
-    return result
-
-
 def moved(gamma: Any, side: int, *, exact: bool) -> Any:  # noqa: ANN401 - any fitted map
     """Return a map with its knots moved: to the next float, or by the rounding of log-odds."""
     if isinstance(gamma, HistogramMap):
-        return replace(gamma, edge_tail=_moved_tails(gamma.edge_tail, side, exact=exact))
+        tail = _moved_tails(gamma.edge_high, gamma.edge_tail, side, exact=exact)
+        return replace(gamma, edge_tail=tail)
     if isinstance(gamma, PiecewiseMap):
-        return replace(gamma, tail=_moved_tails(gamma.tail, side, exact=exact))
+        return replace(gamma, tail=_moved_tails(gamma.high, gamma.tail, side, exact=exact))
     if hasattr(gamma, "maps"):
         maps = tuple(moved(inner, side, exact=exact) for inner in gamma.maps)
         return replace(gamma, maps=maps)
     return gamma
 
 
-def _moved_tails(tail: FloatArray, side: int, *, exact: bool) -> FloatArray:
+def _moved_tails(high: BoolArray, tail: FloatArray, side: int, *, exact: bool) -> FloatArray:
+    """Move tails up or down: by one ulp of the score, or by a few of its log-odds."""
     if exact:
-        return np.clip(np.nextafter(tail, np.inf * side), 0.0, 0.5)
-    with np.errstate(divide="ignore"):
-        size = np.where(tail > 0, 4.0 * (1.0 + np.abs(np.log(tail))), 0.0)
-    return np.clip(tail * (1.0 + side * _EPS * size), 0.0, 0.5)
+        step = np.where(high, _EPS / 2, np.spacing(tail))  # scores above 1/2 are that far apart
+    else:
+        with np.errstate(divide="ignore"):
+            step = tail * np.where(tail > 0, 4.0 * _EPS * (1.0 + np.abs(np.log(tail))), 0.0)
+    return np.clip(tail + side * step, 0.0, 0.5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def log_odds_for(gamma: Fitted, points: int, seed: int) -> FloatArray:
 
 
 def logits_for(gamma: Fitted, points: int, seed: int) -> FloatArray:
-    """Return rows of logits, (rows, K), with about as many numbers as `points`, at least 2,000 rows.
+    """Return rows of logits, (rows, K): about as many numbers as `points`, and 2,000 rows or more.
 
     Some rows put the log-odds of a class, or of a rank, on a knot; some have ties, logits of
     −inf, or a class that is certain in float64.
@@ -86,7 +86,7 @@ def _on_knots(gamma: Fitted, K: int, rng: np.random.Generator) -> FloatArray:
 
 
 def _forms(gamma: Fitted) -> list[Form]:
-    maps = getattr(gamma, "maps", ()) if isinstance(gamma, MatrixMap) else (gamma,)
+    maps: Any = getattr(gamma, "maps", ()) if isinstance(gamma, MatrixMap) else (gamma,)
     return [form_of(inner) for inner in maps]
 
 

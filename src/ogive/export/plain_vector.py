@@ -88,7 +88,9 @@ def odir(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
     models = []
     for W, b in zip(cal["matrix"], cal["offset"], strict=True):
         rows = zip(W, b, strict=True)
-        models.append(softmax([fsum([w * v for w, v in zip(r, z, strict=True)] + [o]) for r, o in rows]))
+        models.append(
+            softmax([fsum([w * v for w, v in zip(r, z, strict=True)] + [o]) for r, o in rows])
+        )
     mean = [fsum(column) for column in zip(*models, strict=True)]
     total = fsum(mean)
     return [value / total for value in mean]

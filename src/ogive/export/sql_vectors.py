@@ -59,8 +59,7 @@ def softmax_expression(gamma: MatrixMap, prefix: str) -> str:
             raise ExportError(msg)
     scores = _scores(gamma, columns)
     powers = [
-        f"exp(GREATEST(ogive_l{k} - ogive_top, (-700e0))) AS {name}"
-        for k, name in enumerate(names)
+        f"exp(GREATEST(ogive_l{k} - ogive_top, (-700e0))) AS {name}" for k, name in enumerate(names)
     ]
     inner = f"SELECT {', '.join(powers)} FROM ({scores}) AS ogive_c LIMIT 1"
     summed = f"SELECT {', '.join(names)}, {_balanced(names)} AS ogive_sum FROM ({inner}) AS ogive_d"
@@ -73,7 +72,10 @@ def _scores(gamma: Any, columns: Sequence[str]) -> str:  # noqa: ANN401
     if gamma.method == "temperature":
         # gaps first: products of large logits would lose digits
         first = f"SELECT {_greatest(columns)} AS ogive_max LIMIT 1"
-        terms = [f"{literal(gamma.factor)} * ({z} - ogive_max) AS ogive_l{k}" for k, z in zip(K, columns, strict=True)]
+        terms = [
+            f"{literal(gamma.factor)} * ({z} - ogive_max) AS ogive_l{k}"
+            for k, z in zip(K, columns, strict=True)
+        ]
         return f"SELECT {', '.join(terms)}, 0e0 AS ogive_top FROM ({first}) AS ogive_a LIMIT 1"
     finite = [f"CASE WHEN {z} >= -{_HUGE} THEN {z} ELSE {_HUGE} END" for z in columns]
     first = (
@@ -87,7 +89,8 @@ def _scores(gamma: Any, columns: Sequence[str]) -> str:  # noqa: ANN401
     ]
     names = [f"ogive_l{k}" for k in K]
     second = f"SELECT {', '.join(terms)} FROM ({first}) AS ogive_a LIMIT 1"
-    return f"SELECT {', '.join(names)}, {_greatest(names)} AS ogive_top FROM ({second}) AS ogive_b LIMIT 1"
+    columns = [*names, f"{_greatest(names)} AS ogive_top"]
+    return f"SELECT {', '.join(columns)} FROM ({second}) AS ogive_b LIMIT 1"
 
 
 def _greatest(names: Sequence[str]) -> str:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from ogive._files import replacing
 from ogive._validate import as_choice
 from ogive.calibrators.maps import Fitted, Map
-from ogive.calibrators.matrix.maps import MatrixMap
-from ogive.errors import ExportError, InvalidType, UnknownName
+from ogive.errors import ExportError, InvalidInput, InvalidType, UnknownName
+from ogive.export.artifact import load, load_fitted_on
 from ogive.export.check import batch, compare
 
 if TYPE_CHECKING:
@@ -130,8 +130,25 @@ def export(
         raise InvalidType(msg)
     target = TARGETS[to]
     kind = as_choice(kind or default_kind(gamma, target), "kind", _KINDS)
-    as_choice(dtype, "dtype", _DTYPES)
-    contents, found = _checked(gamma, target, kind, dtype, column, points, seed)
+    if column is not None and to != "sql":
+        msg = f"`column` is for sql, which has columns; {to} has none."
+        raise InvalidInput(msg)
+    from_scores = isinstance(gamma, Map) and not target.arrays
+    if from_scores and kind != "probs":
+        msg = (
+            f"to {to} a map of one score is a function of the score: `kind` must be 'probs' "
+            "(the Python function also takes log_odds=)."
+        )
+        raise ExportError(msg)
+    dtype = as_choice(dtype, "dtype", _DTYPES) if target.arrays else "float64"
+    room = importlib.import_module(target.room)
+    options = {"dtype": dtype} if target.arrays else {}
+    contents = room.write(gamma, kind=kind, **options)
+    values = batch(gamma, kind, from_scores=from_scores, dtype=dtype, points=points, seed=seed)
+    results = room.run(contents, values, **options)
+    found = compare(gamma, values, results, kind, from_scores=from_scores, bound=target.bound)
+    if column is not None:  # checked under the usual name
+        contents = room.write(gamma, kind=kind, column=column)
     with replacing(out) as beside:
         if isinstance(contents, bytes):
             beside.write_bytes(contents)
@@ -140,40 +157,25 @@ def export(
     return Exported(str(Path(out)), found.max_abs_difference, found.points, found.at_jumps)
 
 
+def export_file(
+    calibrator: str | os.PathLike[str],
+    to: str,
+    out: str | os.PathLike[str],
+    *,
+    kind: str | None = None,
+    dtype: str = "float32",
+    column: str | None = None,
+) -> Exported:
+    """Export a saved calibrator. The default of `kind` is what it was fitted to, if it says so."""
+    gamma = load(calibrator)
+    target = TARGETS.get(to)
+    if kind is None and target is not None and default_kind(gamma, target) == "logits":
+        kind = load_fitted_on(calibrator).kind if to != "sql" else None
+    chosen = None if kind is None else as_choice(kind, "kind", _KINDS)
+    return export(gamma, to, out, kind=chosen, dtype=dtype, column=column)
+
+
 def default_kind(gamma: Fitted, target: Target) -> Kind:
     """Return what a form is given if nothing is said."""
-    return "probs" if isinstance(gamma, Map) and (gamma.view == "score" or not target.arrays) else "logits"
-
-
-def _checked(
-    gamma: Fitted,
-    target: Target,
-    kind: Kind,
-    dtype: str,
-    column: str | None,
-    points: int,
-    seed: int,
-) -> Any:  # noqa: ANN401 - the contents, and what the check found
-    room = importlib.import_module(target.room)
-    from_scores = isinstance(gamma, Map) and not target.arrays
-    if from_scores and kind != "probs":
-        msg = (
-            f"to {target.name} a map of one score is a function of the score: `kind` must be "
-            "'probs' (the Python function also takes log_odds=)."
-        )
-        raise ExportError(msg)
-    dtype = dtype if target.arrays else "float64"
-    options: dict[str, Any] = {}
-    run_options: dict[str, Any] = {}
-    if target.arrays:
-        options = run_options = {"dtype": dtype}
-    elif target.name == "sql":
-        options = {"column": column}
-        run_options = {"column": column or room.default_column(gamma)}
-    contents = room.write(gamma, kind=kind, **options)
-    values = batch(gamma, kind, from_scores=from_scores, dtype=dtype, points=points, seed=seed)
-    found = room.run(contents, values, **run_options)
-    bound = target.bound
-    return contents, compare(gamma, values, found, kind, from_scores=from_scores, bound=bound)
-
-
+    of_a_score = isinstance(gamma, Map) and (gamma.view == "score" or not target.arrays)
+    return "probs" if of_a_score else "logits"

@@ -217,7 +217,9 @@ class _Graph:
 
     def descending(self, x: _Value, first: int | None) -> tuple[_Value, _Value]:
         if first is None:
-            count = self.node("Slice", self.node("Shape", x), self.integers([1]), self.integers([2]))
+            count = self.node(
+                "Slice", self.node("Shape", x), self.integers([1]), self.integers([2])
+            )
         else:
             count = self.integers([first])
         names = [f"top_{len(self.nodes)}", f"order_{len(self.nodes)}"]

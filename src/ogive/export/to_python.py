@@ -1,4 +1,4 @@
-"""Plain Python: a file with one public function, ``calibrate``, and nothing but the standard library.
+"""Plain Python: a file with one function, ``calibrate``, that needs the standard library only.
 
 For a map of a score it is ``calibrate(score)`` or ``calibrate(log_odds=eta)``; for full vectors
 ``calibrate(row)`` takes and returns a list of K numbers. The arithmetic is the text of

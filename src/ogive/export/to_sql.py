@@ -138,9 +138,7 @@ def _in_tails(form: TailForm, s: str) -> str:
     return f"LEAST(GREATEST({both}, 0e0), 1e0)" if outside.any() else both
 
 
-def _tree(
-    first: int, last: int, below: Callable[[int], str], leaf: Callable[[int], str]
-) -> str:
+def _tree(first: int, last: int, below: Callable[[int], str], leaf: Callable[[int], str]) -> str:
     """Return a balanced tree over the breaks [first, last) and the pieces [first, last]."""
     if first == last:
         return leaf(first)
@@ -202,22 +200,9 @@ def _cubic(pieces: Pieces, j: int, x: str) -> str:
     return text
 
 
-def run(contents: str, values: FloatArray, *, column: str) -> FloatArray:
-    """Run an expression in DuckDB, or in SQLite where DuckDB is not installed.
-
-    Parameters
-    ----------
-    contents : str
-        The expression.
-    values : (n,) or (n, K) array
-    column : str
-        The name of the column, or the beginning of the columns' names.
-    """
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim == 1:
-        table = {column: array}
-    else:
-        table = {f"{column}{k}": np.ascontiguousarray(z) for k, z in enumerate(array.T)}
+def run(contents: str, values: FloatArray) -> FloatArray:
+    """Run an expression with the usual column names in DuckDB, or in SQLite where there is none."""
+    table = table_of(contents, values)
     try:
         import duckdb  # noqa: PLC0415 - not an extra: any engine will do to check
     except ImportError:
@@ -225,11 +210,19 @@ def run(contents: str, values: FloatArray, *, column: str) -> FloatArray:
     return _in_duckdb(duckdb, contents, table)
 
 
+def table_of(contents: str, values: FloatArray) -> dict[str, FloatArray]:
+    """Return the columns that an expression reads, from scores (n,) or rows of logits (n, K)."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim == 1:
+        return {"log_odds" if "CAST(log_odds " in contents else "score": array}
+    return {f"logit_{k}": np.ascontiguousarray(z) for k, z in enumerate(array.T)}
+
+
 def _in_duckdb(duckdb: Any, contents: str, table: dict[str, FloatArray]) -> FloatArray:  # noqa: ANN401
     connection = duckdb.connect()
     try:
         connection.register("t", {"ogive_row": np.arange(len(next(iter(table.values())))), **table})
-        query = f"SELECT {contents} AS ogive_q FROM t ORDER BY ogive_row"  # noqa: S608
+        query = f"SELECT {contents} AS ogive_q FROM t ORDER BY ogive_row"
         rows = connection.execute(query).fetchall()
     finally:
         connection.close()
@@ -254,9 +247,9 @@ def _in_sqlite(contents: str, table: dict[str, FloatArray]) -> FloatArray:
     connection.execute(f"CREATE TABLE t ({names})")
     marks = ", ".join("?" * len(table))
     columns = [column.tolist() for column in table.values()]
-    connection.executemany(f"INSERT INTO t VALUES ({marks})", zip(*columns, strict=True))  # noqa: S608
+    connection.executemany(f"INSERT INTO t VALUES ({marks})", zip(*columns, strict=True))
     array = "ARRAY[" in contents
     text = contents.replace("ARRAY[", "json_array(").replace("] FROM", ") FROM")
-    rows = connection.execute(f"SELECT {text} FROM t ORDER BY rowid").fetchall()  # noqa: S608
+    rows = connection.execute(f"SELECT {text} FROM t ORDER BY rowid").fetchall()
     connection.close()
     return np.array([json.loads(row[0]) if array else row[0] for row in rows], dtype=np.float64)

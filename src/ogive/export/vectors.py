@@ -38,12 +38,12 @@ class _Vectors:
     def __call__(self, xp: Namespace, c: Constants, x: Array) -> Array:
         """Return the calibrated probabilities of a batch: (n, K), or (n, 1) of class 1."""
         if not self.one_column:
-            return self.vectors(xp, c, x)
+            return self._vectors(xp, c, x)
         # one column is class 1 of two; `Predictions` does the same
         first = 1.0 - x if self.kind == "probs" else xp.minimum(xp.maximum(x, 0.0), 0.0)
-        return xp.columns(self.vectors(xp, c, xp.join([first, x])), 1, 2)
+        return xp.columns(self._vectors(xp, c, xp.join([first, x])), 1, 2)
 
-    def vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
         raise NotImplementedError
 
     def log_softmax(self, xp: Namespace, x: Array) -> Array:
@@ -79,7 +79,7 @@ class Temperature(_Vectors):
         super().__init__(gamma, kind)
         self.factor, self.floor = gamma.factor, gamma.floor
 
-    def vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:  # noqa: ARG002
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:  # noqa: ARG002
         if self.kind == "logits":
             return softmax(xp, self.factor * (x - xp.max(x)))
         if self.floor is None:
@@ -97,7 +97,7 @@ class Vector(_Vectors):
         self.floor = gamma.floor
         self.constants = {"factor": gamma.factor, "offset": gamma.offset}
 
-    def vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
         return softmax(xp, self.log_values(xp, x, self.floor) * c["factor"] + c["offset"])
 
 
@@ -110,7 +110,7 @@ class Odir(_Vectors):
         for i, (W, b) in enumerate(zip(gamma.matrix, gamma.offset, strict=True)):
             self.constants |= {f"matrix{i}": np.ascontiguousarray(W.T), f"offset{i}": b}
 
-    def vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
         if self.method == "dir-odir":
             features = xp.maximum(self.log_softmax(xp, x), _SMALLEST)
         else:
@@ -130,7 +130,7 @@ class OneAgainstTheRest(_Vectors):
         self.bank = Bank([form_of(inner) for inner in gamma.maps], "maps")
         self.constants = self.bank.constants
 
-    def vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
         e = masses(xp, x, self.kind)
         if self.K == _TWO:
             logs = safe_log(xp, e)
@@ -150,7 +150,7 @@ class OneAgainstTheRest(_Vectors):
 class EveryRank(OneAgainstTheRest):
     """A map for each rank, divided by the sum."""
 
-    def vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
         log_odds = self.log_odds(xp, masses(xp, x, self.kind))
         _, order = xp.descending(x, None)
         calibrated = self.bank.from_log_odds(xp, c, xp.gather(log_odds, order))
@@ -172,7 +172,7 @@ class Ranks(_Vectors):
         self.bank = Bank([form_of(inner) for inner in gamma.maps], "maps")
         self.constants = self.bank.constants | {"capped": np.arange(self.K, dtype=np.float64)}
 
-    def vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
         e = masses(xp, x, self.kind)
         _, order = xp.descending(x, self.R)
         top = xp.gather(e, order)
@@ -214,7 +214,7 @@ class Ranks(_Vectors):
         return parts, left
 
 
-def _filled(
+def _filled(  # noqa: PLR0917 - internal
     xp: Namespace, c: Constants, weights: Array, left: Array, cap: Array, others: int
 ) -> Array:
     """Share what is left in proportion to the weights, of which `others` > 0, none above the cap.
