@@ -1,20 +1,20 @@
-"""A PostgreSQL of our own: a temporary cluster on a Unix socket, started and stopped by the tests."""
+"""A PostgreSQL of our own: a temporary cluster on a Unix socket, for as long as a test runs."""
 
-import glob
 import os
 import pwd
 import shutil
 import subprocess
 import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 
 
 def programs():
     """The folder of initdb and pg_ctl, or None."""
     found = shutil.which("initdb")
-    folders = [os.path.dirname(found)] if found else []
-    folders += sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)
-    return next((f for f in folders if os.path.exists(f"{f}/pg_ctl")), None)
+    folders = [Path(found).parent] if found else []
+    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((folder for folder in folders if (folder / "pg_ctl").exists()), None)
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def cluster():
 
     def run(*words):
         words = [*as_user, *words]
-        subprocess.run(words, check=True, cwd=folder, stdout=subprocess.DEVNULL)
+        subprocess.run(words, check=True, cwd=folder, stdout=subprocess.DEVNULL)  # noqa: S603
 
     try:
         run(f"{tools}/initdb", "-D", data, "-A", "trust", "-E", "UTF8", "--no-sync")

@@ -27,7 +27,7 @@ json.dump([calibrate(x) for x in json.load(sys.stdin)], sys.stdout)
 def bare(text, values, folder):
     path = folder / "calibrator.py"
     path.write_text(text)
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - our own text
         [*BARE, "-c", RUN, str(path)],
         input=json.dumps(np.asarray(values).tolist()),
         capture_output=True,

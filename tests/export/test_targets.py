@@ -39,11 +39,14 @@ def test_the_export_gives_the_artifacts_numbers(name, target, kind, tmp_path):
     for package in NEEDS[target]:
         pytest.importorskip(package)
     out = tmp_path / "out"
-    done = export(fitted(name), target, out, kind=kind, points=20_000)
+    # a row of four classes in Python takes 0.1 ms: a quarter of the numbers, unless asked for all
+    few = target == "python" and name not in CURVE_NAMES
+    points = int(os.environ.get("OGIVE_EXPORT_POINTS", 25_000 if few else 100_000))
+    done = export(fitted(name), target, out, kind=kind, points=points)
     assert done.out == str(out)
     assert out.stat().st_size > 100
     assert done.max_abs_difference <= BOUNDS[target]
-    assert done.points >= 5000
+    assert done.points >= points / (1 if name in CURVE_NAMES and "score" in name else 4)
     assert done.at_jumps <= 0.002 * done.points
 
 
@@ -58,7 +61,7 @@ def test_inputs_may_be_double(target, name, tmp_path):
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - SQL_NAMES))
 def test_what_has_no_sql_form_says_so(name, tmp_path):
-    with pytest.raises(ExportError, match="no sensible form as one SQL expression.*python"):
+    with pytest.raises(ExportError, match=r"no sensible form as one SQL expression.*python"):
         export(fitted(name), "sql", tmp_path / "out.sql")
     assert os.listdir(tmp_path) == []
 
@@ -104,7 +107,7 @@ def test_points_within_rounding_of_a_jump_are_counted_apart():
     found = gamma(values)
     found[at_edge] = gamma(np.nextafter(values[at_edge], 1.0))  # the bin on the other side
     checked = compare(gamma, values, found, "probs", from_scores=True, bound=1e-9)
-    assert checked.at_jumps == at_edge.sum()
+    assert checked.at_jumps == (np.abs(found - gamma(values)) > 1e-9).sum() > 5
     assert checked.max_abs_difference == 0.0
     two = np.nextafter(np.nextafter(edges, 0.0), 0.0)  # two steps away is no excuse
     wrong = gamma(np.nextafter(edges, 1.0))
@@ -141,7 +144,7 @@ def test_the_grid_holds_what_it_should():
 def test_bad_arguments(tmp_path, monkeypatch):
     gamma = fitted("platt.score")
     out = tmp_path / "out"
-    with pytest.raises(UnknownName, match="unknown target 'onx'. Did you mean 'onnx'"):
+    with pytest.raises(UnknownName, match=r"unknown target 'onx'. Did you mean 'onnx'"):
         export(gamma, "onx", out)
     with pytest.raises(InvalidType, match="fitted map"):
         export({"a": 1}, "python", out)

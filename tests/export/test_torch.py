@@ -51,7 +51,7 @@ def test_the_file_needs_torch_alone_and_takes_any_batch():
 def test_a_map_of_a_view_takes_any_number_of_classes():
     gamma = fitted("spline.top-2")
     program = torch.export.load(io.BytesIO(to_torch.write(gamma))).module()
-    for K in (3, 10):
+    for K in (2, 3, 10):
         z = predictions(rows=50, K=K).values.astype(np.float32)
         wanted = expected(gamma, z, "logits", from_scores=False)
         np.testing.assert_allclose(program(torch.tensor(z)).numpy(), wanted, atol=2e-6)

@@ -50,6 +50,9 @@ class Namespace(Protocol):
     def columns(self, x: Array, first: int, last: int | None) -> Array:
         """Return the columns [first, last) of (n, K)."""
 
+    def without(self, x: Array, first: int, last: int) -> Array:
+        """Return (n, K) with the columns [first, last) set to 0."""
+
     def join(self, parts: Sequence[Array]) -> Array:
         """Put columns side by side."""
 
@@ -90,20 +93,18 @@ def view_tails(xp: Namespace, x: Array, view: str, kind: Kind) -> tuple[Array, A
     match chosen:
         case OfClass(index):
             e = masses(xp, x, kind)
-            event, others = xp.columns(e, index, index + 1), [(0, index), (index + 1, None)]
+            first, last = index, index + 1
         case TopRank() | WithinTop():
             e, _ = xp.descending(masses(xp, x, kind), None)
-            first = chosen.rank - 1 if isinstance(chosen, TopRank) else 0
-            event = xp.sum(xp.columns(e, first, chosen.rank))
-            others = [(0, first), (chosen.rank, None)]
+            first, last = chosen.rank - 1 if isinstance(chosen, TopRank) else 0, chosen.rank
         case _ if kind == "probs":
             high = x > 0.5  # noqa: PLR2004
             return high, xp.where(high, 1.0 - x, x)
         case _:
             top = xp.maximum(x, 0.0)
             return _sides(xp, xp.exp(x - top), xp.exp(-top))
-    parts = [xp.sum(xp.columns(e, a, b)) for a, b in others if a != b]
-    return _sides(xp, event, parts[0] if len(parts) == 1 else parts[0] + parts[1])
+    event = xp.sum(xp.columns(e, first, last))
+    return _sides(xp, event, xp.sum(xp.without(e, first, last)))
 
 
 def _sides(xp: Namespace, event: Array, rest: Array) -> tuple[Array, Array]:

@@ -153,4 +153,5 @@ def _moved_tails(high: BoolArray, tail: FloatArray, side: int, *, exact: bool) -
     else:
         with np.errstate(divide="ignore"):
             step = tail * np.where(tail > 0, 4.0 * _EPS * (1.0 + np.abs(np.log(tail))), 0.0)
-    return np.clip(tail + side * step, 0.0, 0.5)
+    moved_tail: FloatArray = np.clip(tail + side * step, 0.0, 0.5)
+    return moved_tail

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ogive._numerics.logistic import expit
 from ogive.calibrators.maps import Map, PiecewiseMap
 from ogive.errors import InvalidType
 
@@ -99,7 +100,7 @@ class LogOddsForm:
         eta = self.lowest
         logit = float(self.pieces(np.array([eta]))[0])
         logit += self.rising * np.logaddexp(0, eta) - self.falling * np.logaddexp(0, -eta)
-        return float(1.0 / (1.0 + np.exp(-np.clip(logit, -self.limit, self.limit))))
+        return float(expit(np.clip(np.array([logit]), -self.limit, self.limit))[0])
 
 
 Form: TypeAlias = TailForm | LogOddsForm

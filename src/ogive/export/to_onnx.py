@@ -212,6 +212,10 @@ class _Graph:
         found = self.node("Slice", x, start, stop, axis)
         return _Value(self, found.name, x.integer)
 
+    def without(self, x: _Value, first: int, last: int) -> _Value:
+        nothing = 0.0 * self.columns(x, first, last)
+        return self.join([self.columns(x, 0, first), nothing, self.columns(x, last, None)])
+
     def join(self, parts: Sequence[_Value]) -> _Value:
         return self.node("Concat", *parts, axis=1)
 

@@ -149,6 +149,10 @@ class _Torch:
     def columns(self, x: Any, first: int, last: int | None) -> Any:  # noqa: ANN401
         return x[:, first:last]
 
+    def without(self, x: Any, first: int, last: int) -> Any:  # noqa: ANN401
+        nothing = 0.0 * x[:, first:last]
+        return self.torch.slice_scatter(x, nothing, dim=1, start=first, end=last)
+
     def join(self, parts: Sequence[Any]) -> Any:  # noqa: ANN401
         return self.torch.cat(list(parts), dim=1)
 
