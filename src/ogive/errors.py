@@ -8,6 +8,7 @@
     ├── InvalidType (TypeError)        not an array of numbers, not one of our objects
     ├── UnknownName (ValueError)       no such view, method, column; names the nearest
     ├── ArtifactError (ValueError)     a saved calibrator that is foreign, newer or altered
+    ├── ExportError (ValueError)        a form that cannot hold a calibrator, or gets it wrong
     ├── FileFormatError (ValueError)   a prediction file that cannot be read
     └── MissingExtra (ImportError)     an optional package is not installed
 
@@ -62,6 +63,10 @@ class UnknownName(OgiveError, ValueError):
 
 class ArtifactError(OgiveError, ValueError):
     """A saved calibrator that is foreign, newer than this library, or altered."""
+
+
+class ExportError(OgiveError, ValueError):
+    """A calibrator that a target cannot express, or an export that does not give its numbers."""
 
 
 class FileFormatError(OgiveError, ValueError):

@@ -59,6 +59,17 @@ APPLY = {
     "required": ["n", "out"],
 }
 
+EXPORT = {
+    "type": "object",
+    "properties": {
+        "out": {"type": "string"},
+        "max_abs_difference": {"type": "number", "minimum": 0},
+        "points": {"type": "integer", "minimum": 1},
+        "at_jumps": {"type": "integer", "minimum": 0},
+    },
+    "required": ["out", "max_abs_difference"],
+}
+
 COMPARE = {
     "type": "object",
     "properties": {

@@ -6,7 +6,7 @@ import pytest
 
 from ogive import Curve, fit_paper_spline, load, save
 from ogive.errors import ArtifactError, InvalidType
-from ogive.export.artifact import _checksum
+from ogive.export.artifact import FittedOn, _checksum, load_fitted_on
 
 
 @pytest.fixture
@@ -37,6 +37,8 @@ def test_it_is_json_without_surprises(gamma, tmp_path):
     assert document["version"] == 1
     assert document["method"] == "paper-spline"
     assert document["map"]["n"] == 6500
+    assert document["fitted_on"]["n"] == 6500
+    assert document["fitted_on"]["ks_after"] is None
     assert document["checksum"].startswith("sha256:")
 
 
@@ -91,3 +93,29 @@ def test_only_maps_are_saved_and_a_failure_leaves_the_old_file(gamma, tmp_path):
     with pytest.raises(FileNotFoundError):
         save(gamma, tmp_path / "nowhere" / "cal.json")
     assert os.listdir(tmp_path) == ["cal.json"]
+
+
+def test_what_it_was_fitted_on_comes_back(gamma, tmp_path):
+    info = FittedOn(n=6500, view="score", method="paper-spline", ks_before=0.2, ks_after=0.01,
+                    kind="probs", folds=5, date="2026-01-31", tag="v7")  # fmt: skip
+    path = tmp_path / "cal.json"
+    save(gamma, path, info)
+    assert load_fitted_on(path) == info
+    assert load(path) == gamma
+    rewritten(path, lambda d: d["fitted_on"].update(ks_after=0.0), sign=False)
+    with pytest.raises(ArtifactError, match="altered"):
+        load(path)
+    for change in (lambda d: d.pop("fitted_on"), lambda d: d["fitted_on"].pop("n")):
+        save(gamma, path, info)
+        rewritten(path, change)
+        with pytest.raises(ArtifactError, match="does not say what it was fitted on"):
+            load_fitted_on(path)
+        assert load(path) == gamma
+
+
+def test_fields_of_a_later_writer_are_ignored(gamma, tmp_path):
+    path = tmp_path / "cal.json"
+    save(gamma, path)
+    rewritten(path, lambda d: (d.update(more=1), d["fitted_on"].update(more=1)))
+    assert load(path) == gamma
+    assert load_fitted_on(path).n == 6500

@@ -108,6 +108,9 @@ def measure(
 @click.option("--part", metavar="PART", help="cal, test or all [cal, if the file has parts].")
 @_method
 @_view
+@click.option("--folds", default=5, show_default=True, help="For the KS error after; 0: none.")
+@click.option("--date", metavar="TEXT", help="Written into the calibrator.")
+@click.option("--tag", metavar="TEXT", help="Written into the calibrator.")
 @_reads_files
 @_json
 def fit(
@@ -117,6 +120,9 @@ def fit(
     method: str,
     view: str | None,
     *,
+    folds: int,
+    date: str | None,
+    tag: str | None,
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
@@ -124,12 +130,14 @@ def fit(
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.readers.together import read_together  # noqa: PLC0415
+    from ogive.studies.fitted_on import fitted_on  # noqa: PLC0415
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
 
     preds = read_together((file,), _columns(options), options["experiment"], part, default="cal")
     with terminal.progress(f"fitting {method}"):
         gamma = fitted(preds, method, view)
-    save(gamma, output)
+        info = fitted_on(preds, gamma, method, folds=folds, date=date, tag=tag)
+    save(gamma, output, info)
     result = {"method": gamma.method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
     if as_json:
         terminal.print_json(result)
@@ -174,6 +182,45 @@ def apply(
         terminal.print_json({"n": n, "out": str(output)})
     else:
         click.echo(f"{n:,} rows calibrated: {output}")
+
+
+@ogive.command()
+@click.argument("calibrator", metavar="CAL.json", type=_PATH)
+@click.option("--to", required=True, metavar="onnx|torch|python|sql", help="The form.")
+@click.option("-o", "--output", required=True, type=_PATH, help="Where the result goes.")
+@click.option("--kind", metavar="logits|probs", help="What it will be given [as it was fitted].")
+@click.option(
+    "--dtype", default="float32", show_default=True, help="Input of onnx and torch, or float64."
+)
+@click.option("--column", metavar="COL", help="sql: the score's column, or the logits' prefix.")
+@_json
+def export(
+    calibrator: Path,
+    to: str,
+    output: Path,
+    *,
+    kind: str | None,
+    dtype: str,
+    column: str | None,
+    as_json: bool,
+) -> None:
+    """Write a calibrator for serving, once its numbers are checked against the artifact's.
+
+    onnx: a graph in double, operator set 17. torch: a .pt2 of torch.export. python: one function,
+    standard library only. sql: one expression for PostgreSQL and DuckDB.
+    """
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.export.targets import export_file  # noqa: PLC0415
+
+    with terminal.progress(f"exporting to {to}"):
+        result = export_file(calibrator, to, output, kind=kind, dtype=dtype, column=column)
+    if as_json:
+        terminal.print_json(result.to_dict())
+    else:
+        click.echo(f"{result.out}: checked at {result.points:,} points, the largest difference is "
+                   f"{result.max_abs_difference:.1e}")  # fmt: skip
+        if result.at_jumps:
+            click.echo(f"{result.at_jumps:,} points lie within rounding of a jump: counted apart.")
 
 
 @ogive.command(epilog=_FILE_HELP)

@@ -1,0 +1,269 @@
+r"""The maps of scores as array arithmetic, written once for every package that has arrays.
+
+A program takes an array namespace `xp` (`to_onnx` and `to_torch` have one each), its constants
+`c` by name as that namespace's arrays, and a batch; it uses the operators of Python and the few
+functions of `Namespace`. Everything is float64. What it computes is what the artifact computes,
+to the last digits: masses, never ``1 - p``; and each logarithm is guarded, so that gradients
+stay finite where the map is flat.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from ogive.export.forms import LogOddsForm, TailForm
+from ogive.views import OfClass, TopRank, WithinTop, parse_view
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ogive._typing import AnyArray, FloatArray, Kind
+    from ogive.export.forms import Form, Pieces
+
+Array: TypeAlias = Any  # of whatever package the namespace belongs to
+Constants: TypeAlias = "Mapping[str, Array]"
+
+_MINUS_INFINITY = -2000.0  # stands for the logarithm of 0: its exponential is 0, and it is finite
+
+
+class Namespace(Protocol):
+    """What a package of arrays must offer, beyond operators. Axis 0 is the batch."""
+
+    def exp(self, x: Array) -> Array: ...  # noqa: D102
+    def log(self, x: Array) -> Array: ...  # noqa: D102
+    def absolute(self, x: Array) -> Array: ...  # noqa: D102
+    def minimum(self, x: Array, y: Array) -> Array: ...  # noqa: D102
+    def maximum(self, x: Array, y: Array) -> Array: ...  # noqa: D102
+    def where(self, condition: Array, x: Array, y: Array) -> Array: ...  # noqa: D102
+    def sum(self, x: Array) -> Array:
+        """Add up along axis 1, keeping it."""
+
+    def max(self, x: Array) -> Array:
+        """Return the largest along axis 1, keeping it."""
+
+    def take(self, table: Array, index: Array) -> Array:
+        """Return the entries of a 1-D table."""
+
+    def columns(self, x: Array, first: int, last: int | None) -> Array:
+        """Return the columns [first, last) of (n, K)."""
+
+    def without(self, x: Array, first: int, last: int) -> Array:
+        """Return (n, K) with the columns [first, last) set to 0."""
+
+    def join(self, parts: Sequence[Array]) -> Array:
+        """Put columns side by side."""
+
+    def descending(self, x: Array, first: int | None) -> tuple[Array, Array]:
+        """Return the largest `first` (or all) along axis 1 and their indices; ties by index."""
+
+    def gather(self, x: Array, index: Array) -> Array:
+        """Return x[i, index[i, j]]."""
+
+    def scatter(self, x: Array, index: Array, values: Array) -> Array:
+        """Return x with x[i, index[i, j]] = values[i, j]."""
+
+    def sum_to_the_end(self, x: Array) -> Array:
+        """Return for each column the sum of it and all after it."""
+
+    def matmul(self, x: Array, y: Array) -> Array: ...  # noqa: D102
+
+
+def clip(xp: Namespace, x: Array, low: Array, high: Array) -> Array:
+    """Cut to [low, high]."""
+    return xp.minimum(xp.maximum(x, low), high)
+
+
+def safe_log(xp: Namespace, x: Array) -> Array:
+    """Return log x, and a finite stand-in where x is 0: no gradient is NaN there."""
+    positive = x > 0.0
+    return xp.where(positive, xp.log(xp.where(positive, x, 1.0)), _MINUS_INFINITY)
+
+
+def masses(xp: Namespace, x: Array, kind: Kind) -> Array:
+    """Return the masses of the classes, (n, K): see `ogive.predictions`."""
+    return xp.exp(x - xp.max(x)) if kind == "logits" else x
+
+
+def view_tails(xp: Namespace, x: Array, view: str, kind: Kind) -> tuple[Array, Array]:
+    """Return side and tail of a view's score, each (n, 1), from (n, K), or (n, 1) for 'score'."""
+    chosen = parse_view(view)
+    match chosen:
+        case OfClass(index):
+            e = masses(xp, x, kind)
+            first, last = index, index + 1
+        case TopRank() | WithinTop():
+            e, _ = xp.descending(masses(xp, x, kind), None)
+            first, last = chosen.rank - 1 if isinstance(chosen, TopRank) else 0, chosen.rank
+        case _ if kind == "probs":
+            high = x > 0.5  # noqa: PLR2004
+            return high, xp.where(high, 1.0 - x, x)
+        case _:
+            top = xp.maximum(x, 0.0)
+            return _sides(xp, xp.exp(x - top), xp.exp(-top))
+    event = xp.sum(xp.columns(e, first, last))
+    return _sides(xp, event, xp.sum(xp.without(e, first, last)))
+
+
+def _sides(xp: Namespace, event: Array, rest: Array) -> tuple[Array, Array]:
+    tail = xp.minimum(event, rest) / (event + rest)
+    return (event > rest) & (tail < 0.5), tail  # noqa: PLR2004
+
+
+class Bank:
+    """Several maps side by side: column j of a batch goes through map j.
+
+    Columns of the same form share their arithmetic: the tables of all are one long table, and
+    each column searches its own stretch of it.
+    """
+
+    def __init__(self, forms: Sequence[Form], name: str) -> None:
+        self.name = name
+        self.direct = [form.direct for form in forms]
+        self.groups: list[tuple[list[int], _Group]] = []
+        self.constants: dict[str, AnyArray] = {}
+        for kind in (TailForm, LogOddsForm):
+            for direct in (False, True):
+                places = [
+                    j for j, f in enumerate(forms) if isinstance(f, kind) and f.direct == direct
+                ]
+                if places:
+                    group = _Group([forms[j] for j in places], f"{name}_{len(self.groups)}")
+                    self.groups.append((places, group))
+                    self.constants.update(group.constants)
+
+    def from_tails(self, xp: Namespace, c: Constants, high: Array, tail: Array) -> Array:
+        """Return the calibrated probabilities of sides and tails, (n, columns)."""
+
+        def run(group: _Group, pick: Any) -> Array:  # noqa: ANN401
+            h, t = pick(high), pick(tail)
+            return group.from_tails(xp, c, h, t)
+
+        return self._each(xp, run)
+
+    def from_log_odds(self, xp: Namespace, c: Constants, eta: Array) -> Array:
+        """Return the calibrated probabilities of log-odds, (n, columns)."""
+
+        def run(group: _Group, pick: Any) -> Array:  # noqa: ANN401
+            own = pick(eta)
+            if group.direct:
+                return group.sigmoid_at(xp, c, own)
+            odds = xp.exp(-xp.absolute(own))
+            return group.from_tails(xp, c, own > 0.0, odds / (1.0 + odds))
+
+        return self._each(xp, run)
+
+    def _each(self, xp: Namespace, run: Any) -> Array:  # noqa: ANN401
+        if len(self.groups) == 1:
+            return run(self.groups[0][1], lambda x: x)
+        total = len(self.direct)
+        found: list[Array] = [None] * total
+        for places, group in self.groups:
+
+            def pick(x: Array, places: list[int] = places) -> Array:
+                return xp.join([xp.columns(x, j, j + 1) for j in places])
+
+            result = run(group, pick)
+            for i, j in enumerate(places):
+                found[j] = xp.columns(result, i, i + 1)
+        return xp.join(found)
+
+
+class _Group:
+    """Maps of one form."""
+
+    def __init__(self, forms: Sequence[Form], name: str) -> None:
+        self.name, self.direct = name, forms[0].direct
+        self.in_log_odds = isinstance(forms[0], LogOddsForm)
+        self.steps, self.degree, tables = _tables([form.pieces for form in forms])
+        numbers = ["at_one"]
+        if self.in_log_odds:
+            numbers += ["lowest", "highest", "limit"]
+            if any(getattr(form, "falling") or getattr(form, "rising") for form in forms):  # noqa: B009
+                numbers += ["falling", "rising"]
+        self.beta = "rising" in numbers
+        for number in numbers:
+            tables[number] = np.array([getattr(form, number) for form in forms])
+        self.constants = {f"{name}_{key}": value for key, value in tables.items()}
+
+    def from_tails(self, xp: Namespace, c: Constants, high: Array, tail: Array) -> Array:
+        if self.in_log_odds:
+            eta = safe_log(xp, tail) - xp.log(1.0 - tail)
+            result = self.sigmoid_at(xp, c, xp.where(high, -eta, eta))
+        else:
+            result = clip(xp, self._pieces(xp, c, xp.where(high, -tail, tail)), 0.0, 1.0)
+        return xp.where(high & (tail <= 0.0), c[f"{self.name}_at_one"], result)
+
+    def sigmoid_at(self, xp: Namespace, c: Constants, eta: Array) -> Array:
+        """Return the sigmoid of the pieces at these log-odds."""
+        eta = clip(xp, eta, c[f"{self.name}_lowest"], c[f"{self.name}_highest"])
+        logit = self._pieces(xp, c, eta)
+        if self.beta:
+            bend = xp.log(1.0 + xp.exp(-xp.absolute(eta)))
+            logit = logit + c[f"{self.name}_rising"] * (xp.maximum(eta, 0.0) + bend)
+            logit = logit - c[f"{self.name}_falling"] * (xp.maximum(-eta, 0.0) + bend)
+        limit = c[f"{self.name}_limit"]
+        return _sigmoid(xp, clip(xp, logit, -limit, limit))
+
+    def _pieces(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        """Find the piece of each x by halving, and evaluate its polynomial."""
+        table = {key: c[f"{self.name}_{key}"] for key in ("breaks", "start")}
+        at = c[f"{self.name}_first"]
+        for k in range(self.steps - 1, -1, -1):
+            further = at + (1 << k)
+            at = xp.where(xp.take(table["breaks"], further) < x, further, at)
+        u = x - xp.take(table["start"], at)
+        result = xp.take(c[f"{self.name}_power{self.degree}"], at)
+        for p in range(self.degree - 1, -1, -1):
+            result = result * u + xp.take(c[f"{self.name}_power{p}"], at)
+        return result if self.degree else result + 0.0 * u  # the batch's shape, also without pieces
+
+
+def _sigmoid(xp: Namespace, logit: Array) -> Array:
+    odds = xp.exp(-xp.absolute(logit))
+    return xp.where(logit > 0.0, 1.0, odds) / (1.0 + odds)
+
+
+def _tables(every: Sequence[Pieces]) -> tuple[int, int, dict[str, AnyArray]]:
+    """Return the number of halvings, the degree, and the pieces of all maps as flat tables.
+
+    Each map has a stretch of 2^steps entries. Entry 0 is the piece below all breaks; entry i
+    begins at break i − 1. What is left over lies beyond an infinite break.
+    """
+    most = max(pieces.breaks.size for pieces in every)
+    steps = math.ceil(math.log2(most + 1))
+    width = 1 << steps
+    degree = max(pieces.powers.shape[0] for pieces in every) - 1
+    breaks = np.full((len(every), width), np.inf)
+    start = np.zeros((len(every), width))
+    powers = np.zeros((degree + 1, len(every), width))
+    for j, pieces in enumerate(every):
+        m = pieces.breaks.size
+        breaks[j, 1 : m + 1] = pieces.breaks
+        start[j, : m + 1] = pieces.start
+        powers[: pieces.powers.shape[0], j, : m + 1] = pieces.powers
+    tables: dict[str, AnyArray] = {
+        "first": np.arange(len(every), dtype=np.int64) * width,
+        "breaks": breaks.ravel(),
+        "start": start.ravel(),
+    }
+    flat: list[FloatArray] = [power.ravel() for power in powers]
+    return steps, degree, tables | {f"power{p}": table for p, table in enumerate(flat)}
+
+
+class ScoreProgram:
+    """A map of a view's score: (n, K) or (n,) in, (n,) out."""
+
+    def __init__(self, form: Form, view: str, kind: Kind) -> None:
+        self.bank = Bank([form], "map")
+        self.view, self.kind = view, kind
+        self.constants = self.bank.constants
+        self.one_column = view == "score"
+        self.full = False
+
+    def __call__(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        """Return the calibrated score, (n, 1), of a batch (n, K) or (n, 1)."""
+        high, tail = view_tails(xp, x, self.view, self.kind)
+        return self.bank.from_tails(xp, c, high, tail)

@@ -1,0 +1,157 @@
+"""Before an export is written it is run, and its numbers are held against the artifact's.
+
+A point counts with its difference, unless the artifact itself would give another number had a
+knot or a jump lain one step of rounding aside: exp and log differ in the last digit between
+packages, and at a jump (histogram, isotonic) that digit decides. Such points are counted apart.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.calibrators.histogram import HistogramMap
+from ogive.calibrators.maps import Map, PiecewiseMap
+from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.errors import ExportError, LooksLikeProbabilities
+from ogive.export.grid import log_odds_for, logits_for, probabilities_of, scores_for
+from ogive.predictions import Predictions
+from ogive.views import score_rows
+
+if TYPE_CHECKING:
+    from ogive._typing import AnyArray, BoolArray, FloatArray, Kind
+    from ogive.calibrators.maps import Fitted
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the check found.
+
+    max_abs_difference : largest difference to the artifact, of the points not at a jump
+    points : how many rows were compared
+    at_jumps : rows within rounding of a jump where the two differ by more than the bound
+    """
+
+    max_abs_difference: float
+    points: int
+    at_jumps: int
+
+
+def batch(
+    gamma: Fitted, kind: Kind, *, from_scores: bool, dtype: str, points: int, seed: int
+) -> AnyArray:
+    """Return the values on which an export is checked, as the export takes them."""
+    with np.errstate(over="ignore"):  # 1e4 is finite in float32 too; random values may not be
+        if from_scores or (gamma.view == "score" and kind == "probs"):
+            values = scores_for(gamma, points, seed)
+        elif gamma.view == "score":
+            values = log_odds_for(gamma, points, seed)
+        else:
+            values = logits_for(gamma, points, seed)
+            values = probabilities_of(values) if kind == "probs" else values
+        return values.astype(dtype)
+
+
+def expected(gamma: Fitted, values: AnyArray, kind: Kind, *, from_scores: bool) -> FloatArray:
+    """Return what the artifact says: (n,) of a score, (n, K) of vectors."""
+    if isinstance(gamma, Map) and from_scores:
+        return gamma(values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LooksLikeProbabilities)
+        preds = Predictions(values, kind=kind)
+    if isinstance(gamma, Map):
+        rows = score_rows(preds, gamma.view)
+        return gamma.from_tails(rows.high, rows.tail)
+    assert isinstance(gamma, MatrixMap)  # noqa: S101 - the only other kind
+    vectors = gamma(preds)
+    return vectors[:, 1] if gamma.view == "score" else vectors
+
+
+def compare(
+    gamma: Fitted,
+    values: AnyArray,
+    found: FloatArray,
+    kind: Kind,
+    *,
+    from_scores: bool,
+    bound: float,
+) -> Checked:
+    """Hold what an export gave against the artifact; raise if it is not the same."""
+    wanted = expected(gamma, values, kind, from_scores=from_scores)
+    if found.shape != wanted.shape:
+        msg = f"the export gives results of shape {found.shape}, the artifact {wanted.shape}."
+        raise ExportError(msg)
+    difference = _per_row(np.abs(found - wanted))
+    wrong = ~(difference <= bound)  # also NaN
+    at_jump = np.zeros(wrong.shape, dtype=np.bool_)
+    if wrong.any():
+        rows = np.flatnonzero(wrong)
+        exact = from_scores or (gamma.view == "score" and kind == "probs")
+        for side in (-1, 1):
+            other = moved(gamma, side, exact=exact)
+            there = expected(other, values[rows], kind, from_scores=from_scores)
+            at_jump[rows] |= _per_row(np.abs(there - wanted[rows])) > bound
+        _refuse(wrong & ~at_jump, difference, values, bound)
+    if wanted.ndim > 1:
+        _check_vectors(found[~at_jump], wanted[~at_jump])
+    largest = float(difference[~at_jump].max(initial=0.0))
+    return Checked(largest, int(difference.size), int(at_jump.sum()))
+
+
+def _per_row(difference: FloatArray) -> FloatArray:
+    return difference if difference.ndim == 1 else difference.max(axis=1)
+
+
+def _refuse(wrong: BoolArray, difference: FloatArray, values: AnyArray, bound: float) -> None:
+    if wrong.any():
+        worst = int(np.where(wrong, np.nan_to_num(difference, nan=np.inf), -1.0).argmax())
+        msg = (
+            f"the export differs from the artifact by {difference[worst]:.3g} at "
+            f"{values[worst].tolist()}, and by more than {bound:g} at {int(wrong.sum()):,} of "
+            f"{wrong.size:,} points: nothing was written."
+        )
+        raise ExportError(msg)
+
+
+def _check_vectors(found: FloatArray, wanted: FloatArray) -> None:
+    """Full vectors sum to 1, and decide as the artifact's do."""
+    off = np.abs(found.sum(axis=1) - 1.0) > 1e-9  # noqa: PLR2004
+    top = wanted.max(axis=1)
+    # the export's choice is one that the artifact gives the same probability, to rounding
+    chosen = np.take_along_axis(wanted, found.argmax(axis=1)[:, None], axis=1)[:, 0]
+    other = (found.argmax(axis=1) != wanted.argmax(axis=1)) & (top - chosen > 4 * _EPS)
+    if off.any() or other.any():
+        msg = (
+            f"of {off.size:,} exported vectors {int(off.sum()):,} do not sum to 1 and "
+            f"{int(other.sum()):,} have another most probable class: nothing was written."
+        )
+        raise ExportError(msg)
+
+
+def moved(gamma: Any, side: int, *, exact: bool) -> Any:  # noqa: ANN401 - any fitted map
+    """Return a map with its knots moved: to the next float, or by the rounding of log-odds."""
+    if isinstance(gamma, HistogramMap):
+        tail = _moved_tails(gamma.edge_high, gamma.edge_tail, side, exact=exact)
+        return replace(gamma, edge_tail=tail)
+    if isinstance(gamma, PiecewiseMap):
+        return replace(gamma, tail=_moved_tails(gamma.high, gamma.tail, side, exact=exact))
+    if hasattr(gamma, "maps"):
+        maps = tuple(moved(inner, side, exact=exact) for inner in gamma.maps)
+        return replace(gamma, maps=maps)
+    return gamma
+
+
+def _moved_tails(high: BoolArray, tail: FloatArray, side: int, *, exact: bool) -> FloatArray:
+    """Move tails up or down: by one ulp of the score, or by a few of its log-odds."""
+    if exact:
+        step = np.where(high, _EPS / 2, np.spacing(tail))  # scores above 1/2 are that far apart
+    else:
+        with np.errstate(divide="ignore"):
+            step = tail * np.where(tail > 0, 4.0 * _EPS * (1.0 + np.abs(np.log(tail))), 0.0)
+    moved_tail: FloatArray = np.clip(tail + side * step, 0.0, 0.5)
+    return moved_tail

@@ -1,0 +1,205 @@
+r"""Every map of a score in one of two plain forms, which each target then writes in its own way.
+
+A score is a side and a tail (`ogive._keys`). One number holds both, without loss:
+
+.. math:: w = \text{tail} \ \ (s \le \tfrac12), \qquad w = -\text{tail} = s - 1 \ \ (s > \tfrac12) ,
+
+exact for every float64 score. In w a map is
+
+* `TailForm`: a polynomial on each piece of the w-axis, cut to [0, 1] (nodes, steps, identity);
+* `LogOddsForm`: sigmoid of pieces in the log-odds, plus two terms of beta calibration.
+
+A score of exactly 1 shares w = 0 with a score of exactly 0, and has its own number, `at_one`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ogive._numerics.logistic import expit
+from ogive.calibrators.maps import Map, PiecewiseMap
+from ogive.errors import InvalidType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ogive._typing import FloatArray
+    from ogive.calibrators.histogram import HistogramMap
+
+#: Between the high side (w < 0) and the low one: a high tail of the smallest float is below it.
+_SIDES_MEET = -5e-324
+_NO_LIMIT = 800.0  # sigmoid is 0 or 1 well before
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Polynomials on m + 1 pieces: of x - start, where piece j is the number of breaks below x.
+
+    breaks : (m,) rising
+    start : (m + 1,)
+    powers : (degree + 1, m + 1), the constant first
+    """
+
+    breaks: FloatArray
+    start: FloatArray
+    powers: FloatArray
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        """Return the value at each x, (n,)."""
+        piece = np.searchsorted(self.breaks, x)
+        u = x - self.start[piece]
+        result: FloatArray = self.powers[-1, piece]
+        for power in self.powers[-2::-1]:
+            result = result * u + power[piece]
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class TailForm:
+    """Pieces in w, cut to [0, 1]."""
+
+    pieces: Pieces
+    at_one: float
+
+    #: Whether log-odds are used as they are; if not, they go by way of the tail, as scores do.
+    direct = False
+
+    @property
+    def at_zero(self) -> float:
+        """The value of a score of exactly 0."""
+        return float(np.clip(self.pieces(np.zeros(1)), 0.0, 1.0)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class LogOddsForm:
+    r"""sigmoid(pieces(η) − falling · softplus(−η) + rising · softplus(η)).
+
+    lowest, highest : η is cut to these first
+    falling, rising : a and b of beta calibration, 0 elsewhere
+    limit : the argument of the sigmoid is cut to ± this
+    grid : η is rounded to multiples of this; 0 for none
+    direct : whether log-odds are used as they are; if not, they go by way of the tail
+    """
+
+    pieces: Pieces
+    at_one: float
+    lowest: float
+    highest: float
+    falling: float = 0.0
+    rising: float = 0.0
+    limit: float = _NO_LIMIT
+    grid: float = 0.0
+    direct: bool = False
+
+    @property
+    def at_zero(self) -> float:
+        """The value of a score of exactly 0."""
+        eta = self.lowest
+        logit = float(self.pieces(np.array([eta]))[0])
+        logit += self.rising * np.logaddexp(0, eta) - self.falling * np.logaddexp(0, -eta)
+        return float(expit(np.clip(np.array([logit]), -self.limit, self.limit))[0])
+
+
+Form: TypeAlias = TailForm | LogOddsForm
+
+
+def form_of(gamma: Map) -> Form:
+    """Return the plain form of a map of one score.
+
+    >>> from ogive import Curve, fit_platt
+    >>> form = form_of(fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])))
+    >>> form.pieces.powers.shape, round(form.at_one, 3)
+    ((2, 1), 1.0)
+    """
+    if isinstance(gamma, PiecewiseMap):
+        return _of_nodes(gamma)
+    if gamma.method not in _FORMS:
+        msg = f"`gamma` is a {type(gamma).__name__}, which no exporter knows."
+        raise InvalidType(msg)
+    return _FORMS[gamma.method](gamma)
+
+
+def _of_nodes(gamma: PiecewiseMap) -> TailForm:
+    """Return straight lines between nodes; in w the high side comes first, falling to the left."""
+    (low_tail, low_value), (high_tail, high_value) = gamma._sides  # noqa: SLF001
+    high = _lines(-high_tail[::-1], high_value[::-1])
+    return TailForm(_joined(high, _lines(low_tail, low_value)), _value_at_one(gamma))
+
+
+def _lines(x: FloatArray, y: FloatArray) -> Pieces:
+    """Return the lines through nodes, constant beyond both ends."""
+    kept = np.append(True, np.diff(x) > 0)
+    x, y = x[kept], y[kept]
+    width = np.diff(x)
+    with np.errstate(over="ignore"):
+        slope = np.diff(y) / width
+    slope[~np.isfinite(slope)] = 0.0  # nodes nearer than 1e-308: a jump
+    none = np.zeros(1)
+    start = np.concatenate([x[:1], x[:-1], x[-1:]])
+    powers = [np.concatenate([y[:1], y[:-1], y[-1:]]), np.concatenate([none, slope, none])]
+    return Pieces(x, start, np.stack(powers))
+
+
+def _joined(high: Pieces, low: Pieces) -> Pieces:
+    """Put the pieces of w < 0 before those of w >= 0.
+
+    A break at a high tail of 0 is left out, with the piece beyond it: that is `at_one`.
+    """
+    m = int((high.breaks < 0.0).sum())
+    return Pieces(
+        np.concatenate([high.breaks[:m], [_SIDES_MEET], low.breaks]),
+        np.concatenate([high.start[: m + 1], low.start]),
+        np.concatenate([high.powers[:, : m + 1], low.powers], axis=1),
+    )
+
+
+def _of_steps(gamma: HistogramMap) -> TailForm:
+    edge, high = gamma.edge_tail, gamma.edge_high
+    lows = int((~high).sum())
+    low_value, high_value = gamma.value[: lows + 1], gamma.value[lows:]
+    low = Pieces(edge[~high], np.zeros(lows + 1), low_value[None])
+    above = Pieces(-edge[high], np.zeros(high_value.size), high_value[None])
+    return TailForm(_joined(above, low), _value_at_one(gamma))
+
+
+def _of_identity(gamma: Map) -> TailForm:
+    pieces = Pieces(
+        np.array([_SIDES_MEET]), np.zeros(2), np.array([[1.0, 0.0], [1.0, 1.0]])
+    )  # 1 + w, then w
+    return TailForm(pieces, _value_at_one(gamma))
+
+
+def _of_platt(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a PlattMap
+    line = Pieces(np.zeros(0), np.zeros(1), np.array([[gamma.intercept], [gamma.slope]]))
+    return LogOddsForm(line, gamma.at_one, gamma.lowest, gamma.highest)
+
+
+def _of_beta(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a BetaMap
+    constant = Pieces(np.zeros(0), np.zeros(1), np.array([[gamma.c]]))
+    ends = gamma.at_one, gamma.lowest, gamma.highest
+    return LogOddsForm(constant, *ends, falling=gamma.a, rising=gamma.b)
+
+
+def _of_spline(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a SplineMap
+    from ogive.calibrators.spline_map import LIMIT  # noqa: PLC0415 - only where there is one
+
+    start, powers = gamma._spline.pieces(gamma.values)  # noqa: SLF001
+    pieces = Pieces(gamma.knots, start, powers)
+    ends = gamma.at_one, gamma.lowest, gamma.highest
+    return LogOddsForm(pieces, *ends, limit=LIMIT, grid=gamma._grid, direct=True)  # noqa: SLF001
+
+
+def _value_at_one(gamma: Map) -> float:
+    return float(gamma(1.0))
+
+
+_FORMS: dict[str, Callable[[Any], Form]] = {
+    "beta": _of_beta,
+    "histogram": _of_steps,
+    "none": _of_identity,
+    "platt": _of_platt,
+    "spline": _of_spline,
+}

@@ -1,0 +1,65 @@
+"""A map of one score with the standard library alone: this text is part of every Python export.
+
+A form is a dictionary: see `ogive.export.forms`, whose two classes it holds.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from math import exp, log
+from typing import Any
+
+
+def pieces(form: dict[str, Any], x: float) -> float:
+    """Return the polynomial of the piece in which x lies."""
+    j = bisect_left(form["breaks"], x)
+    u = x - form["start"][j]
+    value = 0.0
+    for power in form["powers"]:  # the highest first
+        value = value * u + power[j]
+    return value
+
+
+def sigmoid(x: float) -> float:
+    """Return 1 / (1 + exp(-x))."""
+    odds = exp(-abs(x))
+    return (1.0 if x > 0.0 else odds) / (1.0 + odds)
+
+
+def at_log_odds(form: dict[str, Any], eta: float) -> float:
+    """Return a map that is a sigmoid of the log-odds."""
+    eta = min(max(eta, form["lowest"]), form["highest"])
+    if form["grid"]:
+        eta = round(eta / form["grid"]) * form["grid"]
+    logit = pieces(form, eta)
+    if form["falling"] or form["rising"]:
+        bend = log(1.0 + exp(-abs(eta)))
+        logit += form["rising"] * (max(eta, 0.0) + bend)
+        logit -= form["falling"] * (max(-eta, 0.0) + bend)
+    return sigmoid(min(max(logit, -form["limit"]), form["limit"]))
+
+
+def from_tail(form: dict[str, Any], high: bool, tail: float) -> float:
+    """Return the calibrated probability of a score, given as its side of 1/2 and its tail."""
+    if high and tail == 0.0:
+        return float(form["at_one"])
+    if "limit" not in form:
+        return min(max(pieces(form, -tail if high else tail), 0.0), 1.0)
+    eta = log(tail) - log(1.0 - tail) if tail > 0.0 else form["lowest"]
+    return at_log_odds(form, -eta if high else eta)
+
+
+def from_log_odds(form: dict[str, Any], eta: float) -> float:
+    """Return the calibrated probability of log-odds; they may be infinite."""
+    if form["direct"]:
+        return at_log_odds(form, eta)
+    odds = exp(-abs(eta))
+    return from_tail(form, eta > 0.0, odds / (1.0 + odds))
+
+
+def from_score(form: dict[str, Any], score: float) -> float:
+    """Return the calibrated probability of a score in [0, 1]."""
+    if not 0.0 <= score <= 1.0:
+        message = f"a score must lie in [0, 1], not {score!r}"
+        raise ValueError(message)
+    return from_tail(form, score > 0.5, 1.0 - score if score > 0.5 else score)  # noqa: PLR2004

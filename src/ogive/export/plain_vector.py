@@ -1,0 +1,193 @@
+"""Maps of whole vectors with the standard library alone: part of the Python exports of those.
+
+A calibrator is a dictionary of its method, its numbers and, in ``forms``, its maps of scores.
+"""
+
+from __future__ import annotations
+
+from math import exp, fsum, inf, log
+from typing import Any
+
+from ogive.export.plain_score import from_log_odds
+
+MARGIN = 1e-6
+SMALLEST = -36.04365338911715  # log 2^-52
+
+
+def checked(values: Any, kind: str, K: int) -> list[float]:  # noqa: ANN401
+    """Return the values as floats, if they are what they are said to be."""
+    row = [float(value) for value in values]
+    if len(row) != K:
+        message = f"{len(row)} values, but the calibrator was fitted on {K} classes"
+        raise ValueError(message)
+    top = max(row)
+    if any(x != x for x in row) or not -inf < top < inf:  # noqa: PLR0124 - NaN
+        message = "logits must not be NaN or +inf, and one of them must be finite"
+        raise ValueError(message)
+    if kind == "probs" and (min(row) < 0.0 or abs(fsum(row) - 1.0) > 1e-3):  # noqa: PLR2004
+        message = "probabilities must be >= 0 and sum to 1: this calibrator does not take logits"
+        raise ValueError(message)
+    return row
+
+
+def masses(x: list[float], kind: str) -> list[float]:
+    """Return what the probabilities are in proportion to."""
+    top = max(x)
+    return [exp(value - top) for value in x] if kind == "logits" else x
+
+
+def softmax(x: list[float]) -> list[float]:
+    """Return the probabilities of logits."""
+    e = masses(x, "logits")
+    total = fsum(e)
+    return [value / total for value in e]
+
+
+def logs(x: list[float], kind: str) -> list[float]:
+    """Return log-probabilities; -inf for zeros."""
+    e = masses(x, kind)
+    total = log(fsum(e))
+    if kind == "logits":
+        top = max(x)
+        return [value - top - total for value in x]
+    return [log(value) - total if value > 0.0 else -inf for value in x]
+
+
+def lifted(x: list[float], floor: float) -> list[float]:
+    """Put -inf at the floor, but never above the smallest finite number."""
+    level = min(floor, *(value for value in x if value > -inf), inf)
+    return [value if value > -inf else level for value in x]
+
+
+def log_values(x: list[float], kind: str, floor: float) -> list[float]:
+    """Return the logits, or the log-probabilities, all finite."""
+    return lifted(x, floor + max(x)) if kind == "logits" else lifted(logs(x, kind), floor)
+
+
+def temperature(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
+    """Return softmax(factor * logits)."""
+    gaps = [value - max(x) for value in x]
+    if kind == "probs":
+        gaps = [log(value) if value > 0.0 else -inf for value in x]
+        gaps = gaps if cal["floor"] is None else lifted(gaps, cal["floor"])
+    return softmax([cal["factor"] * value for value in gaps])
+
+
+def vector(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
+    """Return softmax(factor * logits + offset)."""
+    z = log_values(x, kind, cal["floor"])
+    return softmax([f * v + o for f, v, o in zip(cal["factor"], z, cal["offset"], strict=True)])
+
+
+def odir(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
+    """Return the mean over fold models of softmax(W x + b)."""
+    if cal["method"] == "dir-odir":
+        z = [max(value, SMALLEST) for value in logs(x, kind)]
+    else:
+        z = log_values(x, kind, cal["floor"])
+    models = []
+    for W, b in zip(cal["matrix"], cal["offset"], strict=True):
+        rows = zip(W, b, strict=True)
+        models.append(
+            softmax([fsum([w * v for w, v in zip(r, z, strict=True)] + [o]) for r, o in rows])
+        )
+    mean = [fsum(column) for column in zip(*models, strict=True)]
+    total = fsum(mean)
+    return [value / total for value in mean]
+
+
+def class_log_odds(e: list[float], floor: float) -> list[float]:
+    """Return the log-odds of each class against all others."""
+    e = [max(value, floor) for value in e]
+    total, top = fsum(e), e.index(max(e))
+    rest = [total - value for value in e]
+    rest[top] = fsum(value for k, value in enumerate(e) if k != top)
+    return [log(a) - log(b) for a, b in zip(e, rest, strict=True)]
+
+
+def normalised(values: list[float]) -> list[float]:
+    """Divide by the sum; zeros become uniform."""
+    total = fsum(values)
+    return [value / total if total > 0.0 else 1.0 / len(values) for value in values]
+
+
+def ovr(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
+    """Return one map for each class, divided by the sum."""
+    e, forms = masses(x, kind), cal["forms"]
+    if cal["K"] == 2:  # noqa: PLR2004
+        low, high = (log(value) if value > 0.0 else -inf for value in e)
+        q = from_log_odds(forms[0], high - low)
+        return [1.0 - q, q]
+    eta = class_log_odds(e, cal["floor"])
+    return normalised([from_log_odds(form, v) for form, v in zip(forms, eta, strict=True)])
+
+
+def ranked(x: list[float]) -> list[int]:
+    """Return the classes, the best first, equal ones by index."""
+    return sorted(range(len(x)), key=lambda k: -x[k])
+
+
+def every_rank(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
+    """Return one map for each rank, divided by the sum."""
+    eta = class_log_odds(masses(x, kind), cal["floor"])
+    result = [0.0] * len(x)
+    for form, k in zip(cal["forms"], ranked(x), strict=True):
+        result[k] = from_log_odds(form, eta[k])
+    return normalised(result)
+
+
+def keep(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
+    """Return shares by rank, in order; the rest by a power."""
+    e, floor, R, K = masses(x, kind), cal["floor"], len(cal["forms"]), cal["K"]
+    order = ranked(x)
+    first, others = order[:R], order[R:]
+    left = fsum(max(e[k], floor) for k in others)
+    eta = [0.0] * R
+    for r in range(R - 1, 0, -1):
+        own = max(e[first[r]], floor)
+        eta[r] = log(own) - log(left)
+        left += own
+    exact = fsum(e[k] for k in order[1:])
+    eta[0] = log(e[first[0]]) - log(exact) if exact > 0.0 else inf
+    result = [0.0] * K
+    remaining, upper, part = 1.0, 1.0, 0.0
+    for r, k in enumerate(first):
+        margin = 3 * MARGIN if r == 0 else MARGIN
+        lower = remaining / (1.0 + (K - 1 - r) * (1.0 - margin))
+        part = max(min(from_log_odds(cal["forms"][r], eta[r]) * remaining, upper), lower)
+        result[k] = part
+        remaining = max(remaining - part, 0.0)
+        upper = part * (1.0 - MARGIN)
+    weights = {k: exp(cal["power"] * log(max(e[k], floor))) for k in others}
+    for k, value in shared(weights, remaining, upper).items():
+        result[k] = value
+    return result
+
+
+def shared(weights: dict[int, float], left: float, cap: float) -> dict[int, float]:
+    """Share what is left in proportion to the weights, none above the cap."""
+    falling = sorted(weights.values(), reverse=True)
+    after = fsum(falling)
+    scale = left / after
+    for m, largest in enumerate(falling):  # the m largest are capped
+        scale = max(left - m * cap, 0.0) / after if after > 0.0 else 0.0
+        if scale * largest <= cap:
+            break
+        after = fsum(falling[m + 1 :])
+    return {k: min(scale * weight, cap) for k, weight in weights.items()}
+
+
+MAPS = {
+    "dir-odir": odir,
+    "every-rank": every_rank,
+    "keep": keep,
+    "ms-odir": odir,
+    "ovr": ovr,
+    "temperature": temperature,
+    "vector": vector,
+}
+
+
+def from_vector(cal: dict[str, Any], values: Any, kind: str) -> list[float]:  # noqa: ANN401
+    """Return the calibrated probabilities of a row of logits or probabilities."""
+    return MAPS[cal["method"]](cal, checked(values, kind, cal["K"]), kind)

@@ -1,0 +1,105 @@
+"""Temperature and vector scaling as one SQL expression of K columns of logits.
+
+Nested SELECTs name what is used more than once: the largest logit, the scores, their
+exponentials and the sum. The result is an array of K probabilities, or one number if the
+calibrator is of a class or of the top class.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.errors import ExportError
+from ogive.views import OfClass, Score, TopRank, WithinTop, parse_view
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ogive.calibrators.matrix.maps import MatrixMap
+
+_HUGE = "1e308"
+
+
+def literal(x: float) -> str:
+    """Return a number that both PostgreSQL and DuckDB read as the same double.
+
+    >>> literal(0.1), literal(-2.0), literal(1e-07)
+    ('0.1e0', '(-2.0e0)', '1e-07')
+    """
+    text = repr(float(x))
+    if not np.isfinite(x):
+        msg = f"an SQL expression cannot hold {text}."
+        raise ExportError(msg)
+    if "e" not in text:
+        text += "e0"
+    return f"({text})" if x < 0 else text
+
+
+def softmax_expression(gamma: MatrixMap, prefix: str) -> str:
+    """Return the expression of the calibrated vector, or of the view's score."""
+    view = None if gamma.view == "vector" else parse_view(gamma.view)
+    if isinstance(view, Score):
+        columns = ["0e0", f"CAST({prefix} AS DOUBLE PRECISION)"]
+    else:
+        columns = [f"CAST({prefix}{k} AS DOUBLE PRECISION)" for k in range(gamma.K)]
+    names = [f"ogive_e{k}" for k in range(gamma.K)]
+    match view:
+        case None:
+            result = "ARRAY[" + ", ".join(f"{name} / ogive_sum" for name in names) + "]"
+        case OfClass(index):
+            result = f"{names[index]} / ogive_sum"
+        case Score():
+            result = f"{names[1]} / ogive_sum"
+        case TopRank(1) | WithinTop(1):
+            result = "1e0 / ogive_sum"  # the largest is exp(0)
+        case _:
+            msg = f"the view {gamma.view!r} has no sensible SQL form; top-1 and class-k have."
+            raise ExportError(msg)
+    scores = _scores(gamma, columns)
+    powers = [
+        f"exp(GREATEST(ogive_l{k} - ogive_top, (-700e0))) AS {name}" for k, name in enumerate(names)
+    ]
+    inner = f"SELECT {', '.join(powers)} FROM ({scores}) AS ogive_c LIMIT 1"
+    summed = f"SELECT {', '.join(names)}, {_balanced(names)} AS ogive_sum FROM ({inner}) AS ogive_d"
+    return f"(SELECT {result} FROM ({summed} LIMIT 1) AS ogive_e)"
+
+
+def _scores(gamma: Any, columns: Sequence[str]) -> str:  # noqa: ANN401
+    """Return the SELECT of the scaled logits ogive_l0, … and of the largest, ogive_top."""
+    K = range(gamma.K)
+    if gamma.method == "temperature":
+        # gaps first: products of large logits would lose digits
+        first = f"SELECT {_greatest(columns)} AS ogive_max LIMIT 1"
+        terms = [
+            f"{literal(gamma.factor)} * ({z} - ogive_max) AS ogive_l{k}"
+            for k, z in zip(K, columns, strict=True)
+        ]
+        return f"SELECT {', '.join(terms)}, 0e0 AS ogive_top FROM ({first}) AS ogive_a LIMIT 1"
+    finite = [f"CASE WHEN {z} >= -{_HUGE} THEN {z} ELSE {_HUGE} END" for z in columns]
+    first = (
+        f"SELECT LEAST({', '.join(finite)}, {_greatest(columns)} + {literal(gamma.floor)}) "
+        "AS ogive_low LIMIT 1"
+    )
+    terms = [
+        f"{literal(a)} * CASE WHEN {z} >= -{_HUGE} THEN {z} ELSE ogive_low END + {literal(b)} "
+        f"AS ogive_l{k}"
+        for k, z, a, b in zip(K, columns, gamma.factor, gamma.offset, strict=True)
+    ]
+    names = [f"ogive_l{k}" for k in K]
+    second = f"SELECT {', '.join(terms)} FROM ({first}) AS ogive_a LIMIT 1"
+    columns = [*names, f"{_greatest(names)} AS ogive_top"]
+    return f"SELECT {', '.join(columns)} FROM ({second}) AS ogive_b LIMIT 1"
+
+
+def _greatest(names: Sequence[str]) -> str:
+    return f"GREATEST({', '.join(names)})"
+
+
+def _balanced(names: Sequence[str]) -> str:
+    """Return the sum as a balanced tree: engines limit how deep an expression may be."""
+    if len(names) == 1:
+        return names[0]
+    half = len(names) // 2
+    return f"({_balanced(names[:half])} + {_balanced(names[half:])})"

@@ -1,0 +1,181 @@
+"""The one table of deployment forms, and the way out: write, check, and only then keep.
+
+=========  =====================  ========================================  ==========
+target     file                   takes                                     bound
+=========  =====================  ========================================  ==========
+onnx       .onnx, operator set 17 logits or probabilities, float32/64       2e-6
+torch      .pt2 of torch.export   logits or probabilities, float32/64       2e-6
+python     .py, no packages       a score or its log-odds; a row            1e-9
+sql        .sql, one expression   a score's column; columns of logits       1e-9
+=========  =====================  ========================================  ==========
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ogive._files import replacing
+from ogive._validate import as_choice
+from ogive.calibrators.maps import Fitted, Map
+from ogive.errors import ExportError, InvalidInput, InvalidType, UnknownName
+from ogive.export.artifact import load, load_fitted_on
+from ogive.export.check import batch, compare
+
+if TYPE_CHECKING:
+    import os
+
+    from ogive._typing import Kind
+
+_KINDS: tuple[Kind, Kind] = ("logits", "probs")
+_DTYPES = ("float32", "float64")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A form of deployment.
+
+    room : the module with ``write`` and ``run``
+    bound : the largest difference to the artifact that is let through
+    arrays : whether it takes batches of arrays, of a stated type, and finds a view's score itself
+    """
+
+    name: str
+    room: str
+    bound: float
+    arrays: bool
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target("onnx", "ogive.export.to_onnx", 2e-6, arrays=True),
+        Target("torch", "ogive.export.to_torch", 2e-6, arrays=True),
+        Target("python", "ogive.export.to_python", 1e-9, arrays=False),
+        Target("sql", "ogive.export.to_sql", 1e-9, arrays=False),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written, and how near it is to the artifact.
+
+    Attributes
+    ----------
+    out : str
+    max_abs_difference : float
+        The largest difference over the points compared, those at a jump left out.
+    points, at_jumps : int
+        How many rows were compared; in how many the two differ because a jump is within rounding.
+    """
+
+    out: str
+    max_abs_difference: float
+    points: int
+    at_jumps: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of ``ogive export``."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def export(
+    gamma: Fitted,
+    to: str,
+    out: str | os.PathLike[str],
+    *,
+    kind: Kind | None = None,
+    dtype: str = "float32",
+    column: str | None = None,
+    points: int = 100_000,
+    seed: int = 0,
+) -> Exported:
+    """Write a calibrator in a form that serves it, if the form gives the artifact's numbers.
+
+    Parameters
+    ----------
+    gamma : fitted map or calibrator
+    to : {"onnx", "torch", "python", "sql"}
+    out : path
+    kind : {"logits", "probs"}, optional
+        What it will be given. Default: logits, and probabilities for the score of one column.
+    dtype : {"float32", "float64"}
+        The type of the input of onnx and torch.
+    column : str, optional
+        For sql: the score's column, or the beginning of the names of the columns of logits.
+    points, seed : int
+        How many points are compared, and the seed of the random ones.
+
+    Returns
+    -------
+    Exported
+
+    Examples
+    --------
+    >>> from ogive import Curve, fit_platt
+    >>> gamma = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     done = export(gamma, "python", f"{folder}/cal.py", points=1000)
+    >>> done.max_abs_difference < 1e-12
+    True
+    """
+    if to not in TARGETS:
+        raise UnknownName.among("target", to, TARGETS)
+    if not isinstance(gamma, Fitted):
+        msg = f"`gamma` must be a fitted map or calibrator, not {type(gamma).__name__}."
+        raise InvalidType(msg)
+    target = TARGETS[to]
+    kind = as_choice(kind or default_kind(gamma, target), "kind", _KINDS)
+    if column is not None and to != "sql":
+        msg = f"`column` is for sql, which has columns; {to} has none."
+        raise InvalidInput(msg)
+    from_scores = isinstance(gamma, Map) and not target.arrays
+    if from_scores and kind != "probs":
+        msg = (
+            f"to {to} a map of one score is a function of the score: `kind` must be 'probs' "
+            "(the Python function also takes log_odds=)."
+        )
+        raise ExportError(msg)
+    dtype = as_choice(dtype, "dtype", _DTYPES) if target.arrays else "float64"
+    room = importlib.import_module(target.room)
+    options = {"dtype": dtype} if target.arrays else {}
+    contents = room.write(gamma, kind=kind, **options)
+    values = batch(gamma, kind, from_scores=from_scores, dtype=dtype, points=points, seed=seed)
+    results = room.run(contents, values, **options)
+    found = compare(gamma, values, results, kind, from_scores=from_scores, bound=target.bound)
+    if column is not None:  # checked under the usual name
+        contents = room.write(gamma, kind=kind, column=column)
+    with replacing(out) as beside:
+        if isinstance(contents, bytes):
+            beside.write_bytes(contents)
+        else:
+            beside.write_text(contents, encoding="utf-8")
+    return Exported(str(Path(out)), found.max_abs_difference, found.points, found.at_jumps)
+
+
+def export_file(
+    calibrator: str | os.PathLike[str],
+    to: str,
+    out: str | os.PathLike[str],
+    *,
+    kind: str | None = None,
+    dtype: str = "float32",
+    column: str | None = None,
+) -> Exported:
+    """Export a saved calibrator. The default of `kind` is what it was fitted to, if it says so."""
+    gamma = load(calibrator)
+    target = TARGETS.get(to)
+    if kind is None and target is not None and default_kind(gamma, target) == "logits":
+        kind = load_fitted_on(calibrator).kind if to != "sql" else None
+    chosen = None if kind is None else as_choice(kind, "kind", _KINDS)
+    return export(gamma, to, out, kind=chosen, dtype=dtype, column=column)
+
+
+def default_kind(gamma: Fitted, target: Target) -> Kind:
+    """Return what a form is given if nothing is said."""
+    of_a_score = isinstance(gamma, Map) and (gamma.view == "score" or not target.arrays)
+    return "probs" if of_a_score else "logits"

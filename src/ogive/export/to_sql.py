@@ -1,0 +1,255 @@
+"""SQL: one expression of standard SQL, which PostgreSQL and DuckDB (and SQLite) read alike.
+
+A map of a score is an expression of the score's column; temperature and vector scaling are one
+of K columns of logits. Scores outside [0, 1], NaN and NULL give NULL. The pieces of a map are a
+balanced tree of CASE, so that a row takes a dozen comparisons.
+
+What is watched over: literals are doubles in both (``1.5e0``: without the exponent it is a
+decimal in DuckDB); PostgreSQL refuses ln(0), and exp and products that underflow, instead of
+returning 0; its planner would copy an inner SELECT into each use of it but for the LIMIT.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import ogive
+from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.errors import ExportError, InvalidInput
+from ogive.export.forms import LogOddsForm, TailForm, form_of
+from ogive.export.sql_vectors import literal, softmax_expression
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ogive._typing import FloatArray, Kind
+    from ogive.calibrators.maps import Fitted
+    from ogive.export.forms import Form, Pieces
+
+MAX_PIECES = 20_000
+MAX_CLASSES = 256
+_TINY = 1e-280  # nearer to 0 than this, products of differences may underflow
+_NOTHING = 1e-200  # a slope below this moves nothing
+_EXP_LIMIT = 700.0
+
+
+def write(gamma: Fitted, *, kind: Kind | None = None, column: str | None = None) -> str:
+    """Return the expression, after a line of comment.
+
+    Parameters
+    ----------
+    gamma : fitted map or calibrator
+        Of a score, or temperature or vector scaling.
+    kind : {"logits"}
+        For whole vectors; other kinds are refused.
+    column : str, optional
+        The column of the score (default ``score``), or the prefix of the columns of logits
+        (default ``logit_``: logit_0, logit_1, …; one column: ``log_odds``). An expression will
+        do for a score.
+
+    Examples
+    --------
+    >>> from ogive import Curve, fit_histogram
+    >>> curve = Curve.from_scores([0.1, 0.2, 0.6, 0.9], [0, 1, 1, 1])
+    >>> print(write(fit_histogram(curve, bins=1)).splitlines()[0])
+    -- histogram calibrator of score, fitted on 4 rows; written by ogive ...
+    """
+    head = (
+        f"-- {gamma.method} calibrator of {gamma.view}, fitted on {gamma.n:g} rows; "
+        f"written by ogive {ogive.__version__}\n"
+    )
+    if isinstance(gamma, MatrixMap):
+        return head + _of_matrix(gamma, kind, column or default_column(gamma)) + "\n"
+    form = form_of(gamma)  # type: ignore[arg-type]
+    if form.pieces.start.size > MAX_PIECES:
+        msg = (
+            f"the map has {form.pieces.start.size:,} pieces, and an expression of more than "
+            f"{MAX_PIECES:,} is not sensible SQL: export it to python or onnx."
+        )
+        raise ExportError(msg)
+    return head + _of_score(form, _checked_column(column or default_column(gamma))) + "\n"
+
+
+def default_column(gamma: Fitted) -> str:
+    """Return the column's name, or the beginning of the columns' names, if none is given."""
+    if isinstance(gamma, MatrixMap):
+        return "log_odds" if gamma.view == "score" else "logit_"
+    return "score"
+
+
+def _checked_column(column: str) -> str:
+    if not column.strip() or ";" in column or "--" in column:
+        msg = f"`column` must be a column's name or an expression of SQL, not {column!r}."
+        raise InvalidInput(msg)
+    return column
+
+
+def _of_matrix(gamma: MatrixMap, kind: Kind | None, prefix: str) -> str:
+    if gamma.method not in {"temperature", "vector"}:
+        msg = (
+            f"{gamma.method!r} has no sensible form as one SQL expression: export it to python "
+            "or onnx, or fit temperature, vector or a map of one view."
+        )
+        raise ExportError(msg)
+    if kind not in {None, "logits"}:
+        msg = "SQL for whole vectors is an expression of columns of logits: `kind` must be logits."
+        raise ExportError(msg)
+    if gamma.K > MAX_CLASSES:
+        msg = f"{gamma.K} classes are too many for one SQL expression (at most {MAX_CLASSES})."
+        raise ExportError(msg)
+    if not re.fullmatch(r"([A-Za-z_]\w*\.)?[A-Za-z_]\w*", prefix):
+        msg = f"`column` must be the beginning of the columns' names, not {prefix!r}."
+        raise InvalidInput(msg)
+    return softmax_expression(gamma, prefix)
+
+
+def _of_score(form: Form, column: str) -> str:
+    s = f"CAST({column} AS DOUBLE PRECISION)"
+    if isinstance(form, TailForm):
+        inside = _in_tails(form, s)
+        zero = ""
+    else:
+        inside = _in_log_odds(form, s)
+        zero = f"WHEN {s} <= 0e0 THEN {literal(form.at_zero)} "
+    one = f"WHEN {s} >= 1e0 THEN {literal(form.at_one)} "
+    value = f"CASE {one}{zero}ELSE {inside} END"
+    return f"CAST(CASE WHEN {s} >= 0e0 AND {s} <= 1e0 THEN {value} END AS DOUBLE PRECISION)"
+
+
+def _in_tails(form: TailForm, s: str) -> str:
+    """Return the map of a score: pieces in s below 1/2, and in s − 1, which is exact, above."""
+    pieces = form.pieces
+    middle = int(np.searchsorted(pieces.breaks, 0.0)) - 1  # where the sides meet
+    sides = []
+    for w, first, last in ((f"({s} - 1e0)", 0, middle), (s, middle + 1, pieces.breaks.size)):
+
+        def below(j: int, w: str = w) -> str:
+            return f"{w} <= {literal(pieces.breaks[j])}"
+
+        def leaf(j: int, w: str = w) -> str:
+            return _line(pieces, j, w)
+
+        sides.append(_tree(first, last, below, leaf))
+    both = f"CASE WHEN {s} > 0.5e0 THEN {sides[0]} ELSE {sides[1]} END"
+    outside = (pieces.powers[0] < 0.0) | (pieces.powers[0] > 1.0)
+    return f"LEAST(GREATEST({both}, 0e0), 1e0)" if outside.any() else both
+
+
+def _tree(first: int, last: int, below: Callable[[int], str], leaf: Callable[[int], str]) -> str:
+    """Return a balanced tree over the breaks [first, last) and the pieces [first, last]."""
+    if first == last:
+        return leaf(first)
+    middle = (first + last) // 2
+    left, right = _tree(first, middle, below, leaf), _tree(middle + 1, last, below, leaf)
+    return f"CASE WHEN {below(middle)} THEN {left} ELSE {right} END"
+
+
+def _line(pieces: Pieces, j: int, x: str) -> str:
+    """Return one straight piece."""
+    constant = literal(pieces.powers[0, j])
+    slope = float(pieces.powers[1, j]) if pieces.powers.shape[0] > 1 else 0.0
+    if abs(slope) < _NOTHING:
+        return constant
+    start = float(pieces.start[j])
+    u = x if start == 0.0 else f"({x} - {literal(start)})"
+    if abs(start) < _TINY and x[0] != "(":  # from the low end up; high scores are no such floats
+        u = f"GREATEST({u}, {literal(1e-300 / abs(slope))})"
+    product = u if slope == 1.0 else f"{literal(slope)} * {u}"
+    return product if pieces.powers[0, j] == 0.0 else f"({constant} + {product})"
+
+
+def _in_log_odds(form: LogOddsForm, s: str) -> str:
+    """Return the map of a score strictly between 0 and 1."""
+    eta = f"ln({s} / (1e0 - {s}))"
+    if form.lowest > -745.0 or form.highest < 745.0:  # noqa: PLR2004 - all float64 scores lie within
+        eta = f"LEAST(GREATEST({eta}, {literal(form.lowest)}), {literal(form.highest)})"
+    if form.grid:
+        eta = f"(round({eta} / {literal(form.grid)}) * {literal(form.grid)})"
+    breaks = form.pieces.breaks
+    first, last = (int(np.searchsorted(breaks, end)) for end in (form.lowest, form.highest))
+
+    def below(j: int) -> str:
+        odds = np.exp(-abs(breaks[j]))
+        tail = literal(odds / (1.0 + odds))
+        return f"{s} <= {tail}" if breaks[j] <= 0 else f"(1e0 - {s}) >= {tail}"
+
+    logit = _tree(first, last, below, lambda j: _cubic(form.pieces, j, eta))
+    if form.falling or form.rising:
+        bend = f"ln(1e0 + exp(-abs({eta})))"
+        logit = (
+            f"({logit} + {literal(form.rising)} * (GREATEST({eta}, 0e0) + {bend})"
+            f" - {literal(form.falling)} * (GREATEST(-{eta}, 0e0) + {bend}))"
+        )
+    limit = literal(min(form.limit, _EXP_LIMIT))
+    return f"1e0 / (1e0 + exp(-LEAST(GREATEST({logit}, -{limit}), {limit})))"
+
+
+def _cubic(pieces: Pieces, j: int, x: str) -> str:
+    """Return one piece in nested form."""
+    coefficients = [float(power[j]) for power in pieces.powers]
+    while len(coefficients) > 1 and abs(coefficients[-1]) < _NOTHING:
+        coefficients.pop()
+    start = float(pieces.start[j])
+    u = x if start == 0.0 else f"({x} - {literal(start)})"
+    text = literal(coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        text = f"({literal(coefficient)} + {u} * {text})"
+    return text
+
+
+def run(contents: str, values: FloatArray) -> FloatArray:
+    """Run an expression with the usual column names in DuckDB, or in SQLite where there is none."""
+    table = table_of(contents, values)
+    try:
+        import duckdb  # noqa: PLC0415 - not an extra: any engine will do to check
+    except ImportError:
+        return _in_sqlite(contents, table)
+    return _in_duckdb(duckdb, contents, table)
+
+
+def table_of(contents: str, values: FloatArray) -> dict[str, FloatArray]:
+    """Return the columns that an expression reads, from scores (n,) or rows of logits (n, K)."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim == 1:
+        return {"log_odds" if "CAST(log_odds " in contents else "score": array}
+    return {f"logit_{k}": np.ascontiguousarray(z) for k, z in enumerate(array.T)}
+
+
+def _in_duckdb(duckdb: Any, contents: str, table: dict[str, FloatArray]) -> FloatArray:  # noqa: ANN401
+    connection = duckdb.connect()
+    try:
+        connection.register("t", {"ogive_row": np.arange(len(next(iter(table.values())))), **table})
+        query = f"SELECT {contents} AS ogive_q FROM t ORDER BY ogive_row"
+        rows = connection.execute(query).fetchall()
+    finally:
+        connection.close()
+    return np.array([row[0] for row in rows], dtype=np.float64)
+
+
+def _in_sqlite(contents: str, table: dict[str, FloatArray]) -> FloatArray:
+    import json  # noqa: PLC0415
+    import math  # noqa: PLC0415
+    import sqlite3  # noqa: PLC0415
+
+    connection = sqlite3.connect(":memory:")
+    functions: dict[str, tuple[int, Any]] = {
+        "exp": (1, math.exp),
+        "ln": (1, math.log),
+        "greatest": (-1, max),
+        "least": (-1, min),
+    }
+    for name, (arguments, function) in functions.items():
+        connection.create_function(name, arguments, function, deterministic=True)
+    names = ", ".join(f"{name} REAL" for name in table)
+    connection.execute(f"CREATE TABLE t ({names})")
+    marks = ", ".join("?" * len(table))
+    columns = [column.tolist() for column in table.values()]
+    connection.executemany(f"INSERT INTO t VALUES ({marks})", zip(*columns, strict=True))
+    array = "ARRAY[" in contents
+    text = contents.replace("ARRAY[", "json_array(").replace("] FROM", ") FROM")
+    rows = connection.execute(f"SELECT {text} FROM t ORDER BY rowid").fetchall()
+    connection.close()
+    return np.array([json.loads(row[0]) if array else row[0] for row in rows], dtype=np.float64)

@@ -1,0 +1,255 @@
+"""The maps of whole vectors as array arithmetic: a batch (n, K) in, probabilities (n, K) out.
+
+Each class follows its map in `ogive.calibrators.matrix`, step by step; see there for the reasons.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.calibrators.matrix.sticks import MARGIN
+from ogive.errors import InvalidType
+from ogive.export.arrays import Bank, ScoreProgram, masses, safe_log
+from ogive.export.forms import form_of
+
+if TYPE_CHECKING:
+    from ogive._typing import AnyArray, Kind
+    from ogive.calibrators.maps import Fitted
+    from ogive.export.arrays import Array, Constants, Namespace
+
+_HUGE = 1e308
+_SMALLEST = float(np.log(2.0**-52))  # where Dirichlet calibration clips log-probabilities
+_TWO = 2
+
+
+class _Vectors:
+    """What all have in common."""
+
+    full = True
+
+    def __init__(self, gamma: MatrixMap, kind: Kind) -> None:
+        self.K, self.kind = gamma.K, kind
+        self.one_column = gamma.view == "score"
+        self.constants: dict[str, AnyArray] = {}
+
+    def __call__(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        """Return the calibrated probabilities of a batch: (n, K), or (n, 1) of class 1."""
+        if not self.one_column:
+            return self._vectors(xp, c, x)
+        # one column is class 1 of two; `Predictions` does the same
+        first = 1.0 - x if self.kind == "probs" else xp.minimum(xp.maximum(x, 0.0), 0.0)
+        return xp.columns(self._vectors(xp, c, xp.join([first, x])), 1, 2)
+
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        raise NotImplementedError
+
+    def log_softmax(self, xp: Namespace, x: Array) -> Array:
+        """Return the logarithms of the probabilities; exact zeros are far below."""
+        if self.kind == "logits":
+            gaps = x - xp.max(x)
+            return gaps - xp.log(xp.sum(xp.exp(gaps)))
+        return safe_log(xp, x) - xp.log(xp.sum(x))
+
+    def log_values(self, xp: Namespace, x: Array, floor: float) -> Array:
+        """Return the logits, or the log-probabilities, with zeros at the floor."""
+        if self.kind == "probs":
+            return _lifted(xp, self.log_softmax(xp, x), x <= 0.0, floor)
+        return _lifted(xp, x, x < -_HUGE, floor + xp.max(x))
+
+
+def _lifted(xp: Namespace, logs: Array, zero: Array, level: Array) -> Array:
+    """Put zeros at the level, but never above the smallest positive number of their row."""
+    lowest = -xp.max(xp.where(zero, -_HUGE, -xp.where(zero, 0.0, logs)))
+    return xp.where(zero, xp.minimum(lowest, level), xp.where(zero, 0.0, logs))
+
+
+def softmax(xp: Namespace, x: Array) -> Array:
+    """Return exp(x) / sum exp(x)."""
+    e = xp.exp(x - xp.max(x))
+    return e / xp.sum(e)
+
+
+class Temperature(_Vectors):
+    """softmax(factor · logits)."""
+
+    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a TemperatureMap
+        super().__init__(gamma, kind)
+        self.factor, self.floor = gamma.factor, gamma.floor
+
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:  # noqa: ARG002
+        if self.kind == "logits":
+            return softmax(xp, self.factor * (x - xp.max(x)))
+        if self.floor is None:
+            e = xp.exp(self.factor * (safe_log(xp, x) - safe_log(xp, xp.max(x))))
+            e = xp.where(x > 0.0, e, 0.0)
+            return e / xp.sum(e)
+        return softmax(xp, self.factor * _lifted(xp, safe_log(xp, x), x <= 0.0, self.floor))
+
+
+class Vector(_Vectors):
+    """softmax(factor · logits + offset), class by class."""
+
+    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a VectorMap
+        super().__init__(gamma, kind)
+        self.floor = gamma.floor
+        self.constants = {"factor": gamma.factor, "offset": gamma.offset}
+
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        return softmax(xp, self.log_values(xp, x, self.floor) * c["factor"] + c["offset"])
+
+
+class Odir(_Vectors):
+    """The mean over fold models of softmax(W x + b)."""
+
+    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - an OdirMap
+        super().__init__(gamma, kind)
+        self.floor, self.folds, self.method = gamma.floor, len(gamma.matrix), gamma.method
+        for i, (W, b) in enumerate(zip(gamma.matrix, gamma.offset, strict=True)):
+            self.constants |= {f"matrix{i}": np.ascontiguousarray(W.T), f"offset{i}": b}
+
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        if self.method == "dir-odir":
+            features = xp.maximum(self.log_softmax(xp, x), _SMALLEST)
+        else:
+            features = self.log_values(xp, x, self.floor)
+        total: Array = 0.0
+        for i in range(self.folds):
+            total = total + softmax(xp, xp.matmul(features, c[f"matrix{i}"]) + c[f"offset{i}"])
+        return total / xp.sum(total)
+
+
+class OneAgainstTheRest(_Vectors):
+    """A map for each class, divided by the sum; for two classes, one map."""
+
+    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - an OvrMap
+        super().__init__(gamma, kind)
+        self.floor = gamma.floor
+        self.bank = Bank([form_of(inner) for inner in gamma.maps], "maps")
+        self.constants = self.bank.constants
+
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        e = masses(xp, x, self.kind)
+        if self.K == _TWO:
+            logs = safe_log(xp, e)
+            q = self.bank.from_log_odds(xp, c, xp.columns(logs, 1, 2) - xp.columns(logs, 0, 1))
+            return xp.join([1.0 - q, q])
+        return _normalised(xp, self.bank.from_log_odds(xp, c, self.log_odds(xp, e)), self.K)
+
+    def log_odds(self, xp: Namespace, e: Array) -> Array:
+        """Return the log-odds of each class; the others of the largest are added up."""
+        e = xp.maximum(e, self.floor)
+        _, top = xp.descending(e, 1)
+        others = xp.scatter(e, top, 0.0 * xp.gather(e, top))
+        rest = xp.scatter(xp.sum(e) - e, top, xp.sum(others))
+        return xp.log(e) - xp.log(rest)
+
+
+class EveryRank(OneAgainstTheRest):
+    """A map for each rank, divided by the sum."""
+
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        log_odds = self.log_odds(xp, masses(xp, x, self.kind))
+        _, order = xp.descending(x, None)
+        calibrated = self.bank.from_log_odds(xp, c, xp.gather(log_odds, order))
+        return _normalised(xp, xp.scatter(log_odds, order, calibrated), self.K)
+
+
+def _normalised(xp: Namespace, values: Array, K: int) -> Array:
+    total = xp.sum(values)
+    some = total > 0.0
+    return xp.where(some, values / xp.where(some, total, 1.0), 1.0 / K)
+
+
+class Ranks(_Vectors):
+    """Shares by rank, in order; the rest by a power."""
+
+    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a RanksMap
+        super().__init__(gamma, kind)
+        self.floor, self.power, self.R = gamma.floor, gamma.power, len(gamma.maps)
+        self.bank = Bank([form_of(inner) for inner in gamma.maps], "maps")
+        self.constants = self.bank.constants | {"capped": np.arange(self.K, dtype=np.float64)}
+
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        e = masses(xp, x, self.kind)
+        _, order = xp.descending(x, self.R)
+        top = xp.gather(e, order)
+        nothing = 0.0 * top
+        others = xp.scatter(e, order, nothing)
+        rest = xp.scatter(xp.maximum(others, self.floor), order, nothing)
+        log_odds = self._log_odds(xp, top, xp.sum(others), xp.sum(rest))
+        parts, left = self._parts(xp, self.bank.from_log_odds(xp, c, log_odds))
+        if self.power != 1.0:
+            rest = xp.where(rest > 0.0, xp.exp(self.power * safe_log(xp, rest)), 0.0)
+        cap = parts[-1] * (1.0 - MARGIN)
+        return xp.scatter(_filled(xp, c, rest, left, cap, self.K - self.R), order, xp.join(parts))
+
+    def _log_odds(self, xp: Namespace, top: Array, others: Array, left: Array) -> Array:
+        """Return the log-odds of each rank among those not before it."""
+        columns: list[Array] = [None] * self.R
+        lifted = xp.maximum(top, self.floor)
+        exact = others + (xp.sum(xp.columns(top, 1, None)) if self.R > 1 else 0.0)
+        for r in range(self.R - 1, 0, -1):
+            own = xp.columns(lifted, r, r + 1)
+            columns[r] = xp.log(own) - xp.log(left)
+            left = left + own
+        columns[0] = xp.log(xp.columns(top, 0, 1)) - safe_log(xp, exact)
+        return xp.join(columns)
+
+    def _parts(self, xp: Namespace, shares: Array) -> tuple[list[Array], Array]:
+        """Break the stick: `ogive.calibrators.matrix.sticks.broken`."""
+        left: Array = 1.0
+        upper: Array = 1.0
+        parts = []
+        for r in range(self.R):
+            margin = 3 * MARGIN if r == 0 else MARGIN
+            lower = left / (1.0 + (self.K - 1 - r) * (1.0 - margin))
+            asked = xp.columns(shares, r, r + 1) * left
+            part = xp.maximum(xp.minimum(asked, upper), lower)
+            parts.append(part)
+            left = xp.maximum(left - part, 0.0)
+            upper = part * (1.0 - MARGIN)
+        return parts, left
+
+
+def _filled(  # noqa: PLR0917 - internal
+    xp: Namespace, c: Constants, weights: Array, left: Array, cap: Array, others: int
+) -> Array:
+    """Share what is left in proportion to the weights, of which `others` > 0, none above the cap.
+
+    If the m largest are capped, the others have the scale (left − m cap) / (their sum). The
+    right m is the first at which none of the others exceeds the cap; if by rounding there is
+    none, the scale of the last lifts all of them to the cap.
+    """
+    falling, _ = xp.descending(weights, None)
+    after = xp.sum_to_the_end(falling)  # column m: the sum without the m largest
+    some = after > 0.0
+    needed = xp.maximum(left - c["capped"] * cap, 0.0)
+    scale = xp.where(some, needed / xp.where(some, after, 1.0), 0.0)
+    over = xp.where(scale * falling > cap, 1.0, 0.0)
+    m = xp.minimum(xp.sum(over), others - 1.0)
+    chosen = xp.sum(xp.where(xp.absolute(c["capped"] - m) < 0.5, scale, 0.0))  # noqa: PLR2004
+    return xp.minimum(chosen * weights, cap)
+
+
+_PROGRAMS = {
+    "dir-odir": Odir,
+    "every-rank": EveryRank,
+    "keep": Ranks,
+    "ms-odir": Odir,
+    "ovr": OneAgainstTheRest,
+    "temperature": Temperature,
+    "vector": Vector,
+}
+
+
+def program_of(gamma: Fitted, kind: Kind) -> ScoreProgram | _Vectors:
+    """Return what a calibrator computes, as array arithmetic."""
+    if not isinstance(gamma, MatrixMap):
+        return ScoreProgram(form_of(gamma), gamma.view, kind)  # type: ignore[arg-type]
+    if gamma.method not in _PROGRAMS:
+        msg = f"`gamma` is a {type(gamma).__name__}, which no exporter knows."
+        raise InvalidType(msg)
+    return _PROGRAMS[gamma.method](gamma, kind)

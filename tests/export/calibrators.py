@@ -1,0 +1,55 @@
+"""One small fitted calibrator of every method, for the tests of exports."""
+
+import warnings
+
+import numpy as np
+
+from ogive.calibrators import METHODS, VECTORS
+from ogive.curve import Curve
+from ogive.errors import FallbackWarning
+from ogive.predictions import Predictions
+from ogive.studies.fitting import fit
+
+CURVES = [name for name, method in METHODS.items() if method.reads == "curve"]
+MATRICES = [name for name, method in METHODS.items() if method.reads == "predictions"]
+NAMES = (
+    [f"{name}.score" for name in CURVES]
+    + [f"{name}.vector" for name in MATRICES]
+    + [f"{name}.{way}" for way in VECTORS for name in CURVES]
+    + ["spline.top-1", "spline.top-2", "spline.within-top-2", "histogram.class-1", "monotone.score"]
+)
+
+
+def predictions(rows=600, K=4, seed=3):
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(rows, K)) * 3
+    labels = (0.5 * logits + rng.gumbel(size=(rows, K))).argmax(axis=1)
+    return Predictions(logits, labels, kind="logits")
+
+
+def curve(rows=600, seed=4):
+    rng = np.random.default_rng(seed)
+    scores = rng.random(rows)
+    scores[: rows // 20] = 1.0
+    scores[rows // 20 : rows // 10] = 0.0
+    hits = rng.random(rows) < 0.1 + 0.8 * scores**2
+    return Curve.from_scores(scores, hits)
+
+
+def fitted(name, **sizes):
+    """Return the calibrator of a name such as 'platt.score', 'vector.vector' or 'beta.keep'."""
+    method, way = name.split(".")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        if method == "monotone":
+            from ogive import fit_spline
+
+            return fit_spline(curve(**sizes), monotone=True)
+        if way == "score":
+            return METHODS[method].fit(curve(**sizes))
+        if way in VECTORS:
+            return VECTORS[way].fit(predictions(**sizes), method)
+        options = {"strengths": [0.1], "offset_strengths": [0.1]} if "odir" in method else {}
+        if options:
+            return METHODS[method].fit(predictions(**sizes), **options)
+        return fit(predictions(**sizes), method, way)

@@ -1,0 +1,42 @@
+"""Write an artifact of every method and its numbers to `frozen/`: `python -m tests.export.freeze`.
+
+Run it when a method is added. What is there already is never written again: it stands for files
+that others have saved, which every later version must read and evaluate alike.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from ogive import save
+from ogive.export.check import expected
+from tests.export.calibrators import NAMES, fitted
+
+FROZEN = Path(__file__).parent / "frozen"
+SCORES = np.concatenate([np.linspace(0, 1, 33), [1e-300, 1e-12, 1 - 1e-12, 1 - 2.0**-53]])
+LOGITS = np.array(
+    [[0, 0, 0, 0], [2, 1, 0, -1], [-3, 0.5, 0.25, 4], [40, 0, 0, -1], [0, 900, 0, 1], [1, 1, -5, 1]]
+)
+
+
+def inputs(gamma):
+    return SCORES if gamma.view == "score" else LOGITS
+
+
+def numbers(gamma):
+    kind = "probs" if gamma.view == "score" else "logits"
+    return expected(gamma, inputs(gamma).astype(float), kind, from_scores=False)
+
+
+def main():
+    for name in NAMES:
+        path = FROZEN / f"v1-{name}.json"
+        if not path.exists():
+            gamma = fitted(name, rows=60) if name.startswith("paper") else fitted(name, rows=200)
+            save(gamma, path)
+            path.with_suffix(".numbers").write_text(json.dumps(numbers(gamma).tolist()) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""Artifacts written by earlier versions still load and give the same numbers."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ogive import load
+from tests.export.calibrators import NAMES
+from tests.export.freeze import FROZEN, numbers
+
+
+@pytest.mark.parametrize("path", sorted(FROZEN.glob("*.json")), ids=lambda path: path.stem)
+def test_a_frozen_artifact_gives_the_numbers_it_gave(path):
+    frozen = np.array(json.loads(path.with_suffix(".numbers").read_text()))
+    np.testing.assert_allclose(numbers(load(path)), frozen, rtol=1e-12, atol=1e-15)
+
+
+def test_every_method_is_frozen():
+    assert {path.stem for path in FROZEN.glob("*.json")} >= {f"v1-{name}" for name in NAMES}

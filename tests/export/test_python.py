@@ -1,0 +1,99 @@
+"""The plain Python form runs where nothing is installed."""
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ogive.calibrators.matrix.sticks import MARGIN
+from ogive.export import plain_vector, to_python
+from ogive.export.check import expected
+from ogive.export.grid import logits_for, scores_for
+from ogive.predictions import Predictions
+from tests.export.calibrators import NAMES, fitted, predictions
+
+BARE = [sys.executable, "-I", "-S"]  # no site-packages, no environment
+RUN = """
+import json, runpy, sys
+calibrate = runpy.run_path(sys.argv[1])["calibrate"]
+assert not [name for name in sys.modules if name in {"numpy", "ogive", "scipy"}]
+json.dump([calibrate(x) for x in json.load(sys.stdin)], sys.stdout)
+"""
+
+
+def bare(text, values, folder):
+    path = folder / "calibrator.py"
+    path.write_text(text)
+    done = subprocess.run(  # noqa: S603 - our own text
+        [*BARE, "-c", RUN, str(path)],
+        input=json.dumps(np.asarray(values).tolist()),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return np.array(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_runs_in_a_bare_interpreter(name, tmp_path):
+    gamma = fitted(name)
+    of_a_score = not hasattr(gamma, "K")
+    values = scores_for(gamma, 2000, 5) if of_a_score else logits_for(gamma, 100, 5)[::40]
+    kind = "probs" if of_a_score else "logits"
+    found = bare(to_python.write(gamma, kind=kind), values, tmp_path)
+    wanted = expected(gamma, values, kind, from_scores=of_a_score)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["spline.score", "beta.score", "isotonic.score", "none.score"])
+def test_it_takes_log_odds_that_no_score_can_hold(name):
+    gamma = fitted(name)
+    calibrate = to_python.function(to_python.write(gamma))
+    eta = np.array([-np.inf, -800.0, -60.0, -1.0, 0.0, 0.5, 60.0, 740.0, np.inf])
+    found = [calibrate(log_odds=float(x)) for x in eta]
+    np.testing.assert_allclose(found, gamma.from_log_odds(eta), rtol=0, atol=1e-9)
+
+
+def test_bad_values_are_refused():
+    calibrate = to_python.function(to_python.write(fitted("spline.score")))
+    for bad in (-0.1, 1.1, math.nan):
+        with pytest.raises(ValueError, match=r"in \[0, 1\]"):
+            calibrate(bad)
+    vectors = fitted("spline.keep")
+    calibrate = to_python.function(to_python.write(vectors))
+    with pytest.raises(ValueError, match="3 values, but the calibrator was fitted on 4 classes"):
+        calibrate([1.0, 2.0, 3.0])
+    for row in ([math.nan, 0.0, 0.0, 0.0], [math.inf, 0, 0, 0], [-math.inf] * 4):
+        with pytest.raises(ValueError, match="NaN"):
+            calibrate(row)
+    calibrate = to_python.function(to_python.write(vectors, kind="probs"))
+    with pytest.raises(ValueError, match="does not take logits"):
+        calibrate([3.0, 1.0, 0.0, 0.0])
+
+
+def test_one_column_of_a_matrix_method():
+    rng = np.random.default_rng(0)
+    eta = rng.normal(size=400) * 3
+    labels = rng.random(400) < 1 / (1 + np.exp(-0.5 * eta))
+    from ogive.studies.fitting import fit
+
+    gamma = fit(Predictions(eta, labels, kind="logits"), "temperature")
+    calibrate = to_python.function(to_python.write(gamma))
+    found = [calibrate(float(x)) for x in eta]
+    np.testing.assert_allclose(found, gamma(Predictions(eta, kind="logits"))[:, 1], atol=1e-12)
+
+
+def test_the_decision_is_kept():
+    gamma, preds = fitted("spline.keep"), predictions(rows=500, seed=9)
+    calibrate = to_python.function(to_python.write(gamma))
+    found = np.array([calibrate(row) for row in preds.values.tolist()])
+    np.testing.assert_array_equal(found.argmax(axis=1), preds.values.argmax(axis=1))
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+
+
+def test_constants_that_are_written_twice_agree():
+    assert plain_vector.MARGIN == MARGIN
+    assert math.log(2.0**-52) == plain_vector.SMALLEST

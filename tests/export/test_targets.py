@@ -1,0 +1,177 @@
+"""Every method, in every target that can express it, gives the artifact's numbers."""
+
+import os
+
+import numpy as np
+import pytest
+
+from ogive.errors import ExportError, InvalidInput, InvalidType, MissingExtra, UnknownName
+from ogive.export import to_python, to_sql
+from ogive.export.check import batch, compare, expected
+from ogive.export.targets import TARGETS, export
+from tests.export.calibrators import NAMES, fitted
+
+NEEDS = {"onnx": ["onnx", "onnxruntime"], "torch": ["torch"], "python": [], "sql": []}
+BOUNDS = {"onnx": 2e-6, "torch": 2e-6, "python": 1e-9, "sql": 1e-9}
+
+
+def kinds(name, target):
+    """What a calibrator is given: one column or a matrix, logits or probabilities."""
+    of_a_score = TARGETS[target].arrays is False and name in CURVE_NAMES
+    if target == "sql" or of_a_score:
+        return [None]
+    return ["logits", "probs"]
+
+
+CURVE_NAMES = {n for n in NAMES if n.split(".")[1] not in {"vector", "keep", "ovr", "every-rank"}}
+SQL_NAMES = CURVE_NAMES | {"temperature.vector", "vector.vector"}
+CASES = [
+    (name, target, kind)
+    for name in NAMES
+    for target in TARGETS
+    for kind in kinds(name, target)
+    if target != "sql" or name in SQL_NAMES
+]
+
+
+@pytest.mark.parametrize(("name", "target", "kind"), CASES)
+def test_the_export_gives_the_artifacts_numbers(name, target, kind, tmp_path):
+    for package in NEEDS[target]:
+        pytest.importorskip(package)
+    out = tmp_path / "out"
+    # a row of four classes in Python takes 0.1 ms: a quarter of the numbers, unless asked for all
+    few = target == "python" and name not in CURVE_NAMES
+    points = int(os.environ.get("OGIVE_EXPORT_POINTS", 25_000 if few else 100_000))
+    done = export(fitted(name), target, out, kind=kind, points=points)
+    assert done.out == str(out)
+    assert out.stat().st_size > 100
+    assert done.max_abs_difference <= BOUNDS[target]
+    assert done.points >= points / (1 if name in CURVE_NAMES and "score" in name else 4)
+    assert done.at_jumps <= 0.002 * done.points
+
+
+@pytest.mark.parametrize("target", ["onnx", "torch"])
+@pytest.mark.parametrize("name", ["spline.score", "isotonic.keep", "temperature.vector"])
+def test_inputs_may_be_double(target, name, tmp_path):
+    for package in NEEDS[target]:
+        pytest.importorskip(package)
+    done = export(fitted(name), target, tmp_path / "out", dtype="float64", points=5000)
+    assert done.max_abs_difference <= 1e-9
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - SQL_NAMES))
+def test_what_has_no_sql_form_says_so(name, tmp_path):
+    with pytest.raises(ExportError, match=r"no sensible form as one SQL expression.*python"):
+        export(fitted(name), "sql", tmp_path / "out.sql")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.fixture
+def wrong(monkeypatch):
+    """Make the Python form lie by a little."""
+
+    def lie(by):
+        run = to_python.run
+        monkeypatch.setattr(to_python, "run", lambda text, x: run(text, x) + by(x))
+
+    return lie
+
+
+def test_an_export_that_differs_is_refused_and_nothing_is_written(wrong, tmp_path):
+    wrong(lambda x: np.where(x == 1.0, 3e-9, 0.0))
+    (tmp_path / "cal.py").write_text("old")
+    with pytest.raises(ExportError, match=r"differs from the artifact by 3e-09 at 1\.0.*nothing"):
+        export(fitted("platt.score"), "python", tmp_path / "cal.py", points=1000)
+    assert (tmp_path / "cal.py").read_text() == "old"
+    assert os.listdir(tmp_path) == ["cal.py"]
+
+
+def test_nan_is_a_difference(wrong, tmp_path):
+    wrong(lambda x: np.where(x == 0.0, np.nan, 0.0))
+    with pytest.raises(ExportError, match="differs from the artifact"):
+        export(fitted("platt.score"), "python", tmp_path / "cal.py", points=1000)
+
+
+def test_a_difference_below_the_bound_is_reported(wrong, tmp_path):
+    wrong(lambda x: np.where(x == 0.0, 5e-10, 0.0))
+    done = export(fitted("beta.score"), "python", tmp_path / "cal.py", points=1000)
+    assert done.max_abs_difference == pytest.approx(5e-10, rel=1e-3)
+
+
+def test_points_within_rounding_of_a_jump_are_counted_apart():
+    gamma = fitted("histogram.score")
+    values = batch(gamma, "probs", from_scores=True, dtype="float64", points=2000, seed=0)
+    edges = np.where(gamma.edge_high, 1.0 - gamma.edge_tail, gamma.edge_tail)
+    at_edge = np.isin(values, edges)
+    assert at_edge.sum() >= edges.size
+    found = gamma(values)
+    found[at_edge] = gamma(np.nextafter(values[at_edge], 1.0))  # the bin on the other side
+    checked = compare(gamma, values, found, "probs", from_scores=True, bound=1e-9)
+    assert checked.at_jumps == (np.abs(found - gamma(values)) > 1e-9).sum() > 5
+    assert checked.max_abs_difference == 0.0
+    two = np.nextafter(np.nextafter(edges, 0.0), 0.0)  # two steps away is no excuse
+    wrong = gamma(np.nextafter(edges, 1.0))
+    with pytest.raises(ExportError, match="differs"):
+        compare(gamma, two, wrong, "probs", from_scores=True, bound=1e-9)
+
+
+def test_vectors_that_do_not_sum_or_decide_alike_are_refused():
+    gamma = fitted("temperature.vector")
+    values = batch(gamma, "logits", from_scores=False, dtype="float64", points=2000, seed=0)
+    right = expected(gamma, values, "logits", from_scores=False)
+    with pytest.raises(ExportError, match="do not sum to 1"):
+        compare(gamma, values, right * 1.001, "logits", from_scores=False, bound=1.0)
+    with pytest.raises(ExportError, match="another most probable class"):
+        compare(gamma, values, right[:, ::-1], "logits", from_scores=False, bound=1.0)
+    with pytest.raises(ExportError, match="shape"):
+        compare(gamma, values, right[:, :2], "logits", from_scores=False, bound=1.0)
+
+
+def test_the_grid_holds_what_it_should():
+    gamma = fitted("isotonic.score")
+    values = batch(gamma, "probs", from_scores=True, dtype="float64", points=100_000, seed=1)
+    assert values.size == 100_000
+    knots = np.where(gamma.high, 1.0 - gamma.tail, gamma.tail)
+    for wanted in ([0.0, 1.0, 0.5, 5e-324, 1 - 2.0**-53], knots, np.nextafter(knots[1:], 0)):
+        assert np.isin(wanted, values).all()
+    assert ((values >= 0) & (values <= 1)).all()
+    logits = batch(fitted("temperature.vector"), "logits", from_scores=False, dtype="float64",
+                   points=4000, seed=1)  # fmt: skip
+    assert (logits == -np.inf).any()
+    assert (logits > 700).any()
+
+
+def test_bad_arguments(tmp_path, monkeypatch):
+    gamma = fitted("platt.score")
+    out = tmp_path / "out"
+    with pytest.raises(UnknownName, match=r"unknown target 'onx'. Did you mean 'onnx'"):
+        export(gamma, "onx", out)
+    with pytest.raises(InvalidType, match="fitted map"):
+        export({"a": 1}, "python", out)
+    with pytest.raises((UnknownName, InvalidInput), match="kind"):
+        export(gamma, "python", out, kind="logit")
+    with pytest.raises(ExportError, match="`kind` must be 'probs'"):
+        export(gamma, "python", out, kind="logits")
+    with pytest.raises((UnknownName, InvalidInput), match="dtype"):
+        export(gamma, "onnx", out, dtype="float16")
+    with pytest.raises(InvalidInput, match="`column` is for sql"):
+        export(gamma, "python", out, column="p")
+    with pytest.raises(InvalidInput, match="`column`"):
+        export(gamma, "sql", out, column="a; drop table t")
+    with pytest.raises(ExportError, match="columns of logits"):
+        export(fitted("vector.vector"), "sql", out, kind="probs")
+    monkeypatch.setattr(to_sql, "MAX_PIECES", 3)
+    with pytest.raises(ExportError, match="pieces"):
+        export(fitted("isotonic.score"), "sql", out)
+    monkeypatch.setattr(to_sql, "MAX_CLASSES", 3)
+    with pytest.raises(ExportError, match="4 classes are too many"):
+        export(fitted("vector.vector"), "sql", out)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_missing_package_is_named(tmp_path, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'ogive\[onnx\]'"):
+        export(fitted("platt.score"), "onnx", tmp_path / "out")
