@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.isotonic import fit_isotonic
     from ogive.calibrators.paper_spline import fit_paper_spline
     from ogive.calibrators.platt import fit_platt
+    from ogive.calibrators.spline import fit_spline
     from ogive.curve import Curve
     from ogive.export.artifact import load, save
     from ogive.metrics.binned import ece, mce
@@ -43,6 +44,7 @@ _ROOMS = {
     "fit_isotonic": "ogive.calibrators.isotonic",
     "fit_paper_spline": "ogive.calibrators.paper_spline",
     "fit_platt": "ogive.calibrators.platt",
+    "fit_spline": "ogive.calibrators.spline",
     "ks_error": "ogive.metrics.ks",
     "ks_test": "ogive.metrics.significance",
     "kuiper_error": "ogive.metrics.ks",
@@ -68,6 +70,7 @@ __all__ = [
     "fit_isotonic",
     "fit_paper_spline",
     "fit_platt",
+    "fit_spline",
     "ks_error",
     "ks_test",
     "kuiper_error",

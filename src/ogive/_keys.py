@@ -96,6 +96,21 @@ def tail_of(cell: KeyArray, high: bool) -> FloatArray:
     return (bits >> ONE).view(np.float64)
 
 
+def smallest_tails(ordered: KeyArray) -> tuple[float | None, float | None]:
+    """Return the smallest positive tail of the low and of the high side, of sorted keys or cells.
+
+    None where a side has none. The low side's rows of tail 0 come first, the high side's last.
+    """
+    first = int(np.searchsorted(ordered, ONE << ONE))
+    last = int(np.searchsorted(ordered, EVEN)) - 1
+    low = ordered[first : first + 1]
+    high = ordered[max(last, 0) : last + 1]
+    return (
+        float(tail_of(low, False)[0]) if (low < HIGH).any() else None,
+        float(tail_of(high, True)[0]) if (high >= HIGH).any() else None,
+    )
+
+
 def runs_of_keys(keys: KeyArray) -> Iterator[Run]:
     """Cut sorted keys into runs that split neither a side nor a group of equal scores."""
     middle = int(np.searchsorted(keys, HIGH))

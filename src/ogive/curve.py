@@ -21,7 +21,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._groups import Groups, distinct, frozen, groups_of_keys, groups_of_weighted, joined
-from ogive._keys import EVEN, HIGH, ONE, ROUNDS_TO_ONE, Run, pack, runs_of_keys, tail_of
+from ogive._keys import (
+    EVEN,
+    HIGH,
+    ONE,
+    ROUNDS_TO_ONE,
+    Run,
+    pack,
+    runs_of_keys,
+    smallest_tails,
+    tail_of,
+)
 from ogive._numerics.blocks import blocks, for_each_block
 from ogive._validate import as_floats, as_hits, as_weight_kind, as_weights, bad_scores
 from ogive.errors import InvalidInput, InvalidType
@@ -282,20 +292,18 @@ class Curve:
         A score of exactly 1 is placed at half the smallest positive tail of its side (of the
         other side, or at 1 / (2N + 2), if there is none), and a score of exactly 0 likewise.
         """
-        tail = self.tail.copy()
-        for side in (True, False):
-            zero = (tail == 0.0) & (self.high == side)
-            if zero.any():
-                tail[zero] = max(self._smallest_tail(side) / 2, 5e-324)  # half of that is 0
+        places = np.where(self.high, self.placed_tail(True), self.placed_tail(False))
+        tail = np.maximum(self.tail, places)  # only a tail of 0 is below
         odds = np.log(tail) - np.log1p(-tail)
         return frozen(np.where(self.high, -odds, odds))
 
-    def _smallest_tail(self, high: bool) -> float:
-        positive = self.tail > 0
-        for among in (positive & (self.high == high), positive):
-            if among.any():
-                return float(self.tail[among].min())
-        return 1.0 / (self.n + 1)
+    def placed_tail(self, high: bool) -> float:
+        """Return the tail at which a score of exactly 1 (`high`) or 0 is placed in log-odds."""
+        ordered = self._groups.cell if self._keys is None else self._keys
+        found = smallest_tails(ordered)
+        own, other = found[::-1] if high else found
+        smallest = own or other or 1.0 / (self.n + 1)
+        return max(smallest / 2, 5e-324)  # half of the smallest float is 0
 
     @property
     def count(self) -> FloatArray:

@@ -125,9 +125,10 @@ def second_derivatives(knots: FloatArray, runout: Runout) -> FloatArray:
     K = knots.size
     w = np.diff(knots)
     left, right = np.zeros((K, K)), np.zeros((K, K))
-    for k in range(1, K - 1):
-        left[k, k - 1 : k + 2] = w[k - 1] / 6, (w[k - 1] + w[k]) / 3, w[k] / 6
-        right[k, k - 1 : k + 2] = 1 / w[k - 1], -1 / w[k - 1] - 1 / w[k], 1 / w[k]
+    k = np.arange(1, K - 1)
+    left[k, k - 1], left[k, k], left[k, k + 1] = w[:-1] / 6, (w[:-1] + w[1:]) / 3, w[1:] / 6
+    right[k, k - 1], right[k, k + 1] = 1 / w[:-1], 1 / w[1:]
+    right[k, k] = -1 / w[:-1] - 1 / w[1:]
     left[0, 0] = left[-1, -1] = 1.0
     if runout == "parabolic" or (runout == "cubic" and K == _THREE):
         left[0, 1] = left[-1, -2] = -1.0

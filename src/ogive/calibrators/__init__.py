@@ -49,6 +49,7 @@ class Method:
 METHODS = {
     method.name: method
     for method in (
+        Method("spline", "ogive.calibrators.spline", "fit_spline", "SplineMap"),
         Method(
             "paper-spline",
             "ogive.calibrators.paper_spline",

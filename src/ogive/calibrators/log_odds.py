@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
 
 _FARTHEST = 745.0  # log-odds of the smallest positive float64, nearly
-_NEAREST_TO_ONE = float(np.log1p(-ROUNDS_TO_ONE) - np.log(ROUNDS_TO_ONE))
+NEAREST_TO_ONE = float(np.log1p(-ROUNDS_TO_ONE) - np.log(ROUNDS_TO_ONE))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -74,15 +74,24 @@ def places(curve: Curve, formula: Callable[[FloatArray], FloatArray]) -> dict[st
     >>> places(Curve.from_scores([0.2, 0.5, 0.6], [0, 1, 1]), lambda eta: 0 * eta + 0.25)
     {'lowest': -745.0, 'highest': 745.0, 'at_one': 0.25}
     """
-    eta = curve.log_odds
-    exact = curve.tail[[0, -1]] == 0.0
-    lowest = float(eta[0]) if exact[0] and not curve.high[0] else -_FARTHEST
-    highest = float(eta[-1]) if exact[-1] and curve.high[-1] else _FARTHEST
-    at_one = mean_at_one(curve, formula(eta))
+    ends = seen_ends(curve)
+    at_one = mean_at_one(curve, formula(curve.log_odds))
     if at_one is None:
-        nearest = np.array([min(max(_NEAREST_TO_ONE, lowest), highest)])
+        nearest = np.array([min(max(NEAREST_TO_ONE, ends["lowest"]), ends["highest"])])
         at_one = float(formula(nearest)[0])
-    return {"lowest": lowest, "highest": highest, "at_one": at_one}
+    return {**ends, "at_one": at_one}
+
+
+def seen_ends(curve: Curve) -> dict[str, float]:
+    """Return `lowest` and `highest`: where exact 0 and 1 were placed, if the curve has any."""
+    ends = {"lowest": -_FARTHEST, "highest": _FARTHEST}
+    for name, share, high in (("lowest", 0.0, False), ("highest", 1.0, True)):
+        row = curve.at_fractiles(np.array([share]))
+        if row.tail[0] == 0.0 and row.high[0] == high:
+            tail = curve.placed_tail(high)
+            odds = float(np.log(tail) - np.log1p(-tail))
+            ends[name] = -odds if high else odds
+    return ends
 
 
 def mean_at_one(curve: Curve, values: FloatArray) -> float | None:

@@ -1,0 +1,154 @@
+r"""Natural cubic splines, given by their values at knots: basis, penalty, slopes, pieces.
+
+A natural spline f on knots :math:`\kappa_1 < \dots < \kappa_K` goes on straight beyond the ends.
+With :math:`M` its second derivatives at the knots (`cubic.second_derivatives`), :math:`w` the
+width of a piece and :math:`y \in [0, 1]` the place in it,
+
+.. math:: f = (1 - y) v_j + y v_{j+1}
+          + \frac{w^2}{6} \bigl( ((1-y)^3 - (1-y)) M_j + (y^3 - y) M_{j+1} \bigr) ,
+
+linear in the values v. Outside, y leaves [0, 1] in the straight part only, and the cubic part
+goes on along its tangent.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ogive._numerics.cubic import second_derivatives
+
+if TYPE_CHECKING:
+    from ogive._typing import FloatArray
+
+
+class Pieces(NamedTuple):
+    """A spline as K + 1 cubics in powers of x − start: below, between and above the knots."""
+
+    start: FloatArray  # (K + 1,)
+    powers: FloatArray  # (4, K + 1)
+
+
+class NaturalSpline:
+    """The natural cubic splines on given knots, (K,) strictly rising, K >= 3."""
+
+    def __init__(self, knots: FloatArray) -> None:
+        self.knots = knots
+        self.width = np.diff(knots)
+
+    @cached_property
+    def second(self) -> FloatArray:
+        """The matrix (K, K) from values to second derivatives, both at the knots."""
+        return second_derivatives(self.knots, "natural")
+
+    def basis(self, x: FloatArray) -> FloatArray:
+        """Return the matrix (m, K) from values at the knots to values at x, (m,)."""
+        j = np.searchsorted(self.knots, x, side="right") - 1
+        j = np.clip(j, 0, self.width.size - 1)
+        w = self.width[j]
+        y = (x - self.knots[j]) / w
+        inside = np.clip(y, 0.0, 1.0)
+        rest = 1.0 - inside
+        below, above = np.minimum(y, 0.0), np.maximum(y - 1.0, 0.0)  # how far outside
+        at_left = w * w / 6 * (rest**3 - rest - 2 * below + above)
+        at_right = w * w / 6 * (inside**3 - inside - below + 2 * above)
+        matrix: FloatArray = at_left[:, None] * self.second[j]
+        matrix += at_right[:, None] * self.second[j + 1]
+        rows = np.arange(x.size)
+        matrix[rows, j] += 1.0 - y
+        matrix[rows, j + 1] += y
+        return matrix
+
+    def penalty(self) -> FloatArray:
+        r"""Return P (K, K) with :math:`v'Pv = \sum_j w_j \int_j f''^2`.
+
+        f'' is linear on a piece, so the integral is w (M_j² + M_j M_{j+1} + M_{j+1}²) / 3. The
+        factor w_j measures bends against the local distance of the knots: where knots are
+        close the function may turn more quickly.
+        """
+        c = self.width**2
+        left = np.arange(c.size)
+        mass = np.zeros((c.size + 1, c.size + 1))
+        mass[left, left] += c / 3
+        mass[left + 1, left + 1] += c / 3
+        mass[left, left + 1] += c / 6
+        mass[left + 1, left] += c / 6
+        result: FloatArray = self.second.T @ mass @ self.second
+        return result
+
+    def slopes(self) -> FloatArray:
+        """Return the matrix (4 K − 3, K) from values to bounds of the derivative.
+
+        The rows are Bernstein coefficients of the derivative, a parabola on each piece: if all
+        are >= c, so is the derivative everywhere, also outside. Each piece is halved once,
+        because the coefficients of the halves are closer to the derivative itself.
+        """
+        w = self.width[:, None]
+        value = np.eye(self.knots.size)
+        chord = (value[1:] - value[:-1]) / w
+        left, right = self.second[:-1], self.second[1:]
+        first = chord - w * (2 * left + right) / 6
+        last = chord + w * (left + 2 * right) / 6
+        middle = 3 * chord - first - last
+        quarter, three = (first + middle) / 2, (middle + last) / 2
+        return np.vstack([first, last[-1:], quarter, three, (quarter + three) / 2])
+
+    def pieces(self, values: FloatArray) -> Pieces:
+        """Return the spline through (knots, values) as cubics."""
+        w, bend = self.width, self.second @ values
+        chord = np.diff(values) / w
+        slope = chord - w * (2 * bend[:-1] + bend[1:]) / 6
+        last = chord[-1:] + w[-1:] * (bend[-2:-1] + 2 * bend[-1:]) / 6
+        none = np.zeros(1)
+        powers = [
+            np.concatenate([values[:1], values]),
+            np.concatenate([slope[:1], slope, last]),
+            np.concatenate([none, bend[:-1] / 2, none]),
+            np.concatenate([none, np.diff(bend) / (6 * w), none]),
+        ]
+        return Pieces(np.concatenate([self.knots[:1], self.knots]), np.stack(powers))
+
+
+_CELLS = 2048  # of the table that finds pieces: 16 KB, and rarely two knots in one cell
+
+
+class Evaluator:
+    """A spline's pieces, made to be evaluated at many unsorted places.
+
+    A table over equal cells tells the piece at the left end of a cell; what remains is one
+    comparison for each further knot in the fullest cell. A place within rounding of a knot may
+    be given to either side: the spline is the same there.
+    """
+
+    def __init__(self, knots: FloatArray, pieces: Pieces) -> None:
+        self.pieces = pieces
+        self.first = knots[0]
+        self.per_unit = _CELLS / (knots[-1] - knots[0])
+        edges = np.linspace(knots[0], knots[-1], _CELLS + 1)
+        at_edge = np.searchsorted(knots, edges)
+        # cell 0 lies below the first knot, cells 1.. between the knots, the last one above
+        self.table = np.concatenate([[0], at_edge[:-1], [knots.size]])
+        self.table[1] = 1
+        self.most = int(np.diff(at_edge).max())
+        self.upper = np.append(knots, np.inf)  # where piece j ends
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        """Return the spline at x: finite, and few enough to fit the cache."""
+        cell = x - self.first
+        cell *= self.per_unit
+        cell += 1.0
+        np.clip(cell, 0.0, _CELLS + 1.0, out=cell)
+        piece = self.table.take(cell.astype(np.intp))
+        scratch = cell
+        for _ in range(self.most):
+            self.upper.take(piece, out=scratch, mode="clip")
+            piece += x > scratch
+        start, powers = self.pieces
+        u = x - start.take(piece, out=scratch, mode="clip")
+        result: FloatArray = powers[3].take(piece)
+        for power in powers[2::-1]:
+            result *= u
+            result += power.take(piece, out=scratch, mode="clip")
+        return result

@@ -1,0 +1,250 @@
+r"""The default calibrator: a natural spline in log-odds, averaged over penalties by evidence.
+
+Let :math:`\eta` be the log-odds of a score. Among rows with that score the hits are binomial with
+the log-odds
+
+.. math:: l(\eta) = \eta + a + d\,(\eta - c) + f(\eta) ,
+
+a shift a, a change of slope d and a bend f. f is a natural cubic spline with the penalty
+:math:`\sum_j w_j \int_j f''^2`, :math:`w_j` the width of piece j, so that it goes on straight
+beyond the knots; it is scaled so that s is the root mean square of the bend over the rows,
+weighted by their information n p (1 − p). a and d have the size o.
+
+Both sizes are unknown, and all of them are averaged over, weighted by how well each explains the
+outcomes (`ogive._numerics.evidence`). s = 0 is Platt's line and o = s = 0 leaves the scores as
+they are: the average leans towards these unless the outcomes speak against them. As l is linear
+in its coefficients, the average is one natural spline again.
+
+``docs/theory/spline.md`` derives this from the cumulative curve, and gives the reasons for the
+constants.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ogive._keys import ROUNDS_TO_ONE
+from ogive._numerics.evidence import Likelihood, Posterior, Prior, Trials, obeying, posterior
+from ogive._numerics.logistic import expit
+from ogive._numerics.natural_spline import NaturalSpline
+from ogive.calibrators.bundles import log_odds, trials_of
+from ogive.calibrators.log_odds import NEAREST_TO_ONE, seen_ends
+from ogive.calibrators.spline_map import LIMIT, MIN_SLOPE, SplineMap
+from ogive.curve import check_curve
+from ogive.errors import FallbackWarning
+
+if TYPE_CHECKING:
+    from ogive._typing import FloatArray
+    from ogive.curve import Curve
+
+# The prior of the sizes. Steps of 2 in s, of about 3 in o: finer grids change nothing visible.
+BEND = np.concatenate([[0.0], 0.03 * 2.0 ** np.arange(10)])  # s: 0, 0.03 … 15.4 log-odds
+SHIFT = np.array([0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])  # o, in log-odds
+P_LINEAR = 0.3  # prior weight of s = 0: as likely as not to be needed at all
+P_KEEP = 0.3  # prior weight of o = 0
+LARGE_BEND = 0.5  # log-odds; beyond, the weight of s falls as s^-3
+LARGE_SHIFT = 1.0  # beyond, the weight of o falls as 1/o
+PATH_SHIFT = 3.0  # o at which modes are found: wide enough not to matter
+
+KNOTS = (24, 64)  # 24 (rows / 25,000)^(1/4) within these: faster than smooth truths ask for
+KNOT_ROWS = 25_000
+MIN_GAP = 0.01  # least distance of knots: in log-odds or, if larger, in their deviation
+MIN_ROWS = 20  # with fewer rows, or fewer scores than this, no bend is fitted
+MIN_SCORES = 4
+MIN_KNOTS = 3
+_HARDLY = 1e-12  # of the information, where a row or a direction has none
+
+
+def _prior(bends: int) -> Prior:
+    """Return the prior with the first sizes of the bend.
+
+    Flat in log s with a tail s^-3: without the tail, small separable samples, whose likelihood
+    is flat in s, would choose wild bends. Flat in log o with a tail 1/o.
+    """
+    tail = (1 + (BEND[1:] / LARGE_BEND) ** 2) ** -1.5
+    far = (1 + (SHIFT[1:] / LARGE_SHIFT) ** 2) ** -0.5
+    bend = np.concatenate([[P_LINEAR], (1 - P_LINEAR) * tail / tail.sum()])
+    shift = np.concatenate([[P_KEEP], (1 - P_KEEP) * far / far.sum()])
+    return Prior(BEND[:bends], bend[:bends], SHIFT, shift, PATH_SHIFT)
+
+
+class _Problem(NamedTuple):
+    """What is fitted: coordinates (a, d, r), and how they become values at the knots."""
+
+    spline: NaturalSpline
+    to_values: FloatArray  # (K, d)
+    like: Likelihood
+
+
+def fit_spline(curve: Curve, *, monotone: bool = False) -> SplineMap:
+    """Fit the default calibrator to a curve.
+
+    It has nothing to tune. The result lies strictly inside (0, 1) for every score, also for
+    those never seen; it is the same for any order of the rows; and where the outcomes give no
+    reason to change the scores, it nearly leaves them alone.
+
+    Parameters
+    ----------
+    curve : Curve
+    monotone : bool
+        Make the map rise everywhere: it then keeps the order of the scores, up to ties.
+
+    Returns
+    -------
+    SplineMap
+        With a 95 % band (`band`), and a `summary` in words. With fewer than 20 rows or 4
+        distinct scores it is a line in log-odds, and a `FallbackWarning` says so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ogive import Curve
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.uniform(size=5000)
+    >>> scores = np.sqrt(truth)                         # too high
+    >>> gamma = fit_spline(Curve.from_scores(scores, rng.uniform(size=5000) < truth))
+    >>> gamma([0.5, 0.8]).round(2)                      # the truth is 0.25, 0.64
+    array([0.24, 0.63])
+    """
+    trials = trials_of(check_curve(curve))
+    few = trials.offset.size < MIN_SCORES or trials.count.sum() < MIN_ROWS
+    if few:
+        _warn_of(trials)
+    problem = _problem(trials)
+    prior = _prior(1 if few else BEND.size)
+    found = posterior(problem.like, prior)
+    mean = found.mean
+    if monotone:
+        rise = problem.spline.slopes() @ problem.to_values
+        least = np.full(len(rise), MIN_SLOPE - 1.0)  # the identity has the slope 1
+        mean = obeying(problem.like, found, prior, rise, least)
+    return _map(curve, trials, problem, found._replace(mean=mean), monotone=monotone)
+
+
+def _warn_of(trials: Trials) -> None:
+    rows, scores = float(trials.count.sum()), trials.offset.size
+    what = f"{rows:.4g} rows" if rows < MIN_ROWS else f"{scores} distinct scores"
+    warnings.warn(
+        f"the curve has {what}, and a bend needs {MIN_ROWS} rows and {MIN_SCORES} scores: "
+        "'spline' fits a line in log-odds.",
+        FallbackWarning,
+        stacklevel=3,
+    )
+
+
+def _problem(trials: Trials) -> _Problem:
+    """Choose knots and coordinates, and write the likelihood in them."""
+    info = _information(trials)
+    spline = NaturalSpline(_knots(trials, info))
+    basis = spline.basis(trials.offset)
+    to_values = _coordinates(spline, basis, info, float(info @ trials.offset))
+    same = trials.offset_hit is trials.offset
+    basis_hit = basis if same else spline.basis(trials.offset_hit)
+    return _Problem(spline, to_values, Likelihood(trials, basis @ to_values, basis_hit @ to_values))
+
+
+def _information(trials: Trials) -> FloatArray:
+    """Return each row's share of the information n p (1 − p), p from a line fitted first."""
+    ones = np.ones_like(trials.offset)
+    columns, columns_hit = (np.stack([ones, x], 1) for x in (trials.offset, trials.offset_hit))
+    like = Likelihood(trials, columns, columns_hit)
+    line = like.ascend(like.point(np.zeros(2)), np.full(2, PATH_SHIFT**-2)).coef
+    p = expit(like.logit(line))
+    info: FloatArray = trials.count * p * (1 - p) + _HARDLY * trials.count
+    info /= info.sum()
+    return info
+
+
+def _knots(trials: Trials, info: FloatArray) -> FloatArray:
+    """Return knots at fractiles of the mean of two clocks: the count and the information."""
+    eta, rows = trials.offset, float(trials.count.sum())
+    clock = trials.count / rows + info
+    time = (np.cumsum(clock) - clock / 2) / 2
+    m = min(int(np.clip(KNOTS[0] * (rows / KNOT_ROWS) ** 0.25, *KNOTS)), eta.size)
+    places = np.interp((np.arange(m) + 0.5) / m, time, eta)
+    deviation = float(np.sqrt(info @ (eta - info @ eta) ** 2))
+    gap = MIN_GAP * max(1.0, deviation)
+    kept = [places[0]]
+    for place in places[1:]:
+        if place - kept[-1] > gap:
+            kept.append(place)
+    if len(kept) < MIN_KNOTS:  # fewer than three places: the map is a line
+        return np.linspace(eta[0] - 0.5, eta[-1] + 0.5, MIN_KNOTS)
+    return np.array(kept)
+
+
+def _coordinates(
+    spline: NaturalSpline, basis: FloatArray, info: FloatArray, centre: float
+) -> FloatArray:
+    """Return the matrix from coordinates (a, d, r) to values at the knots.
+
+    r are the penalty's eigenvectors, each divided by the root of its eigenvalue: their prior is
+    N(0, s²) alike. They are made orthogonal to lines in the information, and scaled so that the
+    bend has the root mean square s.
+    """
+    line = np.stack([np.ones_like(spline.knots), spline.knots - centre], 1)
+    value, vector = np.linalg.eigh(spline.penalty())
+    bends = vector[:, 2:] / np.sqrt(np.maximum(value[2:], 1e-12 * value[-1]))
+    lines, on_rows = basis @ line, basis @ bends
+    weighted = lines * info[:, None]
+    share = np.linalg.lstsq(lines.T @ weighted, weighted.T @ on_rows, rcond=None)[0]
+    size = np.sqrt((info @ (on_rows - lines @ share) ** 2).sum())
+    return np.hstack([line, (bends - line @ share) / max(size, _HARDLY)])
+
+
+def _map(
+    curve: Curve, trials: Trials, problem: _Problem, found: Posterior, *, monotone: bool
+) -> SplineMap:
+    """Gather the map's numbers."""
+    knots, to_values = problem.spline.knots, problem.to_values
+    low = np.tril(to_values @ found.covariance @ to_values.T)
+    draft = SplineMap(
+        view=curve.view,
+        n=curve.n,
+        knots=knots,
+        values=knots + to_values @ found.mean,
+        covariance=low + np.tril(low, -1).T,
+        edf=found.edf,
+        keep=float(found.weight[0, 0]),
+        linear=float(found.weight[0].sum()),
+        bend=float(found.weight.sum(axis=1) @ BEND[: len(found.weight)]),
+        monotone=bool(monotone),
+        first=float(trials.offset[0]),
+        last=float(trials.offset[-1]),
+        **seen_ends(curve),
+        **_TO_COME,
+    )
+    one, at_one = _at_one(curve, draft)
+    change = draft.from_log_odds(trials.offset) - expit(trials.offset)
+    rows = float(trials.count.sum())
+    shift, moved = (float(trials.count @ part) / rows for part in (change, np.abs(change)))
+    return replace(draft, one=one, at_one=at_one, shift=shift, moved=moved)
+
+
+_TO_COME = {"one": 0.0, "at_one": 0.5, "shift": 0.0, "moved": 0.0}  # read off the map itself
+
+
+def _at_one(curve: Curve, gamma: SplineMap) -> tuple[float, float]:
+    """Return the log-odds and the probability that a score of exactly 1.0 stands for.
+
+    They are means over the rows that round to 1.0, or belong to the nearest log-odds that does.
+    """
+    rows, total, hits = 0.0, 0.0, 0.0
+    if curve.share_below_one() < 1.0:
+        place = curve.placed_tail(True)
+        for run in curve.runs():
+            if run.high and run.tail[-1] <= ROUNDS_TO_ONE:
+                count = np.where(run.tail <= ROUNDS_TO_ONE, run.count, 0.0)
+                eta = log_odds(run, place)
+                rows += float(count.sum())
+                total += float(count @ eta)
+                hits += float(count @ gamma.from_log_odds(eta))
+    if not rows:
+        one = min(max(NEAREST_TO_ONE, gamma.lowest), gamma.highest)
+        return one, float(gamma.from_log_odds(one))
+    inside = np.clip(hits / rows, *expit(np.array([-LIMIT, LIMIT])))  # the mean's rounding
+    return total / rows, float(inside)

@@ -1,0 +1,210 @@
+r"""The map of the default spline: a natural spline in log-odds, with its uncertainty.
+
+.. math:: \gamma = \mathrm{sigmoid}(l(\eta)), \qquad \eta = \log\frac{p}{1 - p},
+
+l the natural cubic spline through (knots, values), straight beyond the knots. The values have a
+posterior covariance C, so l has the standard deviation :math:`\sqrt{b(\eta)' C b(\eta)}`, b the
+row of the spline's basis.
+
+**Order.** A map fitted with ``monotone=True`` rises with a slope of at least `MIN_SLOPE`. Between
+neighbouring floats rounding could still turn two values round, so its log-odds are first rounded
+to a grid on which one step raises l by more than the rounding errors of l. Rounding, and each
+operation before and after l, keeps order (log and exp as far as the C library's do): a higher
+score never gets a lower value, and only scores closer than the grid can become equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive._numerics.blocks import blocks
+from ogive._numerics.logistic import expit
+from ogive._numerics.natural_spline import Evaluator, NaturalSpline
+from ogive._validate import as_floats
+from ogive.calibrators.log_odds import LogOddsMap
+from ogive.errors import InvalidInput, rows_that
+
+if TYPE_CHECKING:
+    from ogive._typing import ArrayLike, BoolArray, FloatArray
+
+LIMIT = 36.0  # |l| is cut here: sigmoid(36) is the last step but one below 1 in float64
+MIN_SLOPE = 1e-3  # least slope of l with monotone=True: far above rounding, far below any effect
+BAND = 2.24  # half width of the 95 % band in posterior standard deviations: 1.96 covers 0.92 of
+# known truths, because the mean is shrunk; with this the band covers 0.92 to 0.98 of them
+
+_ROUNDINGS = 32  # errors of l, in units of the last place of its largest term, at the very most
+_ANY_SHAPE = tuple(range(1, 9))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class SplineMap(LogOddsMap):
+    """A natural spline in log-odds.
+
+    Attributes
+    ----------
+    knots, values : (K,) arrays
+        Log-odds of the score, and the calibrated log-odds there.
+    covariance : (K, K) array
+        Posterior covariance of the values.
+    edf : float
+        Effective degrees of freedom: 0 leaves the scores alone, 2 is a line as Platt's.
+    keep : float
+        Posterior weight of "leave the scores alone".
+    linear : float
+        Posterior weight of a straight line, the identity included.
+    bend : float
+        Posterior mean of the size of the bend, in log-odds.
+    monotone : bool
+        Whether the map was made to rise.
+    first, last : float
+        The range of the log-odds that were seen.
+    one : float
+        The log-odds that stand for a score of exactly 1.0 in the band.
+    shift, moved : float
+        Mean change of the scores of the fit, and mean absolute change.
+    """
+
+    method = "spline"
+
+    knots: FloatArray
+    values: FloatArray
+    covariance: FloatArray
+    edf: float
+    keep: float
+    linear: float
+    bend: float
+    monotone: bool
+    first: float
+    last: float
+    one: float
+    shift: float
+    moved: float
+
+    @cached_property
+    def _spline(self) -> NaturalSpline:
+        return NaturalSpline(self.knots)
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return Evaluator(self.knots, self._spline.pieces(self.values))
+
+    @cached_property
+    def _grid(self) -> float:
+        """The grid of log-odds of a rising map: a power of two; 0 for none."""
+        if not self.monotone:
+            return 0.0
+        slope = float((self._spline.slopes() @ self.values).min())
+        largest = np.abs(self.values).max() + LIMIT
+        return float(2.0 ** np.ceil(np.log2(_ROUNDINGS * largest * 2.0**-52 / slope)))
+
+    def log_odds_at(self, eta: FloatArray) -> FloatArray:
+        """Return l at finite log-odds, (m,), not cut."""
+        if self._grid:
+            eta = np.rint(eta / self._grid) * self._grid  # exact, but for the rounding meant
+        return self._evaluator(eta)
+
+    def _of_log_odds(self, eta: FloatArray) -> FloatArray:
+        logit = self.log_odds_at(eta)
+        return expit(np.clip(logit, -LIMIT, LIMIT, out=logit))
+
+    def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
+        sides, tails = high.reshape(-1), tail.reshape(-1)
+        result = np.empty(tails.size)
+        for at in blocks(tails.size):
+            eta = self._log_odds_of(sides[at], tails[at])
+            result[at] = self._of_log_odds(eta)
+        return result.reshape(tail.shape)
+
+    def _log_odds_of(self, high: BoolArray, tail: FloatArray) -> FloatArray:
+        """Return the log-odds of scores, within `lowest` and `highest`."""
+        odds = tail / (1.0 - tail)
+        with np.errstate(divide="ignore"):
+            eta = np.log(odds, out=odds)
+        np.negative(eta, out=eta, where=high)
+        return np.clip(eta, self.lowest, self.highest, out=eta)
+
+    def from_log_odds(self, log_odds: ArrayLike) -> FloatArray:
+        """Return the calibrated probability of each log-odds log(p / (1 − p)); ±inf are allowed."""
+        eta = _as_log_odds(log_odds)
+        flat = eta.reshape(-1)
+        result = np.empty(flat.size)
+        for at in blocks(flat.size):
+            result[at] = self._of_log_odds(np.clip(flat[at], self.lowest, self.highest))
+        return result.reshape(eta.shape) if np.ndim(log_odds) else result[0]
+
+    def band(self, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the pointwise 95 % band of γ at scores in [0, 1], each of their shape.
+
+        At each score by itself, the true share of hits lies within in about 95 of 100 samples.
+        """
+        gamma = np.asarray(self(scores))
+        s = np.atleast_1d(np.asarray(scores, dtype=np.float64))
+        eta = self._log_odds_of(s > 0.5, np.minimum(s, 1.0 - s))  # noqa: PLR2004
+        eta[s == 1.0] = self.one
+        middle = np.log(gamma) - np.log1p(-gamma)
+        return self._around(middle.reshape(-1), eta.reshape(-1), np.shape(scores))
+
+    def band_from_log_odds(self, log_odds: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the pointwise 95 % band of γ at log-odds, each of their shape."""
+        eta = np.clip(_as_log_odds(log_odds).reshape(-1), self.lowest, self.highest)
+        return self._around(self.log_odds_at(eta), eta, np.shape(log_odds))
+
+    def _around(
+        self, middle: FloatArray, eta: FloatArray, shape: tuple[int, ...]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return sigmoid(middle ± half), half the width of the band at eta, (m,) each."""
+        half = BAND * self.deviation(eta)
+        low = expit(np.clip(middle - half, -LIMIT, LIMIT))
+        high = expit(np.clip(middle + half, -LIMIT, LIMIT))
+        return low.reshape(shape), high.reshape(shape)
+
+    def deviation(self, eta: FloatArray) -> FloatArray:
+        """Return the posterior standard deviation of l at finite log-odds, (m,)."""
+        variance = np.empty(eta.size)
+        for at in blocks(eta.size, width=self.knots.size):
+            rows = self._spline.basis(eta[at])
+            variance[at] = np.einsum("ij,ij->i", rows @ self.covariance, rows)
+        return np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values; of the covariance, the lower triangle."""
+        low = self.covariance[np.tril_indices(self.knots.size)]
+        return {name: getattr(self, name) for name in _NUMBERS} | {
+            "knots": self.knots.tolist(),
+            "values": self.values.tolist(),
+            "covariance": low.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> SplineMap:
+        """Rebuild a map from `to_dict`."""
+        knots, at_knots, low = (
+            np.array(values[name], dtype=np.float64) for name in ("knots", "values", "covariance")
+        )
+        covariance = np.zeros((knots.size, knots.size))
+        covariance[np.tril_indices(knots.size)] = low
+        covariance += np.tril(covariance, -1).T
+        arrays = {"knots": knots, "values": at_knots, "covariance": covariance}
+        return cls(**{**values, **arrays})
+
+
+# The fields that are plain already.
+_NUMBERS = (
+    *("view", "n", "lowest", "highest", "at_one", "edf", "keep", "linear", "bend"),
+    *("monotone", "first", "last", "one", "shift", "moved"),
+)
+
+
+def _as_log_odds(log_odds: ArrayLike) -> FloatArray:
+    """Return checked log-odds, float64, of at least one dimension."""
+    array = as_floats(np.atleast_1d(log_odds), "log_odds", ndim=_ANY_SHAPE, empty=True)
+    eta = array.astype(np.float64, copy=False)
+    bad = np.isnan(eta)
+    if bad.any():
+        msg = f"`log_odds` must not be NaN: {rows_that(bad.reshape(-1))}. Drop those rows."
+        raise InvalidInput(msg)
+    return eta
