@@ -138,3 +138,190 @@ def width_histogram(scores, hits, bins, at):
         if s <= edges[k + 1] and (s > edges[k] or k == 0)
     ]
     return np.mean(inside) if inside else (k + 0.5) / bins
+# Measures: each by its definition, row after row.
+
+
+def _weights(scores, weights):
+    return np.ones(len(scores)) if weights is None else np.asarray(weights, dtype=float)
+
+
+def kuiper(scores, hits, weights=None):
+    """The range of the gap, which starts at 0."""
+    gaps = [0.0] + [gap_at(t, scores, hits, weights) for t in scores]
+    return max(gaps) - min(gaps)
+
+
+def brier(scores, hits, weights=None):
+    w = _weights(scores, weights)
+    return sum(wi * (s - y) ** 2 for s, y, wi in zip(scores, hits, w, strict=True)) / w.sum()
+
+
+def nll(scores, hits, weights=None):
+    from math import log
+
+    w = _weights(scores, weights)
+    total = 0.0
+    for s, y, wi in zip(scores, hits, w, strict=True):
+        p = float(s) if y else 1 - float(s)  # of what came true
+        total -= wi * log(min(max(p, 1e-7), 1 - 1e-7))
+    return total / w.sum()
+
+
+def spiegelhalter(scores, hits, weights=None, kind="repetition"):
+    """The sum of (y − p)(1 − 2p) and its variance under calibration."""
+    w = _weights(scores, weights)
+    p = np.asarray(scores, dtype=float)
+    square = w * w if kind == "sampling" else w
+    top = np.sum(w * (hits - p) * (1 - 2 * p))
+    return top, np.sum(square * (1 - 2 * p) ** 2 * p * (1 - p))
+
+
+def bin_of(score, edges):
+    """The bin whose left edge is below and whose right edge is not: 0 is in the first."""
+    for b in range(len(edges) - 1):
+        if score <= edges[b + 1]:
+            return b
+    raise AssertionError
+
+
+def binned(scores, hits, edges, weights=None):
+    """Rows, share of hits and mean score of each bin that is not empty."""
+    w = _weights(scores, weights)
+    cells = {}
+    for s, y, wi in zip(scores, hits, w, strict=True):
+        cells.setdefault(bin_of(s, edges), []).append((s, y, wi))
+    result = []
+    for rows in cells.values():
+        n = sum(wi for _, _, wi in rows)
+        if n > 0:
+            rate = sum(wi * y for _, y, wi in rows) / n
+            result.append((n, rate, sum(wi * s for s, _, wi in rows) / n))
+    return result
+
+
+def ece(scores, hits, edges, weights=None, norm="l1"):
+    cells = binned(scores, hits, edges, weights)
+    n = sum(cell[0] for cell in cells)
+    gaps = [(m / n, abs(rate - mean)) for m, rate, mean in cells]
+    if norm == "max":
+        return max(gap for _, gap in gaps)
+    if norm == "l1":
+        return sum(share * gap for share, gap in gaps)
+    return sum(share * gap**2 for share, gap in gaps) ** 0.5
+
+
+def debiased_ece2(scores, hits, edges):
+    """Kumar, Liang, Ma (2019): the noise of each bin is subtracted from its square."""
+    cells = binned(scores, hits, edges)
+    n = sum(cell[0] for cell in cells)
+    total = 0.0
+    for m, rate, mean in cells:
+        noise = rate * (1 - rate) / (m - 1) if m > 1 else 0.0
+        total += m / n * ((rate - mean) ** 2 - noise)
+    return max(total, 0.0) ** 0.5
+
+
+def equal_mass_edges(scores, bins):
+    """The smallest scores up to which there are at least j / bins of the rows."""
+    from fractions import Fraction
+
+    s = sorted(scores)
+    inner = [
+        next(s[i] for i in range(len(s)) if Fraction(i + 1, len(s)) >= Fraction(j, bins))
+        for j in range(1, bins)
+    ]
+    return [0.0, *sorted({x for x in inner if 0 < x < 1}), 1.0]
+
+
+def isotonic(scores, hits, weights=None):
+    """The isotonic regression by its max-min formula: one value for each distinct score."""
+    w = _weights(scores, weights)
+    t = sorted({float(s) for s, wi in zip(scores, w, strict=True) if wi > 0})
+    n = [sum(wi for s, wi in zip(scores, w, strict=True) if s == x) for x in t]
+    k = [sum(wi * y for s, y, wi in zip(scores, hits, w, strict=True) if s == x) for x in t]
+
+    def mean(a, b):
+        return sum(k[a : b + 1]) / sum(n[a : b + 1])
+
+    m = len(t)
+    fit = [max(min(mean(a, b) for b in range(j, m)) for a in range(j + 1)) for j in range(m)]
+    return dict(zip(t, fit, strict=True))
+
+
+def corp(scores, hits, weights=None):
+    """MCB, DSC and UNC of the Brier score."""
+    fit = isotonic(scores, hits, weights)
+    w = _weights(scores, weights)
+    kept = w > 0
+    s, y, w = np.asarray(scores, dtype=float)[kept], np.asarray(hits)[kept], w[kept]
+    base = np.full(len(s), np.sum(w * y) / w.sum())
+    best = brier([fit[x] for x in s], y, w)
+    return brier(s, y, w) - best, brier(base, y, w) - best, brier(base, y, w)
+
+
+def kde_ece(scores, hits, weights=None):
+    """As Zhang et al. (2020) define it, as a sum over rows at each point of the grid."""
+    w = _weights(scores, weights)
+    s, hit = np.asarray(scores, dtype=float), np.asarray(hits, dtype=bool)
+    wh = w * hit
+    if wh.sum() == 0:
+        return None
+    mean = np.sum(wh * s) / wh.sum()
+    h = np.sqrt(np.sum(wh * (s - mean) ** 2) / wh.sum()) * (2 * w.sum()) ** -0.2
+    if h < 1e-11:
+        return None
+    x = np.linspace(-0.6, 1.6, 2**14)
+    x = x[(x >= 0) & (x <= 1)]
+
+    def density(weight):
+        total = np.zeros(x.size)
+        for si, wi in zip(s, weight, strict=True):
+            for image in (si, -si, 2 - si):
+                u = (x - image) / h
+                total += wi * np.where(np.abs(u) < 1, 35 / 32 * (1 - u**2) ** 3, 0)
+        return total / weight.sum() / h
+
+    f, f1 = density(w), density(wh)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = np.minimum(wh.sum() / w.sum() * f1 / f, 1)
+        gap = np.where(np.maximum(f, f1) > 1e-6, np.abs(x - rate) * f, 0)
+    total = np.trapezoid(f, x)
+    return np.trapezoid(gap, x) / total if total > 0 else None
+
+
+def smoothed_residual(scores, hits, sigma, t, weights=None):
+    """The mean residual under a Gaussian kernel reflected at 0 and 1, by its images."""
+    w = _weights(scores, weights)
+    total = np.zeros(len(t))
+    for s, y, wi in zip(scores, hits, w, strict=True):
+        for k in range(-4, 5):
+            for image in (2 * k + s, 2 * k - s):
+                kernel = np.exp(-(((t - image) / sigma) ** 2) / 2) / sigma / np.sqrt(2 * np.pi)
+                total += wi * (y - s) * kernel
+    return total / w.sum()
+
+
+def smooth_error(scores, hits, sigma, weights=None, cells=2**13):
+    """The integral of its absolute value."""
+    t = np.arange(cells + 1) / cells
+    return np.trapezoid(np.abs(smoothed_residual(scores, hits, sigma, t, weights)), t)
+
+
+def null_extremes(scores, rng, draws):
+    """The lowest and highest point of N times the gap, for hits drawn from the scores."""
+    ends = sorted(set(scores.tolist()))
+    result = []
+    for _ in range(draws):
+        hits = rng.random(scores.size) < scores
+        gap = [0.0] + [np.sum((hits - scores)[scores <= t]) for t in ends]
+        result.append((min(gap), max(gap)))
+    return np.array(result)
+
+
+def holm(pvalues, level=0.05):
+    """Reject the smallest while it is below level / (hypotheses left)."""
+    left = sorted(range(len(pvalues)), key=lambda i: pvalues[i])
+    rejected = set()
+    while left and pvalues[left[0]] <= level / len(left):
+        rejected.add(left.pop(0))
+    return [i in rejected for i in range(len(pvalues))]

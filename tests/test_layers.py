@@ -16,7 +16,7 @@ LEVELS = [
     {"_validate"},
     {"_numerics"},
     {"predictions", "views"},
-    {"_keys", "_groups", "curve"},
+    {"_keys", "_groups", "curve", "_classes"},
     {"metrics", "calibrators"},
     {"readers", "engines", "export", "diagrams", "estimators"},
     {"studies"},
@@ -28,6 +28,9 @@ SIDEWAYS = {
     ("_groups", "_keys"),
     ("curve", "_keys"),
     ("curve", "_groups"),
+    ("_classes", "_keys"),
+    ("_classes", "_groups"),
+    ("_classes", "curve"),
 }
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 

@@ -23,9 +23,15 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
     from ogive.export.artifact import load, save
     from ogive.metrics.binned import ece, mce
+    from ogive.metrics.classwise import classwise
+    from ogive.metrics.corp import decompose
+    from ogive.metrics.kde import kde_ece
     from ogive.metrics.ks import ks_error, kuiper_error, largest_gap
-    from ogive.metrics.proper import brier, nll
+    from ogive.metrics.proper import brier, nll, spiegelhalter
+    from ogive.metrics.resample import bootstrap
     from ogive.metrics.significance import ks_test, kuiper_test
+    from ogive.metrics.smooth import smooth_ece
+    from ogive.metrics.vector import brier_vector, nll_vector
     from ogive.predictions import Predictions
     from ogive.readers import read
     from ogive.studies.compare import compare
@@ -36,8 +42,12 @@ if TYPE_CHECKING:
 _ROOMS = {
     "Curve": "ogive.curve",
     "Predictions": "ogive.predictions",
+    "bootstrap": "ogive.metrics.resample",
     "brier": "ogive.metrics.proper",
+    "brier_vector": "ogive.metrics.vector",
+    "classwise": "ogive.metrics.classwise",
     "compare": "ogive.studies.compare",
+    "decompose": "ogive.metrics.corp",
     "ece": "ogive.metrics.binned",
     "fit_beta": "ogive.calibrators.beta",
     "fit_histogram": "ogive.calibrators.histogram",
@@ -45,6 +55,7 @@ _ROOMS = {
     "fit_paper_spline": "ogive.calibrators.paper_spline",
     "fit_platt": "ogive.calibrators.platt",
     "fit_spline": "ogive.calibrators.spline",
+    "kde_ece": "ogive.metrics.kde",
     "ks_error": "ogive.metrics.ks",
     "ks_test": "ogive.metrics.significance",
     "kuiper_error": "ogive.metrics.ks",
@@ -54,16 +65,23 @@ _ROOMS = {
     "mce": "ogive.metrics.binned",
     "measure": "ogive.studies.measure",
     "nll": "ogive.metrics.proper",
+    "nll_vector": "ogive.metrics.vector",
     "read": "ogive.readers",
     "save": "ogive.export.artifact",
     "score_rows": "ogive.views",
+    "smooth_ece": "ogive.metrics.smooth",
+    "spiegelhalter": "ogive.metrics.proper",
 }
 
 __all__ = [
     "Curve",
     "Predictions",
+    "bootstrap",
     "brier",
+    "brier_vector",
+    "classwise",
     "compare",
+    "decompose",
     "ece",
     "fit_beta",
     "fit_histogram",
@@ -71,6 +89,7 @@ __all__ = [
     "fit_paper_spline",
     "fit_platt",
     "fit_spline",
+    "kde_ece",
     "ks_error",
     "ks_test",
     "kuiper_error",
@@ -80,9 +99,12 @@ __all__ = [
     "mce",
     "measure",
     "nll",
+    "nll_vector",
     "read",
     "save",
     "score_rows",
+    "smooth_ece",
+    "spiegelhalter",
 ]
 
 

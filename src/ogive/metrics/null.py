@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray
     from ogive.curve import Curve
 
-_BATCHES = (400, 800, 1600, 3200, 4000)
-_ENOUGH = 50
 _FEW_EVENTS = 60.0
 #: Groups of equal scores with less than this share of the variance are lumped.
 CELL = 1.0 / 500
@@ -61,11 +59,18 @@ class Null:
     """
 
     def __init__(self, curve: Curve) -> None:
-        open_ = curve.tail > 0.0
-        self.high: BoolArray = curve.high[open_]
-        self.tail: FloatArray = curve.tail[open_]
-        self.unit: FloatArray = curve.square[open_] / curve.count[open_]
-        self.rows: FloatArray = curve.count[open_] / self.unit
+        runs = list(curve.runs())
+        size = [run.tail.size for run in runs]
+        tail = np.concatenate([run.tail for run in runs])
+        count = np.concatenate([np.broadcast_to(run.count, run.tail.shape) for run in runs])
+        square = count
+        if runs[0].square is not None:
+            square = np.concatenate([run.square for run in runs if run.square is not None])
+        open_ = tail > 0.0  # nothing is left to chance in the others
+        self.high: BoolArray = np.repeat([run.high for run in runs], size)[open_]
+        self.tail: FloatArray = tail[open_]
+        self.unit: FloatArray = square[open_] / count[open_]
+        self.rows: FloatArray = count[open_] / self.unit
 
     @cached_property
     def variance(self) -> FloatArray:
@@ -78,19 +83,24 @@ class Null:
         few = float(-(self.rows * np.log1p(-self.tail)).sum()) <= _FEW_EVENTS
         return _FewSurprises(self) if few else _ManySteps(self)
 
-    def pvalue(self, observed: float, *, kuiper: bool, seed: int) -> tuple[float, float]:
-        """Return how often a draw reaches `observed` (N times the error), and the draws' mean."""
+    def pvalue(
+        self, observed: float, *, kuiper: bool, seed: int, enough: int = 50, most: int = 10_000
+    ) -> tuple[float, float]:
+        """Return how often a draw reaches `observed` (N times the error), and the draws' mean.
+
+        Draws come in batches, each twice the one before, and stop once `enough` of them have
+        reached it or at `most`.
+        """
         rng = np.random.default_rng(seed)
         reached = draws = 0
-        total = 0.0
+        total, batch = 0.0, 100 * ((enough + 11) // 12)
         threshold = observed * (1.0 - 1e-9)  # a draw of the same hits may round differently
-        for batch in _BATCHES:
+        while draws < most and reached < enough:
             values = self.walk.draw(rng, batch).statistic(kuiper=kuiper)
             reached += int((values >= threshold).sum())
             draws += batch
             total += float(values.sum())
-            if reached >= _ENOUGH:
-                break
+            batch = min(2 * batch, 4000)
         return (1 + reached) / (1 + draws), total / draws
 
     def bound(self, observed: float) -> float:

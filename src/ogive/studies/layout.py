@@ -17,7 +17,9 @@ def one_view(one: Measurement) -> str:
         ("Kuiper", kuiper.value, _beside(kuiper.low, kuiper.high, kuiper.expected, kuiper.pvalue)),
         ("ECE", one.ece, f"debiased L2 {one.ece_debiased:.4f}"),
         ("MCE", one.mce, ""),
-        *((_LABELS.get(key, key), value, "") for key, value in one.more.items()),
+        ("KDE-ECE", one.kde_ece, _KDE[one.kde_ece_method]),
+        ("smooth ECE", one.smooth_ece, ""),
+        *((key, value, "") for key, value in one.more.items()),
         ("Brier", one.brier, f"UNC {one.unc:.4f} - DSC {one.dsc:.4f} + MCB {one.mcb:.4f}"),
         ("NLL", one.nll, ""),
         ("Spiegelhalter z", one.spiegelhalter, f"p = {one.spiegelhalter_pvalue:.2g}"),
@@ -30,17 +32,25 @@ def one_view(one: Measurement) -> str:
 
 
 def all_views(every: Measurements) -> str:
-    """Return one line per view."""
+    """Return one line per view, and the class-wise summary."""
     head = f"{'view':<14}{'accuracy':>10}{'KS':>9}{'p':>9}{'ECE':>9}{'Brier':>9}{'NLL':>9}"
     lines = [
         f"{v.view:<14}{v.accuracy:>10.4f}{v.ks:>9.4f}{v.ks_test.pvalue:>9.2g}"
         f"{v.ece:>9.4f}{v.brier:>9.4f}{v.nll:>9.4f}"
         for v in every.views
     ]
+    classes = every.classes
+    if classes is not None:
+        ks, ece, brier, gap = classes.ks, classes.ece, classes.brier, ""
+        lines += [
+            f"{'class-wise':<14}{gap:>10}{ks.mean():>9.4f}{gap:>9}{ece.mean():>9.4f}{brier.mean():>9.4f}",
+            f"{'  largest':<14}{gap:>10}{ks.max():>9.4f}{gap:>9}{ece.max():>9.4f}{brier.max():>9.4f}",  # noqa: E501
+            f"{int(classes.off.sum())} of {ks.size} classes are off (KS tests at 5 %, Holm).",
+        ]
     return "\n".join([head, *lines])
 
 
-_LABELS = {"kde_ece": "KDE-ECE", "smooth_ece": "smooth ECE"}
+_KDE = {"kernel": "", "groups": "no spread: the L1 gap over groups of equal scores"}
 
 
 def _beside(low: float, high: float, expected: float, pvalue: float) -> str:

@@ -10,7 +10,9 @@ from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics import MEASURES
 from ogive.metrics.binned import BINS, BinReader, as_edges
+from ogive.metrics.classwise import classwise
 from ogive.metrics.corp import PoolReader, decomposition_of
+from ogive.metrics.kde import kde_error
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader, NllReader, SpiegelhalterReader, spiegelhalter_of
 from ogive.metrics.significance import TestReader, ks_of, kuiper_of
@@ -20,7 +22,9 @@ from ogive.studies.verdict import verdict
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike
+    from ogive.metrics.classwise import Classwise
     from ogive.metrics.significance import CalibrationTest
+    from ogive.metrics.vector import VectorScores
     from ogive.views import View
 
 VECTOR = "vector"
@@ -45,6 +49,9 @@ class Measurement:
     mce: float
     ece_l2: float
     ece_debiased: float
+    kde_ece: float
+    kde_ece_method: str
+    smooth_ece: float
     brier: float
     nll: float
     mcb: float
@@ -94,15 +101,30 @@ class Measurement:
 _KUIPER = ("pvalue", "low", "high", "expected", "detectable", "method")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Measurements:
-    """The measurements of several views of the same predictions."""
+    """The measurements of all views of the same predictions.
+
+    Attributes
+    ----------
+    views : tuple of Measurement
+    classes : Classwise or None
+        Every class against the rest, for matrices.
+    """
 
     views: tuple[Measurement, ...]
+    classes: Classwise | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return ``{"views": [...]}``, plain numbers."""
-        return {"views": [view.to_dict() for view in self.views]}
+        """Return ``{"views": [...]}``, plain numbers; every view has the same keys.
+
+        The last, ``"class-wise"``, holds means over classes under those of the usual keys that
+        have one (None under the others), and what only it has.
+        """
+        views = [view.to_dict() for view in self.views]
+        if self.classes is not None:
+            views.append(dict.fromkeys(views[0]) | _summary(self.classes))
+        return {"views": views}
 
     def __repr__(self) -> str:
         from ogive.studies.layout import all_views  # noqa: PLC0415 - only to be read by people
@@ -154,8 +176,19 @@ def measure(
         )
         raise InvalidType(msg)
     if view == ALL:
-        return Measurements(tuple(_measure_view(data, name, bins, seed) for name in _views(data)))
-    return _measure_view(data, view, bins, seed)
+        return _measure_all(data, bins, seed)
+    return _measure_view(data, view, bins, seed, _vectors(data))
+
+
+def _measure_all(preds: Predictions, bins: ArrayLike | int, seed: int) -> Measurements:
+    vectors = _vectors(preds)
+    views = tuple(_measure_view(preds, name, bins, seed, vectors) for name in _views(preds))
+    return Measurements(views, None if preds.one_column else classwise(preds, bins=bins, seed=seed))
+
+
+def _vectors(preds: Predictions) -> VectorScores | None:
+    """Score whole vectors, of matrices only."""
+    return None if preds.one_column else vector_scores(preds)
 
 
 def _views(preds: Predictions) -> list[str]:
@@ -167,57 +200,62 @@ def _views(preds: Predictions) -> list[str]:
 
 
 def _measure_view(
-    preds: Predictions, view: str | View | None, bins: ArrayLike | int, seed: int
+    preds: Predictions,
+    view: str | View | None,
+    bins: ArrayLike | int,
+    seed: int,
+    vectors: VectorScores | None,
 ) -> Measurement:
-    vector = view == VECTOR
-    one = _measure_curve(Curve.from_predictions(preds, None if vector else view), bins, seed)
-    if preds.one_column:
+    whole = view == VECTOR
+    one = _measure_curve(Curve.from_predictions(preds, None if whole else view), bins, seed)
+    if vectors is None:
         return one
-    scores = vector_scores(preds)
-    one = replace(one, brier_vector=scores.brier, nll_vector=scores.nll)
-    return replace(one, view=VECTOR, brier=scores.brier, nll=scores.nll) if vector else one
+    one = replace(one, brier_vector=vectors.brier, nll_vector=vectors.nll)
+    return replace(one, view=VECTOR, brier=vectors.brier, nll=vectors.nll) if whole else one
 
 
 def _measure_curve(curve: Curve, bins: ArrayLike | int, seed: int) -> Measurement:
     """Measure one curve: one pass for all that a pass can give, then the rest of the table."""
-    tests, means, log_loss = TestReader(), MeanReader(), NllReader()
-    binned, pools, z = BinReader(as_edges(curve, bins)), PoolReader(), SpiegelhalterReader()
-    read(curve, tests, means, log_loss, binned, pools, z)
-    cells, ks, z_test = binned.bins(), ks_of(curve, tests, seed=seed), spiegelhalter_of(z)
-    parts = decomposition_of(pools, tests.brier.value, "brier")
-    accuracy, mean_score = means.hits / means.n, means.score / means.n
+    values = one_pass(curve, bins, seed)
+    kde = kde_error(curve)
+    known = {*values, "ks", "kuiper", "kde_ece"}
+    more = {key: of(curve) for key, of in MEASURES.items() if key not in known}
     return Measurement(
         view=curve.view,
         n=curve.n,
-        accuracy=accuracy,
-        mean_score=mean_score,
-        ks_test=ks,
-        kuiper_test=kuiper_of(curve, tests, seed=seed),
-        ece=cells.error(),
-        mce=cells.error("max"),
-        ece_l2=cells.error("l2"),
-        ece_debiased=cells.debiased(),
-        brier=tests.brier.value,
-        nll=log_loss.value,
-        mcb=parts.mcb,
-        dsc=parts.dsc,
-        unc=parts.unc,
-        spiegelhalter=z_test.z,
-        spiegelhalter_pvalue=z_test.pvalue,
-        verdict=verdict(curve, ks, accuracy, mean_score),
-        more={key: of(curve) for key, of in MEASURES.items() if key not in _STANDARD},
+        **values,
+        kde_ece=kde.value,
+        kde_ece_method=kde.method,
+        smooth_ece=more.pop("smooth_ece"),
+        verdict=verdict(curve, values["ks_test"], values["accuracy"], values["mean_score"]),
+        more=more,
     )
 
 
-# What one pass gives; every other entry of the table is asked for by itself.
-_STANDARD = {"ks", "kuiper", "ece", "mce", "ece_l2", "ece_debiased", "brier", "nll"} | {
-    "accuracy",
-    "mean_score",
-    "mcb",
-    "dsc",
-    "unc",
-    "spiegelhalter",
-}
+def one_pass(curve: Curve, bins: ArrayLike | int = BINS, seed: int = 0) -> dict[str, Any]:
+    """Return all that one pass over the curve gives, under the names of `Measurement`."""
+    tests, means, log_loss = TestReader(), MeanReader(), NllReader()
+    binned, pools, z = BinReader(as_edges(curve, bins)), PoolReader(), SpiegelhalterReader()
+    read(curve, tests, means, log_loss, binned, pools, z)
+    cells, z_test = binned.bins(), spiegelhalter_of(z)
+    parts = decomposition_of(pools, tests.brier.value, "brier")
+    return {
+        "accuracy": means.hits / means.n,
+        "mean_score": means.score / means.n,
+        "ks_test": ks_of(curve, tests, seed=seed),
+        "kuiper_test": kuiper_of(curve, tests, seed=seed),
+        "ece": cells.error(),
+        "mce": cells.error("max"),
+        "ece_l2": cells.error("l2"),
+        "ece_debiased": cells.debiased(),
+        "brier": tests.brier.value,
+        "nll": log_loss.value,
+        "mcb": parts.mcb,
+        "dsc": parts.dsc,
+        "unc": parts.unc,
+        "spiegelhalter": z_test.z,
+        "spiegelhalter_pvalue": z_test.pvalue,
+    }
 
 
 def _check_same_view(curve: Curve, view: str | View | None) -> None:
@@ -238,3 +276,23 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON values
         return int(value)
     number = float(value)
     return number if isfinite(number) else None
+
+
+def _summary(classes: Classwise) -> dict[str, Any]:
+    """Return the class-wise summary under the command line's keys."""
+    off = int(classes.off.sum())
+    worst_ks, worst_ece = int(classes.ks.argmax()), int(classes.ece.argmax())
+    return {
+        "view": "class-wise",
+        "n": _plain(classes.n),
+        "classes": classes.ks.size,
+        "ks": float(classes.ks.mean()),
+        "ks_max": float(classes.ks.max()),
+        "ks_max_class": str(classes.classes[worst_ks]),
+        "ece": float(classes.ece.mean()),
+        "ece_max": float(classes.ece.max()),
+        "ece_max_class": str(classes.classes[worst_ece]),
+        "brier": float(classes.brier.mean()),
+        "classes_off": off,
+        "verdict": f"{off} of {classes.ks.size} classes are off (KS tests at 5 %, Holm).",
+    }

@@ -1,0 +1,108 @@
+r"""Class-wise summaries: every class against the rest, and how many of them are off.
+
+The class-wise error is the mean over classes of the error of ``"class-k"`` (for ECE, that of
+Kull et al. 2019); with many classes most scores are near 0 and so is that mean, so that the
+largest is given as well. A class is *off* if its KS test rejects at 5 % after Holm's correction
+for K tests: the chance that any class is called off wrongly is then at most 5 %.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive._classes import class_curves
+from ogive.metrics.binned import BINS, BinReader, as_edges
+from ogive.metrics.onepass import read
+from ogive.metrics.significance import TestReader, ks_of
+
+if TYPE_CHECKING:
+    from ogive._typing import ArrayLike, BoolArray, FloatArray
+    from ogive.predictions import Predictions
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classwise:
+    """Errors of each class against the rest.
+
+    Attributes
+    ----------
+    n : float
+        Rows, or the sum of their weights.
+    classes : (K,) array
+        The labels.
+    ks, pvalue, ece, brier : (K,) arrays
+        The KS error of each class, its p-value (before correction), ECE, and Brier score.
+    off : (K,) bool array
+        Whether its KS test rejects at 5 % after Holm's correction.
+    """
+
+    n: float
+    classes: Any
+    ks: FloatArray
+    pvalue: FloatArray
+    ece: FloatArray
+    brier: FloatArray
+    off: BoolArray
+
+
+def classwise(preds: Predictions, *, bins: ArrayLike | int = BINS, seed: int = 0) -> Classwise:
+    """Measure every class of labelled predictions against the rest.
+
+    Parameters
+    ----------
+    preds : Predictions
+    bins : int or array-like
+        Bins of the class-wise ECE.
+    seed : int
+        Of the simulated p-values; class k uses seed + k.
+
+    >>> from ogive import Predictions
+    >>> preds = Predictions([[0.8, 0.2], [0.3, 0.7]], [0, 1], kind="probs")
+    >>> classwise(preds).ks.round(2)
+    array([0.15, 0.1 ])
+    """
+    rows = []
+    n = 0.0
+    for k, curve in enumerate(class_curves(preds)):
+        tests, binned = TestReader(), BinReader(as_edges(curve, bins))
+        read(curve, tests, binned)
+        test = ks_of(curve, tests, seed=seed + k, tests=preds.K)
+        rows.append((test.value, test.pvalue, binned.bins().error(), tests.brier.value))
+        n = curve.n
+    ks, pvalue, ece, brier = np.array(rows).T
+    return Classwise(n, preds.classes, ks, pvalue, ece, brier, holm(pvalue))
+
+
+def classwise_ece(preds: Predictions, bins: ArrayLike | int = BINS) -> float:
+    """Return the class-wise ECE: the mean over classes.
+
+    >>> from ogive import Predictions
+    >>> preds = Predictions([[0.8, 0.2], [0.3, 0.7]], [0, 1], kind="probs")
+    >>> round(classwise_ece(preds), 3)
+    0.25
+    """
+    errors = []
+    for curve in class_curves(preds):
+        binned = BinReader(as_edges(curve, bins))
+        read(curve, binned)
+        errors.append(binned.bins().error())
+    return float(np.mean(errors))
+
+
+def holm(pvalues: FloatArray, level: float = LEVEL) -> BoolArray:
+    """Return which hypotheses Holm's step-down procedure rejects.
+
+    >>> import numpy as np
+    >>> holm(np.array([0.04, 0.001, 0.03]))
+    array([False,  True, False])
+    """
+    order = np.argsort(pvalues, kind="stable")
+    passed = pvalues[order] <= level / np.arange(order.size, 0, -1)
+    rejected = np.zeros(order.size, dtype=np.bool_)
+    rejected[order] = np.logical_and.accumulate(passed)
+    return rejected

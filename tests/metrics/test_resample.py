@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from ogive import Curve, bootstrap, ks_error
+from ogive.errors import InvalidInput, InvalidType, UnknownName
+from ogive.metrics import MEASURES
+from ogive.metrics.resample import resampled
+from tests import simulate, strategies
+
+
+@settings(max_examples=20)
+@given(strategies.scored(weights=True))
+def test_resamples_are_curves_of_the_same_scores(data):
+    scores, hits, w = data
+    cases = ((None, "repetition"), (w, "repetition"), (w, "sampling"), (w / 3, "repetition"))
+    for weights, kind in cases:
+        curve = Curve.from_scores(scores, hits, weights=weights, weight_kind=kind)
+        for sample in resampled(curve, 3):
+            assert set(sample.score) <= set(curve.score)
+            assert (np.diff(sample.score) >= 0).all()
+            assert (sample.count > 0).all()
+            assert (sample.hits <= sample.count).all()
+            assert 0.0 <= ks_error(sample) <= 1.0
+            if kind == "repetition" and (weights is None or weights is w):
+                assert sample.n == curve.n
+
+
+def test_the_spread_is_the_standard_error(rng):
+    scores, hits, _ = simulate.overconfident(rng, 4000)
+    loss = (scores - hits) ** 2
+    result = bootstrap(Curve.from_scores(scores, hits), "brier", resamples=2000)
+    assert result.values.std() == pytest.approx(loss.std() / np.sqrt(4000), rel=0.06)
+    assert not result.corrected
+
+
+def test_the_spread_with_sampling_weights(rng):
+    scores, hits, _ = simulate.overconfident(rng, 4000)
+    w = rng.exponential(size=4000)
+    loss = (scores - hits) ** 2
+    error = np.sqrt(np.sum(w**2 * (loss - np.average(loss, weights=w)) ** 2)) / w.sum()
+    curve = Curve.from_scores(scores, hits, weights=w, weight_kind="sampling")
+    assert bootstrap(curve, "brier", resamples=2000).values.std() == pytest.approx(error, rel=0.06)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_every_measure_can_be_resampled(name, rng):
+    scores, hits, _ = simulate.overconfident(rng, 200)
+    result = bootstrap(Curve.from_scores(scores, hits), name, resamples=20)
+    assert result.low <= result.high
+    assert result.value == MEASURES[name](Curve.from_scores(scores, hits))
+
+
+def test_seed_progress_and_functions(rng):
+    scores, hits, _ = simulate.overconfident(rng, 100)
+    curve = Curve.from_scores(scores, hits)
+    seen = []
+    a = bootstrap(curve, ks_error, resamples=5, seed=4, progress=lambda *at: seen.append(at))
+    assert seen == [(i, 5) for i in range(1, 6)]
+    assert a.values.tolist() == bootstrap(curve, "ks", resamples=5, seed=4).values.tolist()
+    assert a.values.tolist() != bootstrap(curve, "ks", resamples=5, seed=5).values.tolist()
+
+
+def test_what_is_refused():
+    curve = Curve.from_scores([0.5], [1])
+    with pytest.raises(UnknownName, match="Did you mean 'kuiper'"):
+        bootstrap(curve, "kuipers")
+    with pytest.raises(InvalidInput, match="`resamples` must be"):
+        bootstrap(curve, "ks", resamples=0)
+    with pytest.raises(InvalidInput, match="95 % is 0"):
+        bootstrap(curve, "ks", level=95)
+    with pytest.raises(InvalidType, match="build it with"):
+        bootstrap([0.5], "ks")

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from ogive import Curve, ks_error, ks_test, kuiper_error, kuiper_test, largest_gap
+from ogive.errors import InvalidType
+from ogive.metrics.significance import range_tail, supremum_tail
+from tests import naive, simulate, strategies
+
+
+@pytest.mark.parametrize(("x", "p"), [(1.960, 0.10), (2.241, 0.05), (2.807, 0.01)])
+def test_critical_values_of_the_supremum(x, p):
+    assert supremum_tail(x) == pytest.approx(p, rel=2e-3)
+
+
+@pytest.mark.parametrize(("x", "p"), [(2.241, 0.10), (2.498, 0.05), (3.023, 0.01)])
+def test_critical_values_of_the_range(x, p):
+    assert range_tail(x) == pytest.approx(p, rel=2e-3)
+
+
+def test_the_two_forms_of_the_series_meet():
+    assert supremum_tail(1.0 - 1e-12) == pytest.approx(supremum_tail(1.0), abs=1e-10)
+    assert range_tail(0.3 - 1e-12) == pytest.approx(range_tail(0.3), abs=1e-10)
+    assert supremum_tail(0.0) == range_tail(0.0) == 1.0
+    assert supremum_tail(50.0) == range_tail(50.0) == 0.0
+    x = np.linspace(0.0, 5.0, 501)
+    for tail in (supremum_tail, range_tail):
+        assert (np.diff([tail(xi) for xi in x]) <= 1e-12).all()
+
+
+@settings(max_examples=25)
+@given(strategies.scored(weights=True))
+def test_the_values_are_the_errors(data):
+    scores, hits, w = data
+    for weights, kind in ((None, "repetition"), (w, "repetition"), (w / 3, "sampling")):
+        curve = Curve.from_scores(scores, hits, weights=weights, weight_kind=kind)
+        ks, kuiper, gap = ks_test(curve), kuiper_test(curve), largest_gap(curve)
+        assert ks.value == ks_error(curve) == gap.value
+        assert (ks.signed, ks.score, ks.fractile) == (gap.signed, gap.score, gap.fractile)
+        assert kuiper.value == kuiper_error(curve)
+        expected = naive.kuiper(scores.astype(float), hits, weights)
+        assert kuiper.value == pytest.approx(expected, abs=1e-12)
+        for test in (ks, kuiper):
+            assert 0.0 <= test.pvalue <= 1.0
+            assert 0.0 <= test.low <= test.value <= test.high <= 1.0
+
+
+@settings(max_examples=15)
+@given(strategies.scored(weights=True))
+def test_weight_two_is_the_row_twice(data):
+    scores, hits, w = data
+    a = Curve.from_scores(scores, hits, weights=w)
+    b = Curve.from_scores(np.repeat(scores, w), np.repeat(hits, w))
+    for test in (ks_test, kuiper_test):
+        first, second = test(a), test(b)
+        assert first.method == second.method
+        assert first.pvalue == pytest.approx(second.pvalue, abs=1e-9)
+        assert first.high == pytest.approx(second.high, abs=1e-12)
+
+
+def test_sampling_weights_are_noisier(rng):
+    scores, hits, _ = simulate.overconfident(rng, 2000, factor=1.0)
+    weights = rng.exponential(size=2000) ** 2
+    a, b = (
+        ks_test(Curve.from_scores(scores, hits, weights=weights, weight_kind=kind))
+        for kind in ("repetition", "sampling")
+    )
+    variance = scores * (1 - scores)
+    assert b.sigma**2 == pytest.approx(np.sum(weights**2 * variance))
+    assert a.sigma**2 == pytest.approx(np.sum(weights * variance))
+    assert b.high > a.high
+
+
+def test_scaling_sampling_weights_changes_nothing(rng):
+    scores, hits, _ = simulate.overconfident(rng, 300)
+    weights = rng.random(300)
+    a, b = (
+        ks_test(Curve.from_scores(scores, hits, weights=w, weight_kind="sampling"))
+        for w in (weights, 1024 * weights)
+    )
+    assert (a.value, a.pvalue, a.low, a.high) == pytest.approx((b.value, b.pvalue, b.low, b.high))
+
+
+def test_certain_scores():
+    right, wrong = (ks_test(Curve.from_scores([0.0, 1.0], hits)) for hits in ([0, 1], [0, 0]))
+    assert (right.pvalue, right.method) == (1.0, "certain")
+    assert (wrong.pvalue, wrong.method) == (0.0, "certain")
+
+
+def test_the_method_follows_ties_and_variance(rng):
+    smooth = rng.random(1000)
+    hits = rng.random(1000) < smooth
+    assert ks_test(Curve.from_scores(smooth, hits)).method == "brownian"
+    tied = smooth.round(1)
+    assert ks_test(Curve.from_scores(tied, rng.random(1000) < tied)).method == "simulation"
+    assert ks_test(Curve.from_scores(smooth[:20], hits[:20])).method == "simulation"
+    few = np.full(20, 0.1)
+    assert ks_test(Curve.from_scores(few, np.ones(20))).method == "bound"
+
+
+def test_a_simulated_p_value_has_a_seed(rng):
+    scores = rng.random(500).round(1)
+    curve = Curve.from_scores(scores, rng.random(500) < scores)
+    assert ks_test(curve, seed=3) == ks_test(curve, seed=3)
+
+
+def test_power_at_the_detectable_errors(rng):
+    # A constant shift of all scores: the gap ends at the true error, with normal noise.
+    found = {"detectable": 0, "detectable_half": 0}
+    for name in found:
+        for _ in range(300):
+            p = rng.uniform(0.3, 0.7, 2000)
+            shift = getattr(ks_test(Curve.from_scores(p, p > 0.5)), name)
+            found[name] += ks_test(Curve.from_scores(p, rng.random(2000) < p + shift)).pvalue < 0.05
+    assert 0.74 < found["detectable"] / 300 < 0.90
+    assert 0.42 < found["detectable_half"] / 300 < 0.62
+
+
+def test_anything_but_a_curve_is_refused():
+    with pytest.raises(InvalidType, match="build it with"):
+        ks_test([0.5])
