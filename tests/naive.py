@@ -98,6 +98,43 @@ def parabolic_spline(knots, values):
     return Reference(knots, values, bc_type=((2, ends[0]), (2, ends[1])))
 
 
+# Calibrators of whole matrices ----------------------------------------------------------------
+
+
+def temperature_loss(b, log_values, labels, weights=None):
+    """The weighted sum of −log softmax(b z)[label], one row at a time."""
+    total = np.longdouble(0.0)
+    for i, (row, label) in enumerate(zip(log_values, labels, strict=True)):
+        z = b * (np.asarray(row, dtype=np.longdouble) - np.max(row))
+        w = 1.0 if weights is None else weights[i]
+        total += w * (np.log(np.exp(z).sum()) - z[label])
+    return total
+
+
+def temperature(log_values, labels, weights=None, low=1e-6, high=1e6):
+    """1/T by golden sections on a logarithmic scale: the loss has one valley."""
+    ratio = (np.sqrt(5.0) - 1.0) / 2.0
+    a, d = np.log(low), np.log(high)
+    while d - a > 1e-7:
+        b, c = d - ratio * (d - a), a + ratio * (d - a)
+        left = temperature_loss(np.exp(b), log_values, labels, weights)
+        if left <= temperature_loss(np.exp(c), log_values, labels, weights):
+            d = c
+        else:
+            a = b
+    return float(np.exp((a + d) / 2))
+
+
+def matrix_loss(W, b, x, labels, strength=0.0, offset_strength=0.0, weights=None):
+    """Mean cross-entropy of softmax(W x + b), and the two penalties of ODIR."""
+    w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=float)
+    total = 0.0
+    for i, (row, label) in enumerate(zip(x, labels, strict=True)):
+        total -= w[i] * np.log(softmax([W @ row + b])[0][label])
+    off = sum(W[i, j] ** 2 for i in range(len(W)) for j in range(len(W)) if i != j)
+    return float(total / w.sum() + strength * off + offset_strength * np.sum(np.square(b)))
+
+
 # Curve methods ------------------------------------------------------------------------------
 
 

@@ -17,10 +17,28 @@ if TYPE_CHECKING:
     from ogive.calibrators.beta import fit_beta
     from ogive.calibrators.histogram import fit_histogram
     from ogive.calibrators.isotonic import fit_isotonic
+    from ogive.calibrators.matrix.odir import fit_dir_odir, fit_ms_odir
+    from ogive.calibrators.matrix.temperature import fit_temperature
+    from ogive.calibrators.matrix.vector import fit_vector
     from ogive.calibrators.paper_spline import fit_paper_spline
     from ogive.calibrators.platt import fit_platt
     from ogive.calibrators.spline import fit_spline
     from ogive.curve import Curve
+    from ogive.estimators.classifier import CalibratedClassifier
+    from ogive.estimators.curves import (
+        BetaCalibrator,
+        HistogramCalibrator,
+        IsotonicCalibrator,
+        PaperSplineCalibrator,
+        PlattCalibrator,
+        SplineCalibrator,
+    )
+    from ogive.estimators.scaling import (
+        DirichletCalibration,
+        MatrixScaling,
+        TemperatureScaling,
+        VectorScaling,
+    )
     from ogive.export.artifact import load, save
     from ogive.metrics.binned import ece, mce
     from ogive.metrics.classwise import classwise
@@ -40,8 +58,19 @@ if TYPE_CHECKING:
 
 # Public names and the rooms they live in: loaded on first use, so that `import ogive` is light.
 _ROOMS = {
+    "BetaCalibrator": "ogive.estimators.curves",
+    "CalibratedClassifier": "ogive.estimators.classifier",
     "Curve": "ogive.curve",
+    "DirichletCalibration": "ogive.estimators.scaling",
+    "HistogramCalibrator": "ogive.estimators.curves",
+    "IsotonicCalibrator": "ogive.estimators.curves",
+    "MatrixScaling": "ogive.estimators.scaling",
+    "PaperSplineCalibrator": "ogive.estimators.curves",
+    "PlattCalibrator": "ogive.estimators.curves",
     "Predictions": "ogive.predictions",
+    "SplineCalibrator": "ogive.estimators.curves",
+    "TemperatureScaling": "ogive.estimators.scaling",
+    "VectorScaling": "ogive.estimators.scaling",
     "bootstrap": "ogive.metrics.resample",
     "brier": "ogive.metrics.proper",
     "brier_vector": "ogive.metrics.vector",
@@ -50,11 +79,15 @@ _ROOMS = {
     "decompose": "ogive.metrics.corp",
     "ece": "ogive.metrics.binned",
     "fit_beta": "ogive.calibrators.beta",
+    "fit_dir_odir": "ogive.calibrators.matrix.odir",
     "fit_histogram": "ogive.calibrators.histogram",
     "fit_isotonic": "ogive.calibrators.isotonic",
+    "fit_ms_odir": "ogive.calibrators.matrix.odir",
     "fit_paper_spline": "ogive.calibrators.paper_spline",
     "fit_platt": "ogive.calibrators.platt",
     "fit_spline": "ogive.calibrators.spline",
+    "fit_temperature": "ogive.calibrators.matrix.temperature",
+    "fit_vector": "ogive.calibrators.matrix.vector",
     "kde_ece": "ogive.metrics.kde",
     "ks_error": "ogive.metrics.ks",
     "ks_test": "ogive.metrics.significance",
@@ -74,8 +107,19 @@ _ROOMS = {
 }
 
 __all__ = [
+    "BetaCalibrator",
+    "CalibratedClassifier",
     "Curve",
+    "DirichletCalibration",
+    "HistogramCalibrator",
+    "IsotonicCalibrator",
+    "MatrixScaling",
+    "PaperSplineCalibrator",
+    "PlattCalibrator",
     "Predictions",
+    "SplineCalibrator",
+    "TemperatureScaling",
+    "VectorScaling",
     "bootstrap",
     "brier",
     "brier_vector",
@@ -84,11 +128,15 @@ __all__ = [
     "decompose",
     "ece",
     "fit_beta",
+    "fit_dir_odir",
     "fit_histogram",
     "fit_isotonic",
+    "fit_ms_odir",
     "fit_paper_spline",
     "fit_platt",
     "fit_spline",
+    "fit_temperature",
+    "fit_vector",
     "kde_ece",
     "ks_error",
     "ks_test",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
@@ -22,6 +22,7 @@ __all__ = [
     "AnyArray",
     "ArrayLike",
     "BoolArray",
+    "DTypeLike",
     "FloatArray",
     "IntArray",
     "KeyArray",

@@ -34,7 +34,7 @@ from ogive._validate import (
 from ogive.errors import InvalidInput, LooksLikeProbabilities, rows_that
 
 if TYPE_CHECKING:
-    from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind, WeightKind
+    from ogive._typing import AnyArray, ArrayLike, DTypeLike, FloatArray, IntArray, Kind, WeightKind
 
 _SUM_TOLERANCE = 1e-3
 _KINDS: tuple[Kind, Kind] = ("logits", "probs")
@@ -141,6 +141,24 @@ class Predictions:
         shifted: FloatArray = np.subtract(block, self._top[at, None], dtype=np.float64, order="C")
         np.exp(shifted, out=shifted)
         return shifted
+
+    def log_masses(self, at: slice, dtype: DTypeLike = np.float64) -> AnyArray:
+        """Return the logarithm of the masses of some rows, (rows, K), a fresh array; −inf for 0.
+
+        For logits it is the distance from the row's largest, exact however far that is. Half the
+        digits (float32) are enough for the first steps of a search, and three times as fast.
+        """
+        block = self.values[at]
+        if self.kind == "logits" and not self.one_column:
+            top = self._top[at, None].astype(dtype)  # casts inside a ufunc are slow
+            logs: AnyArray = np.subtract(block.astype(dtype, copy=False), top, order="C")
+            return logs
+        if self.kind == "logits":
+            x = block.reshape(-1).astype(dtype)
+            return np.stack([np.minimum(-x, 0.0), np.minimum(x, 0.0)], axis=1)
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.masses(at))
+        return logs.astype(dtype, copy=False)
 
     def ranking_values(self, at: slice) -> AnyArray:
         """Return what classes are ranked by, (rows, K): the values as they were given."""

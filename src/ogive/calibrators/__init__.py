@@ -46,6 +46,8 @@ class Method:
         return cls
 
 
+_MATRIX = "ogive.calibrators.matrix"
+
 METHODS = {
     method.name: method
     for method in (
@@ -56,6 +58,16 @@ METHODS = {
             "fit_paper_spline",
             "PaperSplineMap",
         ),
+        Method(
+            "temperature",
+            f"{_MATRIX}.temperature",
+            "fit_temperature",
+            "TemperatureMap",
+            "predictions",
+        ),
+        Method("vector", f"{_MATRIX}.vector", "fit_vector", "VectorMap", "predictions"),
+        Method("ms-odir", f"{_MATRIX}.odir", "fit_ms_odir", "MsOdirMap", "predictions"),
+        Method("dir-odir", f"{_MATRIX}.odir", "fit_dir_odir", "DirOdirMap", "predictions"),
         Method("platt", "ogive.calibrators.platt", "fit_platt", "PlattMap"),
         Method("isotonic", "ogive.calibrators.isotonic", "fit_isotonic", "IsotonicMap"),
         Method("beta", "ogive.calibrators.beta", "fit_beta", "BetaMap"),

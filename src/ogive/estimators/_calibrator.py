@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ogive.errors import InvalidInput
+from ogive.estimators.labels import as_labels, as_sample_weight, refuse_one_class
 from ogive.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -60,13 +59,13 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
         sample_weight : array-like, (N,), optional
             Weight 2 is the same as the row twice.
         """
-        values, labels = validate_data(self, _upright(X), y, ensure_all_finite=False, dtype=_FLOATS)
-        check_classification_targets(labels)
-        weights = _weights(sample_weight, values)
-        _refuse_one_class(labels, weights)
+        values, y = validate_data(self, _upright(X), y, ensure_all_finite=False, dtype=_FLOATS)
+        labels = as_labels(y, type(self).__name__)
+        weights = as_sample_weight(sample_weight, values)
+        refuse_one_class(labels, weights)
         preds = Predictions(
             values,
-            _plain(labels),
+            labels,
             kind=self.kind,
             classes=self._class_names(labels, values.shape[1]),
             weights=weights,
@@ -79,15 +78,16 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return calibrated probabilities, (N, K): every row sums to 1."""
         check_is_fitted(self)
-        values = validate_data(
-            self, _upright(X), reset=False, ensure_all_finite=False, dtype=_FLOATS
-        )
+        if self.n_features_in_ == 1:
+            X = _upright(X)
+        values = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=_FLOATS)
         threads = _threads(self.n_jobs)
         preds = Predictions(values, kind=self.kind, threads=threads)
         return self.map_(preds, threads=threads)
 
     def predict(self, X: ArrayLike) -> AnyArray:
         """Return the most probable class of each row; of equal ones, that of the lowest index."""
+        check_is_fitted(self)
         most: AnyArray = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return most
 
@@ -108,29 +108,8 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
 
 def _upright(X: ArrayLike) -> ArrayLike:
     """Return a 1-D array as one column; anything else as it is."""
-    ndim = X.ndim if hasattr(X, "ndim") else np.ndim(X)
-    return np.reshape(np.asarray(X), (-1, 1)) if ndim == 1 else X
-
-
-def _plain(labels: AnyArray) -> AnyArray:
-    """Return strings that came as Python objects as an array of strings."""
-    return np.array(labels.tolist()) if labels.dtype == object else labels
-
-
-def _weights(sample_weight: ArrayLike | None, values: AnyArray) -> FloatArray | None:
-    if sample_weight is None:
-        return None
-    weights: FloatArray = _check_sample_weight(sample_weight, values, dtype=np.float64)
-    return weights
-
-
-def _refuse_one_class(labels: AnyArray, weights: FloatArray | None) -> None:
-    """One class alone teaches a calibrator nothing."""
-    seen = np.unique(_plain(labels if weights is None else labels[weights > 0]))
-    if seen.size < 2:  # noqa: PLR2004
-        what = f"only the class {seen[0]!r}" if seen.size else "no row of positive weight"
-        msg = f"`y` has {what}: a calibrator needs rows of at least two classes."
-        raise InvalidInput(msg)
+    ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+    return np.asarray(X).reshape(-1, 1) if ndim == 1 else X
 
 
 def _threads(n_jobs: int | None) -> int | None:

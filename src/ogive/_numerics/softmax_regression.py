@@ -1,0 +1,176 @@
+r"""Softmax regression: cross-entropy, its gradient, and a minimiser that does not mind the scale.
+
+Scores are (K, m), one line for each class and one column for each row of data: sums over
+classes then run along whole cache lines. With p the softmax of a column and y its label,
+
+.. math:: \ell(\theta) = \sum_i w_i \Big[ \log\sum_k e^{s_{ki}} - s_{y_i i} \Big]
+          + \sum_{kj} R_{kj} \theta_{kj}^2 , \qquad
+          \frac{\partial \ell}{\partial s_{ki}} = w_i (p_{ki} - [k = y_i]) ,
+
+where the parameters of class k, :math:`\theta_k`, enter the score of class k alone. So the block
+of the Hessian that belongs to class k is
+
+.. math:: H_k = \sum_i w_i\, p_{ki} (1 - p_{ki})\, x_{ki} x_{ki}^\top + 2 \operatorname{diag} R_k ,
+
+and in the coordinates :math:`\varphi_k = L_k^\top \theta_k`, :math:`H_k = L_k L_k^\top`, these
+blocks are unit matrices whatever the scale, the correlation or the penalty. L-BFGS needs a few
+steps there, where it needs hundreds in the plain coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ogive._typing import FloatArray, IntArray
+
+#: Above this many numbers the blocks of the Hessian are cut to their diagonals.
+MOST_CURVATURE = 1 << 24
+_CHUNK = 1 << 17  # numbers in the scores that are worked on at a time
+_RIDGE = 1e-7  # of the mean curvature: keeps a flat direction from running away in one step
+_MEMORY = 20  # steps that L-BFGS remembers
+_MOST_STEPS = 500
+
+
+class Objective(Protocol):
+    """A loss and its gradient at parameters (K, d)."""
+
+    def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]: ...
+
+
+def cross_entropy(scores: FloatArray, labels: IntArray, weights: FloatArray) -> float:
+    """Return the weighted sum of −log p(label), and turn scores (K, m) into the gradient."""
+    columns = np.arange(labels.size)
+    scores -= scores.max(axis=0)
+    own = scores[labels, columns]
+    np.exp(scores, out=scores)
+    total = scores.sum(axis=0)
+    loss = float(weights @ (np.log(total) - own))
+    scores *= weights / total
+    scores[labels, columns] -= weights
+    return loss
+
+
+def softmax_columns(scores: FloatArray) -> FloatArray:
+    """Turn scores (K, m) into probabilities, in place."""
+    scores -= scores.max(axis=0)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=0)
+    return scores
+
+
+class LinearSoftmax:
+    """Scores θ x with one x for all classes: rows (n, d), parameters (K, d)."""
+
+    def __init__(
+        self, rows: FloatArray, labels: IntArray, weights: FloatArray | None, K: int
+    ) -> None:
+        self.rows, self.labels, self.K = rows, labels, K
+        w = np.ones(labels.size) if weights is None else weights
+        self.weights = w / w.sum()
+        step = max(1, _CHUNK // K)
+        self._cuts = [slice(i, i + step) for i in range(0, labels.size, step)]
+
+    def penalised(self, penalty: FloatArray) -> Objective:
+        """Return the loss with a penalty R, (K, d), as a function of the parameters."""
+
+        def objective(theta: FloatArray) -> tuple[float, FloatArray]:
+            pull = penalty * theta
+            loss, gradient = float((pull * theta).sum()), 2.0 * pull
+            for at in self._cuts:
+                rows = self.rows[at]
+                scores = theta @ rows.T
+                loss += cross_entropy(scores, self.labels[at], self.weights[at])
+                gradient += scores @ rows
+            return loss, gradient
+
+        return objective
+
+    def loss(self, theta: FloatArray) -> float:
+        """Return the mean of −log p(label)."""
+        return sum(
+            cross_entropy(theta @ self.rows[at].T, self.labels[at], self.weights[at])
+            for at in self._cuts
+        )
+
+    def curvature(self, theta: FloatArray) -> FloatArray:
+        """Return the Hessian's blocks, (K, d, d), or their diagonals, (K, d), if K is large."""
+        d = self.rows.shape[1]
+        whole = self.K * d * d <= MOST_CURVATURE
+        blocks = np.zeros((self.K, d, d) if whole else (self.K, d))
+        for at in self._cuts:
+            rows = self.rows[at]
+            p = softmax_columns(theta @ rows.T)
+            p *= (1.0 - p) * self.weights[at]
+            if whole:
+                for k, line in enumerate(p):
+                    blocks[k] += (rows.T * line) @ rows
+            else:
+                blocks += p @ (rows * rows)
+        return blocks
+
+
+def whitening(
+    curvature: FloatArray, penalty: FloatArray
+) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], FloatArray]]:
+    """Return φ ↦ θ and the same for gradients, ∂θ ↦ ∂φ.
+
+    Parameters
+    ----------
+    curvature : (K, d, d) blocks of the Hessian, or (K, d) their diagonals
+    penalty : (K, d)
+    """
+    if curvature.ndim == penalty.ndim:
+        diagonal = curvature + 2.0 * penalty
+        scale = 1.0 / np.sqrt(diagonal + _RIDGE * diagonal.mean())
+        return (lambda phi: scale * phi), (lambda gradient: scale * gradient)
+    d = penalty.shape[1]
+    H = curvature.copy()
+    diagonal = H[:, np.arange(d), np.arange(d)]
+    ridge = _RIDGE * diagonal.mean(axis=1, keepdims=True) + np.finfo(np.float64).tiny
+    H[:, np.arange(d), np.arange(d)] += 2.0 * penalty + np.maximum(ridge, _RIDGE * diagonal.mean())
+    inverse = np.linalg.inv(np.linalg.cholesky(H))  # L⁻¹; θ = L⁻ᵀ φ, ∂φ = L⁻¹ ∂θ
+    return (
+        lambda phi: np.matmul(phi[:, None, :], inverse)[:, 0],
+        lambda gradient: np.matmul(inverse, gradient[:, :, None])[:, :, 0],
+    )
+
+
+def minimise(
+    objective: Objective,
+    start: FloatArray,
+    curvature: FloatArray,
+    penalty: FloatArray,
+    *,
+    tolerance: float = 1e-10,
+) -> FloatArray:
+    """Return the parameters (K, d) that minimise a softmax regression, by whitened L-BFGS.
+
+    Where nothing bounds the loss from flattening out for ever (a class that is never seen, rows
+    that can be told apart), it stops once a step gains less than `tolerance`.
+    """
+    from scipy.optimize import minimize  # noqa: PLC0415 - heavy
+
+    to_theta, to_phi = whitening(curvature, penalty)
+
+    def whitened(phi: FloatArray) -> tuple[float, FloatArray]:
+        loss, gradient = objective(start + to_theta(phi.reshape(start.shape)))
+        return loss, to_phi(gradient).ravel()
+
+    found = minimize(
+        whitened,
+        np.zeros(start.size),
+        jac=True,
+        method="L-BFGS-B",
+        options={
+            "ftol": tolerance,
+            "gtol": 1e-9,
+            "maxiter": _MOST_STEPS,
+            "maxcor": _MEMORY,
+        },
+    )
+    return start + to_theta(found.x.reshape(start.shape))

@@ -1,0 +1,237 @@
+r"""Temperature scaling: one factor for all logits, at its exact optimum.
+
+With u the logits of a row minus its largest and y its true class, the factor b = 1/T minimises
+
+.. math:: f(b) = \sum_i w_i \Big[ \log \sum_k e^{b u_{ik}} - b\, u_{i y_i} \Big],
+
+which is convex: f' is the weighted sum of mean minus own value, f'' that of the variances, both
+under softmax(b u). Newton's method in a bracket finds its only minimum whatever the scale.
+
+Two kinds of data have no minimum inside b > 0, and get a bound that follows their scale:
+
+* every true class is (one of) the largest of its row: f falls for ever. b is then where f is
+  log 2 above its limit: the rows together are worth less than one undecided row.
+* f rises from 0 on: the classes rank worse than chance. b is then 0.001 / (largest distance
+  between two logits): all but uniform, and the ranking is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ogive._numerics.blocks import BLOCK, blocks, for_each_block
+from ogive._numerics.increasing_root import increasing_root
+from ogive.calibrators.matrix import log_values
+from ogive.calibrators.matrix.log_values import enough_digits, labelled, with_floor, zero_floor
+from ogive.calibrators.matrix.maps import MatrixMap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ogive._typing import AnyArray, DTypeLike, FloatArray
+    from ogive.predictions import Predictions
+
+_NEARLY_UNIFORM = 1e-3
+_FARTHEST = -1e30  # stands for −inf: its mass is 0, and 0 times it is 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class TemperatureMap(MatrixMap):
+    """softmax(factor · logits): what `fit_temperature` returns.
+
+    Attributes
+    ----------
+    factor : float
+        b = 1/T, always positive.
+    floor : float or None
+        Where the logarithm of a probability of exactly 0 is put; None leaves it at −inf.
+    """
+
+    method: ClassVar[str] = "temperature"
+
+    factor: float
+    floor: float | None
+
+    @property
+    def temperature(self) -> float:
+        """T = 1 / factor: above 1 if the model was overconfident."""
+        return 1.0 / self.factor
+
+    def _block(self, preds: Predictions, at: slice) -> FloatArray:
+        masses = _gaps(preds, at, self.floor)
+        masses *= self.factor
+        np.exp(masses, out=masses)
+        masses /= masses.sum(axis=1, keepdims=True)
+        return masses
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> TemperatureMap:
+        """Rebuild from `to_dict`."""
+        return cls(**values)
+
+    def __repr__(self) -> str:
+        return f"TemperatureMap(T={self.temperature:.4g}, K={self.K}, n={self.n:,})"
+
+
+def fit_temperature(preds: Predictions, *, threads: int | None = None) -> TemperatureMap:
+    """Fit the one factor that makes the labels most likely.
+
+    Parameters
+    ----------
+    preds : Predictions
+        With labels. From logits nothing saturates. In probabilities an exact 0 is read as half
+        the smallest positive one. A logit of −inf stays probability 0: a row whose own class
+        has it says nothing about the temperature, and is left out.
+    threads : int, optional
+
+    Returns
+    -------
+    TemperatureMap
+        Its `temperature` is T; calling it on predictions gives (N, K) probabilities.
+
+    Examples
+    --------
+    >>> from ogive import Predictions
+    >>> preds = Predictions([[4.0, 0.0], [4.0, 0.0], [0.0, 4.0], [0.0, 4.0]], [0, 1, 1, 1],
+    ...                     kind="logits")
+    >>> gamma = fit_temperature(preds)  # three of four are right: log 3 = 4 / T
+    >>> round(gamma.temperature, 4), gamma(preds)[0].round(4)
+    (3.641, array([0.75, 0.25]))
+    """
+    rows = _read(preds, threads)
+    n = float(preds.n if preds.weights is None else preds.weights.sum())
+    factor = _optimum(rows)
+    return TemperatureMap(view="vector", n=n, K=preds.K, factor=factor, floor=rows.floor)
+
+
+def _gaps(
+    preds: Predictions, at: slice, floor: float | None, dtype: DTypeLike = np.float64
+) -> AnyArray:
+    """Return u, (rows, K): the logarithms below the row's largest; −inf only in logits."""
+    logs = preds.log_masses(at, dtype)
+    if preds.kind == "probs":
+        logs = with_floor(logs, -np.inf if floor is None else floor)
+        logs -= logs.max(axis=1, keepdims=True)
+    return logs
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows, and what is known of them before the first step.
+
+    own : (N,) how far the true class is below the largest of its row, <= 0
+    weight : (N,) 0 for rows that say nothing
+    widest : the largest distance between two finite values of a row
+    zeros : whether there are logits of −inf
+    """
+
+    preds: Predictions
+    floor: float | None
+    dtype: DTypeLike
+    own: FloatArray
+    weight: FloatArray
+    widest: float
+    zeros: bool
+    threads: int | None
+
+    def sums(self, b: float, stride: int = 1) -> _Sums:
+        """Return f, f' and f'' at b over every stride-th row."""
+        n = -(-self.preds.n // stride)
+        width = -(-self.preds.K * np.dtype(self.dtype).itemsize // 8)  # in float64 numbers
+        step = max(1, BLOCK // width)
+        parts = np.empty((-(-n // step), 3))
+
+        def work(at: slice) -> None:
+            rows = slice(at.start * stride, min(at.stop * stride, self.preds.n), stride)
+            gaps = _gaps(self.preds, rows, self.floor, self.dtype)
+            if self.zeros:
+                np.maximum(gaps, _FARTHEST, out=gaps)
+            parts[at.start // step] = _block_sums(gaps, self.own[rows], self.weight[rows], b)
+
+        for_each_block(work, n, width=width, threads=self.threads)
+        return _Sums(*parts.sum(axis=0).tolist())
+
+
+class _Sums(NamedTuple):
+    value: float
+    slope: float
+    curvature: float
+
+
+def _block_sums(u: AnyArray, own: FloatArray, weight: FloatArray, b: float) -> FloatArray:
+    """Return the sums over one block of rows, u (rows, K); sums over rows are in float64."""
+    masses = u * u.dtype.type(b)
+    np.exp(masses, out=masses)
+    total = (masses @ np.ones(u.shape[1], u.dtype)).astype(np.float64)
+    mean = np.einsum("ik,ik->i", masses, u) / total
+    masses *= u
+    square = np.einsum("ik,ik->i", masses, u) / total
+    value = weight @ (np.log(total) - b * own)
+    return np.array([value, weight @ (mean - own), weight @ (square - mean * mean)])
+
+
+def _read(preds: Predictions, threads: int | None) -> _Rows:
+    """Find the own values, the floor and the largest distance."""
+    labels = labelled(preds)
+    floor = zero_floor(preds) if preds.kind == "probs" else None
+    dtype = enough_digits(preds)
+    own, lowest = np.empty(preds.n), np.empty(preds.n)
+
+    def work(at: slice) -> None:
+        gaps = _gaps(preds, at, floor, dtype)
+        own[at] = gaps[np.arange(gaps.shape[0]), labels[at]]
+        lowest[at] = gaps.min(axis=1)
+        if (lowest[at] == -np.inf).any():
+            lowest[at] = gaps.min(axis=1, initial=0.0, where=gaps > -np.inf)
+            zeros.append(True)
+
+    zeros: list[bool] = []
+    for_each_block(work, preds.n, width=preds.K, threads=threads)
+    weight = np.ones(preds.n) if preds.weights is None else preds.weights.copy()
+    weight[own == -np.inf] = 0.0
+    own[own == -np.inf] = 0.0
+    widest = -float(lowest[weight > 0].min(initial=0.0))
+    return _Rows(preds, floor, dtype, own, weight, widest, bool(zeros), threads)
+
+
+def _optimum(rows: _Rows) -> float:
+    """Return b: the first steps look at some of the rows, the last at all of them."""
+    if rows.widest == 0.0:
+        return 1.0  # all classes alike, or no row to learn from: every b is as good
+    low = _NEARLY_UNIFORM / rows.widest
+    b = max(1.0, low)
+    cost = rows.own * rows.weight
+    if not cost.any():
+        return increasing_root(_room_left(rows), b, low=low)
+    stride = rows.preds.n * rows.preds.K // log_values.MANY  # the first steps look at a sample
+    if stride > 1 and cost[::stride].any():
+        b = increasing_root(lambda b: rows.sums(b, stride)[1:], b, low=low, tolerance=1e-3)
+    # Newton's steps square the error: this leaves 1e-12 of b, or 1e-7 where half the digits do.
+    tolerance = 1e-6 if rows.dtype is np.float64 else 3e-4
+    return increasing_root(lambda b: rows.sums(b)[1:], b, low=low, tolerance=tolerance)
+
+
+def _room_left(rows: _Rows) -> Callable[[float], tuple[float, float]]:
+    """Return log(log 2 / (f(b) − limit)) and its slope: 0 at the bound of separable rows.
+
+    The limit is what rows with several largest classes cost at any b.
+    """
+    limit = 0.0
+    for at in blocks(rows.preds.n, width=rows.preds.K):
+        tied = (_gaps(rows.preds, at, rows.floor, rows.dtype) == 0.0).sum(axis=1)
+        limit += float(rows.weight[at] @ np.log(tied))
+
+    def room(b: float) -> tuple[float, float]:
+        at = rows.sums(b)
+        left = max(at.value - limit, 1e-300)
+        return math.log(math.log(2.0) / left), -at.slope / left
+
+    return room

@@ -1,0 +1,253 @@
+"""A classifier and its calibrator as one: `CalibratedClassifier`."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from ogive.calibrators.matrix.compose import fit_vector
+from ogive.estimators.cross_fit import Rows, check_folds, fit_fold, fit_model, unrouted
+from ogive.estimators.folds import content_folds, pairs
+from ogive.estimators.labels import as_codes, as_labels, as_sample_weight, refuse_one_class
+from ogive.estimators.model_output import check_model, kind_of, output
+from ogive.predictions import Predictions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind
+    from ogive.calibrators.matrix.maps import MatrixMap
+    from ogive.estimators.cross_fit import Fold
+    from ogive.estimators.curves import Vector
+
+_TWO = 2
+
+
+class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose probabilities are calibrated.
+
+    By default the model is fitted on all rows, and one calibrator on its out-of-fold output:
+    each row is predicted by a copy that was not trained on it. A fitted model (``cv="prefit"``,
+    or wrapped in scikit-learn's `FrozenEstimator`) is left as it is, and the calibrator is
+    fitted on the rows given, which should be new to the model.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Its decision_function is read as logits; without one, its predict_proba as probabilities.
+        With two classes the curve is that of the second one, and the decision may move.
+    method : str
+        A name of `ogive.calibrators.METHODS`.
+    cv : int, splitter, iterable of (train, test) or "prefit"
+        The folds. A number: each class's distinct rows are dealt to so many folds by what they
+        hold, so that the order of the rows does not matter and copies of a row stay together.
+    ensemble : bool
+        Keep each fold's model with a calibrator of its own, and average; instead of one model
+        on all rows and one calibrator.
+    vector : {"keep", "ovr", "every-rank"}
+        How a method that reads a curve gives full vectors for three classes or more; see
+        `PlattCalibrator`.
+    n_jobs : int, optional
+        How many folds are fitted at once, by joblib.
+    verbose : int
+        Passed on to joblib.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+    models_ : list of fitted classifiers
+        One, or one for each fold.
+    maps_ : list of MatrixMap
+        The calibrator of each model.
+    n_features_in_, feature_names_in_
+        As the model has them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from ogive import CalibratedClassifier
+    >>> X, y = make_classification(600, random_state=0)
+    >>> model = CalibratedClassifier(GaussianNB(), method="platt").fit(X, y)
+    >>> model.predict_proba(X[:1]).round(2)
+    array([[0.97, 0.03]])
+    """
+
+    def __init__(
+        self,
+        estimator: Any,  # noqa: ANN401 - any classifier
+        method: str = "spline",
+        *,
+        cv: int | str | Iterable[Any] = 5,
+        ensemble: bool = False,
+        vector: Vector = "keep",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.ensemble = ensemble
+        self.vector = vector
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **params: Any,  # noqa: ANN401 - for the model or the splitter
+    ) -> Self:
+        """Fit the model and its calibrator.
+
+        Parameters
+        ----------
+        X : array-like, (N, features), or whatever the model takes
+        y : array-like, (N,)
+        sample_weight : array-like, (N,), optional
+            For the calibrator, and for the model if it takes weights. Weight 2 is the row twice.
+        params
+            With metadata routing: what the model or the splitter asked for. Without: for the
+            model's fit.
+        """
+        labels = as_labels(y, type(self).__name__)
+        X, labels = indexable(X, labels)
+        weights = as_sample_weight(sample_weight, np.empty((labels.shape[0], 1)))
+        refuse_one_class(labels, weights)
+        routed = self._routed(sample_weight, params)
+        if self._prefit():
+            self._fit_calibrator_only(X, labels, weights)
+        else:
+            self._cross_fit(X, labels, weights, routed)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.models_[0], name):
+                setattr(self, name, getattr(self.models_[0], name))
+        return self
+
+    def _prefit(self) -> bool:
+        return isinstance(self.estimator, FrozenEstimator) or (
+            isinstance(self.cv, str) and self.cv == "prefit"
+        )
+
+    def _fit_calibrator_only(
+        self, X: ArrayLike, labels: AnyArray, weights: FloatArray | None
+    ) -> None:
+        """Calibrate a model that is fitted already."""
+        model = self.estimator
+        check_is_fitted(model)
+        check_model(model)
+        self.classes_ = np.asarray(model.classes_)
+        codes = as_codes(labels, self.classes_)
+        self.models_ = [model]
+        self.maps_ = [
+            self._fit_map(output(model, X, self.classes_), kind_of(model), codes, weights)
+        ]
+
+    def _cross_fit(
+        self,
+        X: Any,  # noqa: ANN401 - whatever the model takes
+        labels: AnyArray,
+        weights: FloatArray | None,
+        routed: Any,  # noqa: ANN401 - scikit-learn's own class
+    ) -> None:
+        """Fit the folds' models, and one calibrator or one for each."""
+        self.classes_ = np.unique(labels)
+        codes = np.searchsorted(self.classes_, labels)
+        given = Rows(X, labels, self.classes_, routed.estimator.fit)
+        rows, folds = self._folds(X, labels, codes, weights, routed)
+        jobs = (delayed(fit_fold)(self.estimator, given, train, test) for train, test in folds)
+        done = list(Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(jobs))
+        if self.ensemble:
+            self.models_ = [fold.model for fold in done]
+            parts = [[fold] for fold in done]
+        else:
+            self.models_ = [fit_model(self.estimator, given, rows)]
+            parts = [done]
+        self.maps_ = [self._fit_folds(part, codes, weights) for part in parts]
+
+    def _folds(
+        self,
+        X: Any,  # noqa: ANN401
+        labels: AnyArray,
+        codes: IntArray,
+        weights: FloatArray | None,
+        routed: Any,  # noqa: ANN401
+    ) -> tuple[IntArray, list[tuple[IntArray, IntArray]]]:
+        """Return the rows that count, and the training and calibration rows of each fold."""
+        rows = np.arange(labels.shape[0])
+        if not isinstance(self.cv, Integral) or self.cv < _TWO:
+            splitter = check_cv(self.cv, labels, classifier=True)
+            return rows, list(splitter.split(X, labels, **routed.splitter.split))
+        if weights is not None:
+            rows = np.flatnonzero(weights > 0)  # weight 0 is no row
+        fold = content_folds(_safe_indexing(X, rows), codes[rows], int(self.cv))
+        if fold is None:
+            splitter = check_cv(int(self.cv), labels[rows], classifier=True)
+            found = list(splitter.split(np.zeros(rows.size), labels[rows]))
+        else:
+            found = list(pairs(fold))
+        check_folds(found, codes[rows], self.classes_, int(self.cv))
+        return rows, [(rows[train], rows[test]) for train, test in found]
+
+    def _fit_folds(
+        self, folds: list[Fold], codes: IntArray, weights: FloatArray | None
+    ) -> MatrixMap:
+        """Fit a calibrator to the out-of-fold output of these folds."""
+        rows = np.concatenate([fold.rows for fold in folds])
+        values = np.concatenate([fold.values for fold in folds])
+        w = None if weights is None else weights[rows]
+        return self._fit_map(values, folds[0].kind, codes[rows], w)
+
+    def _fit_map(
+        self, values: FloatArray, kind: Kind, codes: IntArray, weights: FloatArray | None
+    ) -> MatrixMap:
+        preds = Predictions(values, codes, kind=kind, weights=weights)
+        return fit_vector(preds, self.method, vector=self.vector)
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return calibrated probabilities, (N, K): every row sums to 1."""
+        check_is_fitted(self)
+        total: FloatArray | None = None
+        for model, gamma in zip(self.models_, self.maps_, strict=True):
+            preds = Predictions(output(model, X, self.classes_), kind=kind_of(model))
+            q = gamma(preds)
+            total = q if total is None else total + q
+        assert total is not None  # noqa: S101 - there is a model
+        return total / len(self.models_)
+
+    def predict(self, X: ArrayLike) -> AnyArray:
+        """Return the most probable class of each row; of equal ones, that of the lowest index."""
+        check_is_fitted(self)
+        most: AnyArray = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return most
+
+    def _routed(self, sample_weight: ArrayLike | None, params: dict[str, Any]) -> Any:  # noqa: ANN401
+        """Return what the model's fit and the splitter are to be given."""
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(self, "fit", sample_weight=sample_weight, **params)
+        return unrouted(self.estimator, sample_weight, params, used=not self._prefit())
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return who asks for what: this estimator, the model, and the splitter."""
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(estimator=self.estimator, method_mapping=to_fit)
+        return router.add(splitter=self.cv, method_mapping=to_split)
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's own class
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+        return tags

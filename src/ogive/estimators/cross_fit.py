@@ -1,0 +1,106 @@
+"""Fold by fold: copies of a model, each asked about the rows it was not trained on."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_method_params, has_fit_parameter
+
+from ogive.errors import InvalidInput, OgiveWarning
+from ogive.estimators.model_output import check_model, kind_of, output
+
+if TYPE_CHECKING:
+    from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind
+
+_TWO = 2
+
+
+class Rows(NamedTuple):
+    """What the models are trained on."""
+
+    X: Any
+    labels: AnyArray
+    classes: AnyArray
+    params: dict[str, Any]  # for the model's fit; those of the rows' length are cut with them
+
+
+class Fold(NamedTuple):
+    """A fold's model, and its output on the rows it was not trained on."""
+
+    model: Any
+    rows: IntArray
+    values: FloatArray
+    kind: Kind
+
+
+def fit_fold(estimator: Any, given: Rows, train: IntArray, test: IntArray) -> Fold:  # noqa: ANN401
+    """Fit a copy of the model to one part of the rows, and read its output on the other."""
+    model = fit_model(estimator, given, train)
+    values = output(model, _safe_indexing(given.X, test), given.classes)
+    return Fold(model, test, values, kind_of(model))
+
+
+def fit_model(estimator: Any, given: Rows, rows: IntArray) -> Any:  # noqa: ANN401 - any classifier
+    """Fit a fresh copy of the model to some rows."""
+    X, labels = given.X, given.labels
+    params = _check_method_params(X, params=given.params, indices=rows)
+    if rows.size < labels.shape[0]:
+        X, labels = _safe_indexing(X, rows), labels[rows]
+    model = clone(estimator).fit(X, labels, **params)
+    check_model(model)
+    return model
+
+
+def check_folds(
+    folds: list[tuple[IntArray, IntArray]], codes: IntArray, classes: AnyArray, asked: int
+) -> None:
+    """Check that every fold leaves at least two classes to train on."""
+    for train, _ in folds:
+        if np.unique(codes[train]).size < _TWO:
+            rare = classes[np.bincount(codes, minlength=classes.size).argmin()]
+            msg = (
+                f"cv={asked} leaves a fold with fewer than two classes to train on: "
+                f"the class {rare!r} has too few different rows."
+            )
+            raise InvalidInput(msg)
+
+
+class _ToModel(NamedTuple):
+    fit: dict[str, Any]
+
+
+class _ToSplitter(NamedTuple):
+    split: dict[str, Any]
+
+
+class _Given(NamedTuple):
+    """What goes where without metadata routing; shaped like scikit-learn's own answer."""
+
+    estimator: _ToModel
+    splitter: _ToSplitter
+
+
+def unrouted(
+    estimator: Any,  # noqa: ANN401 - any classifier
+    sample_weight: ArrayLike | None,
+    params: dict[str, Any],
+    *,
+    used: bool,
+) -> _Given:
+    """Give the weights to the model too, if it takes them and is fitted here."""
+    to_fit = dict(params)
+    if sample_weight is not None and used:
+        if has_fit_parameter(estimator, "sample_weight"):
+            to_fit["sample_weight"] = sample_weight
+        else:
+            warnings.warn(
+                f"{type(estimator).__name__} takes no sample_weight: the weights are used for "
+                "the calibration only.",
+                OgiveWarning,
+                stacklevel=4,
+            )
+    return _Given(_ToModel(to_fit), _ToSplitter({}))

@@ -1,0 +1,209 @@
+"""Calibrators of curve methods: one class for each, all with the same face."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+from ogive.calibrators.matrix.compose import fit_vector
+from ogive.estimators._calibrator import _Calibrator, _threads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ogive._typing import ArrayLike, Kind, Runout, Target
+    from ogive.calibrators.histogram import Spacing
+    from ogive.calibrators.matrix.maps import MatrixMap
+    from ogive.predictions import Predictions
+
+Vector: TypeAlias = Literal["keep", "ovr", "every-rank"]
+
+
+class _CurveCalibrator(_Calibrator):
+    """A calibrator made of a method that reads a curve.
+
+    Parameters
+    ----------
+    kind : {"logits", "probs"}
+        What the columns of X are. Never guessed; rows that look like probabilities under
+        ``"logits"`` raise a `LooksLikeProbabilities` warning.
+    vector : {"keep", "ovr", "every-rank"}
+        How full vectors are made. ``"keep"``: by ranks, the most probable class never changes.
+        ``"ovr"``: one against the rest, divided by the sum, as scikit-learn does.
+        ``"every-rank"``: the paper's way, every rank on its own. One column has one curve, that
+        of class 1, and the decision may move.
+    classes : sequence of K labels, optional
+        The class of each column, where labels are neither column indices nor K sorted names.
+    n_jobs : int, optional
+        Threads. Default: ``OMP_NUM_THREADS``, else all cores. Results do not depend on it.
+    """
+
+    _method: ClassVar[str]
+
+    def __init__(
+        self,
+        *,
+        kind: Kind = "logits",
+        vector: Vector = "keep",
+        classes: ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kind = kind
+        self.vector = vector
+        self.classes = classes
+        self.n_jobs = n_jobs
+
+    def _options(self) -> dict[str, Any]:
+        """Return the parameters that are the method's own."""
+        return {}
+
+    def _fit_map(self, preds: Predictions) -> MatrixMap:
+        threads = _threads(self.n_jobs)
+        options = self._options()
+        return fit_vector(preds, self._method, vector=self.vector, threads=threads, **options)
+
+
+class SplineCalibrator(_CurveCalibrator):
+    """The default: a penalised spline in the log-odds, found from the data.
+
+    Parameters
+    ----------
+    kind, vector, classes, n_jobs
+        As for `PlattCalibrator`.
+    """
+
+    _method = "spline"
+
+
+class PaperSplineCalibrator(_CurveCalibrator):
+    """The paper's spline: the derivative of a least-squares spline through the curve.
+
+    Parameters
+    ----------
+    knots, runout, target, constraint
+        As for `ogive.fit_paper_spline`.
+    kind, vector, classes, n_jobs
+        As for `PlattCalibrator`.
+    """
+
+    _method = "paper-spline"
+
+    def __init__(
+        self,
+        *,
+        knots: int | ArrayLike = 6,
+        runout: Runout = "natural",
+        target: Target = "residual",
+        constraint: str | Iterable[str] | None = None,
+        kind: Kind = "logits",
+        vector: Vector = "keep",
+        classes: ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.knots = knots
+        self.runout = runout
+        self.target = target
+        self.constraint = constraint
+        super().__init__(kind=kind, vector=vector, classes=classes, n_jobs=n_jobs)
+
+    def _options(self) -> dict[str, Any]:
+        names = ("knots", "runout", "target", "constraint")
+        return {name: getattr(self, name) for name in names}
+
+
+class PlattCalibrator(_CurveCalibrator):
+    """Platt's method: a logistic curve in the log-odds.
+
+    Parameters
+    ----------
+    kind : {"logits", "probs"}
+        What the columns of X are. Never guessed; rows that look like probabilities under
+        ``"logits"`` raise a `LooksLikeProbabilities` warning.
+    vector : {"keep", "ovr", "every-rank"}
+        How full vectors are made. ``"keep"``: by ranks, the most probable class never changes.
+        ``"ovr"``: one against the rest, divided by the sum, as scikit-learn does.
+        ``"every-rank"``: the paper's way, every rank on its own. One column has one curve, that
+        of class 1, and the decision may move.
+    classes : sequence of K labels, optional
+        The class of each column, where labels are neither column indices nor K sorted names.
+    n_jobs : int, optional
+        Threads. Default: ``OMP_NUM_THREADS``, else all cores. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+        The class of each column.
+    map_ : MatrixMap
+        What was fitted, for `ogive.save`.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ogive import PlattCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> logits = 4 * rng.normal(size=(2000, 3))
+    >>> y = (logits / 4 + rng.gumbel(size=(2000, 3))).argmax(axis=1)     # four times too sure
+    >>> cal = PlattCalibrator().fit(logits, y)
+    >>> cal.predict_proba([[4.0, 0.0, 0.0]]).round(2)
+    array([[0.62, 0.19, 0.19]])
+    """
+
+    _method = "platt"
+
+
+class IsotonicCalibrator(_CurveCalibrator):
+    """Isotonic regression: the best rising function, straight between its steps.
+
+    Parameters
+    ----------
+    kind, vector, classes, n_jobs
+        As for `PlattCalibrator`.
+    """
+
+    _method = "isotonic"
+
+
+class BetaCalibrator(_CurveCalibrator):
+    """Beta calibration: a logistic curve in log p and −log(1 − p).
+
+    Parameters
+    ----------
+    kind, vector, classes, n_jobs
+        As for `PlattCalibrator`.
+    """
+
+    _method = "beta"
+
+
+class HistogramCalibrator(_CurveCalibrator):
+    """Histogram binning: the share of hits in each bin of scores.
+
+    Parameters
+    ----------
+    bins : int
+        How many bins.
+    spacing : {"mass", "width"}
+        Bins of about equal numbers of rows, or of equal width in the score.
+    kind, vector, classes, n_jobs
+        As for `PlattCalibrator`.
+    """
+
+    _method = "histogram"
+
+    def __init__(
+        self,
+        *,
+        bins: int = 15,
+        spacing: Spacing = "mass",
+        kind: Kind = "logits",
+        vector: Vector = "keep",
+        classes: ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.bins = bins
+        self.spacing = spacing
+        super().__init__(kind=kind, vector=vector, classes=classes, n_jobs=n_jobs)
+
+    def _options(self) -> dict[str, Any]:
+        return {"bins": self.bins, "spacing": self.spacing}

@@ -1,0 +1,183 @@
+"""Calibrators of whole matrices: one factor, one for each class, or a matrix."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.calibrators import METHODS
+from ogive.calibrators.matrix.temperature import fit_temperature
+from ogive.calibrators.matrix.vector import fit_vector
+from ogive.estimators._calibrator import _Calibrator, _threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ogive._typing import ArrayLike, Kind
+    from ogive.calibrators.matrix.maps import MatrixMap
+    from ogive.predictions import Predictions
+
+
+class TemperatureScaling(_Calibrator):
+    """Temperature scaling: one factor for all logits, at its exact optimum. Keeps the decision.
+
+    Parameters
+    ----------
+    kind : {"logits", "probs"}
+        What the columns of X are. Never guessed. From logits nothing saturates.
+    classes : sequence of K labels, optional
+        The class of each column, where labels are neither column indices nor K sorted names.
+    n_jobs : int, optional
+        Threads. Default: ``OMP_NUM_THREADS``, else all cores. Results do not depend on it.
+
+    Attributes
+    ----------
+    temperature_ : float
+        T; the logits are divided by it. Always positive and finite.
+    classes_, map_, n_features_in_, feature_names_in_
+        As for `ogive.PlattCalibrator`.
+
+    Examples
+    --------
+    >>> from ogive import TemperatureScaling
+    >>> logits = [[4.0, 0.0], [4.0, 0.0], [0.0, 4.0], [0.0, 4.0]]
+    >>> cal = TemperatureScaling().fit(logits, ["no", "yes", "yes", "yes"])
+    >>> cal.predict_proba([[4.0, 0.0]]).round(2), round(cal.temperature_, 2)
+    (array([[0.75, 0.25]]), 3.64)
+    """
+
+    def __init__(
+        self,
+        *,
+        kind: Kind = "logits",
+        classes: ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kind = kind
+        self.classes = classes
+        self.n_jobs = n_jobs
+
+    def _fit_map(self, preds: Predictions) -> MatrixMap:
+        gamma = fit_temperature(preds, threads=_threads(self.n_jobs))
+        self.temperature_ = gamma.temperature
+        return gamma
+
+
+class VectorScaling(_Calibrator):
+    """Vector scaling: one factor and one offset for each class. May change the decision.
+
+    Parameters
+    ----------
+    kind, classes, n_jobs
+        As for `TemperatureScaling`.
+    """
+
+    def __init__(
+        self,
+        *,
+        kind: Kind = "logits",
+        classes: ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kind = kind
+        self.classes = classes
+        self.n_jobs = n_jobs
+
+    def _fit_map(self, preds: Predictions) -> MatrixMap:
+        return fit_vector(preds, threads=_threads(self.n_jobs))
+
+
+class MatrixScaling(_Calibrator):
+    """MS-ODIR: a matrix on the logits, kept near the diagonal. May change the decision.
+
+    Parameters
+    ----------
+    strengths, offset_strengths : array-like, optional
+        The grids of the two penalties; default: the published ones.
+    cv : int, splitter, or list of pairs
+        Folds of the cross-validation that chooses both; the folds' models are averaged.
+    random_state : int, RandomState or None
+        Shuffles the rows into folds.
+    verbose : int
+        Above 0, progress is written to stderr.
+    kind, classes, n_jobs
+        As for `TemperatureScaling`.
+
+    Attributes
+    ----------
+    classes_, map_, n_features_in_, feature_names_in_
+        As for `ogive.PlattCalibrator`; ``map_.strength`` and ``map_.offset_strength`` are what
+        was chosen.
+    """
+
+    _method = "ms-odir"
+
+    def __init__(
+        self,
+        *,
+        strengths: ArrayLike | None = None,
+        offset_strengths: ArrayLike | None = None,
+        cv: Any = 5,  # noqa: ANN401 - a number, a splitter or a list
+        random_state: int | np.random.RandomState | None = 15,
+        verbose: int = 0,
+        kind: Kind = "logits",
+        classes: ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.strengths = strengths
+        self.offset_strengths = offset_strengths
+        self.cv = cv
+        self.random_state = random_state
+        self.verbose = verbose
+        self.kind = kind
+        self.classes = classes
+        self.n_jobs = n_jobs
+
+    def _fit_map(self, preds: Predictions) -> MatrixMap:
+        gamma: Any = METHODS[self._method].fit(
+            preds,
+            strengths=self.strengths,
+            offset_strengths=self.offset_strengths,
+            folds=_folds(self.cv, preds),
+            seed=_seed(self.random_state),
+            progress=_tell(type(self).__name__) if self.verbose > 0 else None,
+            threads=_threads(self.n_jobs),
+        )
+        return gamma  # type: ignore[no-any-return] # the table knows only that it is Fitted
+
+
+class DirichletCalibration(MatrixScaling):
+    """Dir-ODIR: a matrix on the log-probabilities, kept near the diagonal.
+
+    The parameters and attributes are those of `MatrixScaling`.
+    """
+
+    _method = "dir-odir"
+
+
+def _folds(cv: Any, preds: Predictions) -> Any:  # noqa: ANN401 - scikit-learn's three kinds
+    """Return a number of folds as it is, and a splitter or an iterable as a list of pairs."""
+    if isinstance(cv, int | np.integer):
+        return int(cv)
+    return list(cv.split(preds.values, preds.labels) if hasattr(cv, "split") else cv)
+
+
+def _seed(random_state: int | np.random.RandomState | None) -> int:
+    """Return a seed: the number itself, or one drawn from scikit-learn's other kinds."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    from sklearn.utils import check_random_state  # noqa: PLC0415 - heavy
+
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _tell(name: str) -> Callable[[int, int], None]:
+    """Return a progress callback that writes each tenth to stderr."""
+
+    def progress(done: int, total: int) -> None:
+        if 10 * done // total > 10 * (done - 1) // total:
+            sys.stderr.write(f"[{name}] {done:,} of {total:,} fits\n")
+
+    return progress

@@ -1,0 +1,143 @@
+import json
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+
+from ogive import Curve, Predictions, ks_error, load, save
+from ogive.calibrators.matrix import log_values
+from ogive.calibrators.matrix.temperature import TemperatureMap
+from ogive.calibrators.matrix.vector import VectorMap, fit_vector
+from ogive.errors import FallbackWarning
+from tests import naive
+
+
+def sample(rng, n=600, K=4):
+    logits = 3.0 * rng.normal(size=(n, K))
+    truth = logits * rng.uniform(0.2, 0.6, K) + rng.normal(size=K)
+    return logits, (truth + rng.gumbel(size=(n, K))).argmax(axis=1)
+
+
+def loss(gamma, z, labels, weights=None):
+    return naive.matrix_loss(np.diag(gamma.factor), gamma.offset, z, labels, weights=weights)
+
+
+def test_it_is_the_minimum_of_the_slow_definition(rng):
+    logits, labels = sample(rng, n=80, K=3)
+    gamma = fit_vector(Predictions(logits, labels, kind="logits"))
+
+    def slow(theta):
+        return naive.matrix_loss(np.diag(theta[:3]), theta[3:], logits, labels)
+
+    best = minimize(slow, [1, 1, 1, 0, 0, 0], method="Nelder-Mead", options={"maxiter": 1500})
+    assert loss(gamma, logits, labels) <= best.fun + 1e-7
+
+
+def test_the_slope_is_zero_at_the_answer(rng):
+    logits, labels = sample(rng, n=3000)
+    gamma = fit_vector(Predictions(logits, labels, kind="logits"))
+    residual = softmax(logits * gamma.factor + gamma.offset, axis=1) - np.eye(4)[labels]
+    assert np.abs(residual.mean(axis=0)).max() < 1e-5
+    assert np.abs((residual * logits).mean(axis=0)).max() < 1e-5
+    assert gamma.offset.sum() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_weight_2_is_the_row_twice(rng):
+    logits, labels = sample(rng, n=300)
+    weights = rng.integers(1, 4, 300)
+    weighted = fit_vector(Predictions(logits, labels, kind="logits", weights=weights))
+    rows = np.repeat(np.arange(300), weights)
+    repeated = fit_vector(Predictions(logits[rows], labels[rows], kind="logits"))
+    np.testing.assert_allclose(weighted.factor, repeated.factor, atol=1e-4)
+    np.testing.assert_allclose(weighted.offset, repeated.offset, atol=1e-4)
+
+
+def test_probabilities_are_read_as_their_logarithms(rng):
+    logits, labels = sample(rng)
+    probs = softmax(logits, axis=1)
+    from_probs = fit_vector(Predictions(probs, labels, kind="probs"))
+    from_logs = fit_vector(Predictions(np.log(probs), labels, kind="logits"))
+    np.testing.assert_allclose(from_probs.factor, from_logs.factor, rtol=1e-6)
+
+
+def test_many_numbers_in_float32_and_many_classes(rng, monkeypatch):
+    logits, labels = sample(rng, n=2000, K=80)
+    narrow = Predictions(logits.astype(np.float32), labels, kind="logits")
+    exact = fit_vector(narrow)
+    monkeypatch.setattr(log_values, "MANY", 10_000)
+    rough = fit_vector(narrow)
+    both = [loss(gamma, logits[:300], labels[:300]) for gamma in (rough, exact)]
+    assert both[0] == pytest.approx(both[1], abs=1e-3)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_change_no_bit(rng, threads):
+    logits, labels = sample(rng, n=4000)
+    preds = Predictions(logits, labels, kind="logits")
+    assert fit_vector(preds, threads=1) == fit_vector(preds, threads=threads)
+
+
+def test_one_column_and_exact_zeros(rng):
+    x = rng.normal(size=400) * 3
+    labels = (rng.random(400) < 1 / (1 + np.exp(1 - x / 2))).astype(int)
+    gamma = fit_vector(Predictions(x, labels, kind="logits"))
+    p = gamma(Predictions(x, kind="logits"))
+    assert abs(p[:, 1].mean() - labels.mean()) < 1e-5
+    scores = np.clip(np.round(1 / (1 + np.exp(-x)), 2), 0, 1)
+    preds = Predictions(scores, labels, kind="probs")
+    assert ((scores == 0) | (scores == 1)).any()
+    assert np.isfinite(np.log(fit_vector(preds)(preds))).all()
+
+
+def test_logits_of_minus_inf_are_put_at_a_floor(rng):
+    logits, labels = sample(rng)
+    logits[:50, 3] = -np.inf
+    preds = Predictions(logits, labels, kind="logits")
+    p = fit_vector(preds)(preds)
+    assert np.isfinite(np.log(p)).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_fewer_rows_than_parameters_give_a_temperature():
+    preds = Predictions([[2.0, 1.0, 0.0]] * 5, [0, 1, 2, 0, 0], kind="logits")
+    with pytest.warns(FallbackWarning, match="5 rows are too few for a factor and an offset of 3"):
+        gamma = fit_vector(preds)
+    assert isinstance(gamma, TemperatureMap)
+
+
+def test_a_class_without_rows_leaves_finite_numbers(rng):
+    logits, labels = sample(rng)
+    gamma = fit_vector(Predictions(logits, np.minimum(labels, 2), kind="logits"))
+    p = gamma(Predictions(logits, kind="logits"))
+    assert np.isfinite(gamma.offset).all()
+    assert p[:, 3].max() < 1e-3
+
+
+def test_the_artifact_is_exact(rng, tmp_path):
+    logits, labels = sample(rng)
+    gamma = fit_vector(Predictions(logits, labels, kind="logits"))
+    save(gamma, tmp_path / "v.json")
+    assert load(tmp_path / "v.json") == gamma
+    bad = json.loads(json.dumps(gamma.to_dict()))
+    bad["factor"] = bad["factor"][1:]
+    with pytest.raises(ValueError, match="must be 4 numbers each"):
+        VectorMap.from_dict(bad)
+
+
+def test_it_meets_the_papers_table(arena):
+    file = arena("paper_resnet110_c10")
+    cal = Predictions(file["cal_logits"], file["cal_labels"], kind="logits")
+    test = Predictions(file["test_logits"], file["test_labels"], kind="logits")
+    p = fit_vector(cal)(test)
+    calibrated = Predictions(p, test.labels, kind="probs")
+    assert 100 * ks_error(Curve.from_predictions(calibrated)) == pytest.approx(1.0, abs=0.1)
+    assert 100 * (p.argmax(axis=1) == test.labels).mean() == pytest.approx(93.50, abs=0.005)
+
+
+def test_log_softmax_of_the_map_is_what_it_says(rng):
+    logits, labels = sample(rng)
+    preds = Predictions(logits, labels, kind="logits")
+    gamma = fit_vector(preds)
+    want = np.exp(log_softmax(logits * gamma.factor + gamma.offset, axis=1))
+    np.testing.assert_allclose(gamma(preds), want, rtol=1e-12)
