@@ -175,6 +175,8 @@ def width_histogram(scores, hits, bins, at):
         if s <= edges[k + 1] and (s > edges[k] or k == 0)
     ]
     return np.mean(inside) if inside else (k + 0.5) / bins
+
+
 # Measures: each by its definition, row after row.
 
 
@@ -270,7 +272,7 @@ def equal_mass_edges(scores, bins):
     return [0.0, *sorted({x for x in inner if 0 < x < 1}), 1.0]
 
 
-def isotonic(scores, hits, weights=None):
+def isotonic_means(scores, hits, weights=None):
     """The isotonic regression by its max-min formula: one value for each distinct score."""
     w = _weights(scores, weights)
     t = sorted({float(s) for s, wi in zip(scores, w, strict=True) if wi > 0})
@@ -287,7 +289,7 @@ def isotonic(scores, hits, weights=None):
 
 def corp(scores, hits, weights=None):
     """MCB, DSC and UNC of the Brier score."""
-    fit = isotonic(scores, hits, weights)
+    fit = isotonic_means(scores, hits, weights)
     w = _weights(scores, weights)
     kept = w > 0
     s, y, w = np.asarray(scores, dtype=float)[kept], np.asarray(hits)[kept], w[kept]

@@ -7,21 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._numerics.blocks import for_each_block
-from ogive.curve import Curve
+from ogive._classes import class_curves
 from ogive.errors import InvalidInput
-from ogive.metrics.null import Null
+from ogive.metrics.classwise import holm
 from ogive.metrics.onepass import read
-from ogive.metrics.significance import TestReader, supremum_tail
+from ogive.metrics.significance import TestReader, ks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ogive._typing import ArrayLike, FloatArray
+    from ogive._typing import ArrayLike, BoolArray, FloatArray
     from ogive.predictions import Predictions
-
-_FEW = 10.0  # below this variance Brownian motion is no fair picture, see `metrics.significance`
-_ROOM = 1 << 28  # bytes for the scores of the classes that are read at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +67,8 @@ def _ranks(table: FloatArray) -> FloatArray:
     known = np.where(np.isnan(table), np.inf, table)
     below = (known[:, None, :] < known[:, :, None]).sum(axis=2)
     same = (known[:, None, :] == known[:, :, None]).sum(axis=2)
-    return below + (same + 1) / 2
+    ranks: FloatArray = below + (same + 1) / 2
+    return ranks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +94,9 @@ class ClassHeat:
     signed : (K,) array
         Negative where the class's probabilities promise too much.
     pvalue : (K,) array
-        From Brownian motion, or an upper bound where few rows can go either way.
+        Of each class's KS test by itself.
+    off : (K,) bool array
+        Whether that test rejects at 5 % with Holm's correction for K tests.
     count : (K,) array
         Rows of the class.
     """
@@ -105,10 +104,11 @@ class ClassHeat:
     names: tuple[str, ...]
     signed: FloatArray
     pvalue: FloatArray
+    off: BoolArray
     count: FloatArray
 
     @classmethod
-    def from_predictions(cls, preds: Predictions, *, threads: int | None = None) -> ClassHeat:
+    def from_predictions(cls, preds: Predictions, *, seed: int = 0) -> ClassHeat:
         """Measure every class of labelled predictions against the rest.
 
         >>> from ogive import Predictions
@@ -116,74 +116,18 @@ class ClassHeat:
         >>> ClassHeat.from_predictions(p).signed.round(3)
         array([-0.15,  0.1 ])
         """
-        if preds.labels is None:
-            msg = "`preds` has no labels, so its classes cannot be measured. Give labels."
-            raise InvalidInput(msg)
-        names = tuple(str(name) for name in preds.classes)
-        at_once = max(_ROOM // (8 * preds.n), 1)
-        found = [
-            _measure(curve)
-            for first in range(0, preds.K, at_once)
-            for curve in class_curves(preds, range(first, min(first + at_once, preds.K)), threads)
-        ]
-        signed, pvalue = (np.array(column) for column in zip(*found, strict=True))
+        found = []
+        for k, curve in enumerate(class_curves(preds)):
+            reader = TestReader()
+            read(curve, reader)
+            found.append(ks_of(curve, reader, seed=seed + k, tests=preds.K))
+        assert preds.labels is not None  # noqa: S101 - checked on the way
+        pvalue = np.array([test.pvalue for test in found])
         count = np.bincount(preds.labels, weights=preds.weights, minlength=preds.K)
-        return cls(names, signed, pvalue, count.astype(np.float64))
-
-    @property
-    def clear(self) -> int:
-        """How many classes are off beyond chance, with one wrong alarm in twenty for all."""
-        return int((self.pvalue * self.pvalue.size < 0.05).sum())  # noqa: PLR2004
-
-
-def class_curves(preds: Predictions, classes: range, threads: int | None) -> list[Curve]:
-    """Return the curves of some classes, reading the predictions once.
-
-    The view ``class-k`` adds up the masses of the other classes for each k: K² sums. Here the
-    rest is the total minus the class's own mass, except for the largest mass of the row, where
-    that would cancel. The scores agree with the view's to a few units in the last place.
-    """
-    labels = preds.labels
-    assert labels is not None  # noqa: S101 - checked at the door
-    tail = np.empty((len(classes), preds.n))
-    high = np.zeros((len(classes), preds.n), dtype=np.bool_)
-
-    def work(at: slice) -> None:
-        mass = preds.masses(at)
-        rows, top = np.arange(mass.shape[0]), mass.argmax(axis=1)
-        largest = mass[rows, top]
-        mass[rows, top] = 0.0
-        others = mass.sum(axis=1)
-        total = others + largest
-        share = mass[:, classes.start : classes.stop].T / total  # (classes, rows)
-        here = (top >= classes.start) & (top < classes.stop)
-        row, column = rows[here], top[here] - classes.start
-        share[column, row] = np.minimum(largest, others)[here] / total[here]
-        tail[:, at] = share
-        high[column, row + at.start] = (largest > others)[here] & (share[column, row] < 0.5)  # noqa: PLR2004
-
-    for_each_block(work, preds.n, width=preds.K, threads=threads)
-    return [
-        Curve.from_tails(
-            high[i],
-            tail[i],
-            labels == k,
-            weights=preds.weights,
-            weight_kind=preds.weight_kind,
-            view=f"class-{k}",
+        return cls(
+            tuple(str(name) for name in preds.classes),
+            np.array([test.signed for test in found]),
+            pvalue,
+            holm(pvalue),
+            count.astype(np.float64),
         )
-        for i, k in enumerate(classes)
-    ]
-
-
-def _measure(curve: Curve) -> tuple[float, float]:
-    """Return the signed KS error and its p-value, or a bound of it; never a simulation."""
-    reader = TestReader()
-    read(curve, reader)
-    gap, spread = reader.gap.largest(), reader.variance
-    if spread.variance == 0.0:
-        return gap.signed, float(gap.value == 0.0)
-    observed = gap.value * reader.gap.rows
-    if spread.effective < _FEW:
-        return gap.signed, Null(curve).bound(observed)
-    return gap.signed, supremum_tail(observed / spread.variance**0.5)

@@ -21,7 +21,7 @@ from ogive.metrics.significance import CRITICAL, TestReader, ks_of
 
 if TYPE_CHECKING:
     from ogive._keys import Run
-    from ogive._typing import BoolArray, FloatArray
+    from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray
     from ogive.curve import Curve
     from ogive.metrics.binned import Bins
     from ogive.metrics.significance import CalibrationTest
@@ -99,7 +99,7 @@ class TraceReader:
         return Trace(*(_frozen(np.concatenate(pair)) for pair in zip(first, columns, strict=True)))
 
 
-def _landmarks(gap: FloatArray, cell: FloatArray) -> FloatArray:
+def _landmarks(gap: FloatArray, cell: FloatArray) -> IntArray:
     """Return the places of the lowest, the highest and the last point of each cell, rising."""
     ends = np.append(np.flatnonzero(cell[1:] != cell[:-1]), gap.size - 1)
     kept = np.zeros(gap.size, dtype=np.bool_)
@@ -113,7 +113,7 @@ def _landmarks(gap: FloatArray, cell: FloatArray) -> FloatArray:
     return np.flatnonzero(kept)
 
 
-def _frozen(array: FloatArray) -> FloatArray:
+def _frozen(array: AnyArray) -> AnyArray:
     array.setflags(write=False)
     return array
 
