@@ -36,11 +36,14 @@ class CumulativeDifference:
     half_width : float or None
         Half the height of the band; None for rows that a map was fitted to, where there is no
         fair one.
+    fitted_on : float or None
+        If the scores are calibrated: on how many other rows. The band then has room for that.
     """
 
     summary: Summary
     label: str
     half_width: float | None
+    fitted_on: float | None = None
 
     @classmethod
     def from_curve(
@@ -67,7 +70,8 @@ class CumulativeDifference:
         'KS 40.00 %, accuracy 50.00 %'
         """
         summary = curve if isinstance(curve, Summary) else summarise(curve)
-        return cls(summary, label, None if in_sample else summary.half_width(fitted_on))
+        half = None if in_sample else summary.half_width(fitted_on)
+        return cls(summary, label, half, fitted_on)
 
     @property
     def title(self) -> str:

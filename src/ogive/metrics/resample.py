@@ -26,9 +26,8 @@ import numpy as np
 
 from ogive._groups import Groups
 from ogive._keys import pack
-from ogive.curve import Curve
+from ogive.curve import Curve, check_curve
 from ogive.errors import InvalidInput, UnknownName
-from ogive.metrics.onepass import check_curve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
