@@ -66,8 +66,10 @@ METHODS = {
             "predictions",
         ),
         Method("vector", f"{_MATRIX}.vector", "fit_vector", "VectorMap", "predictions"),
-        Method("ms-odir", f"{_MATRIX}.odir", "fit_ms_odir", "MsOdirMap", "predictions"),
-        Method("dir-odir", f"{_MATRIX}.odir", "fit_dir_odir", "DirOdirMap", "predictions"),
+        Method("ms-odir", f"{_MATRIX}.odir", "fit_ms_odir", "MsOdirMap", "predictions", slow=True),
+        Method(
+            "dir-odir", f"{_MATRIX}.odir", "fit_dir_odir", "DirOdirMap", "predictions", slow=True
+        ),
         Method("platt", "ogive.calibrators.platt", "fit_platt", "PlattMap"),
         Method("isotonic", "ogive.calibrators.isotonic", "fit_isotonic", "IsotonicMap"),
         Method("beta", "ogive.calibrators.beta", "fit_beta", "BetaMap"),

@@ -24,7 +24,7 @@ from ogive.plotting.marks import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive._typing import FloatArray
+    from ogive._typing import FloatArray, IntArray
     from ogive.diagrams import (
         BeforeAfter,
         BinnedReliability,
@@ -291,20 +291,27 @@ def _cumulative(f: FourPanel, x: FloatArray, x_axis: Axis, y_axis: Axis) -> list
     marks: list[Mark] = []
     words: list[tuple[str, Role]] = [("— score", "score"), ("— hits", "hits")]
     if d.half_width is not None:
-        marks.append(Band(x, score - d.half_width, score + d.half_width, "band"))
+        at = _every(x)
+        low, high = (score - d.half_width)[at], (score + d.half_width)[at]
+        marks.append(Band(x[at], low, high, "band"))
         words.append(("▮ 95 % band if calibrated", "band"))
         if d.fitted_on is not None:
             words[-1] = (f"▮ 95 % after {d.fitted_on:,} rows", "band")
     marks += [Line(x, score, "score"), Line(x, hits, "hits")]
-    where, low, high = float(x[t.peak]), float(score[t.peak]), float(hits[t.peak])
-    marks.append(Segment((where, where), (low, high), "reference"))
-    text = f"gap {percent(abs(high - low))}"
+    where, ends = float(x[t.peak]), (float(score[t.peak]), float(hits[t.peak]))
+    marks.append(Segment((where, where), ends, "reference"))
+    text = f"gap {percent(d.summary.ks.value)}"
     if where > 0.35:  # noqa: PLR2004 - room for the words on the left of the peak, above the lines
-        marks.append(Label(where - 0.02, max(low, high), text, "reference", "end", 0.35))
+        marks.append(Label(where - 0.02, max(ends), text, "reference", "end", 0.35))
     else:
         above = float(np.interp(0.35, x, np.maximum(score, hits)))
         marks.append(Label(0.03, above, text, "reference", "start", 0.35))
     return marks + _corner(words, x_axis, y_axis, upper=False)
+
+
+def _every(x: FloatArray) -> IntArray:
+    """Return places of at most 300 points, evenly spread: enough for the edge of a band."""
+    return np.unique(np.linspace(0, x.size - 1, min(x.size, 300)).astype(np.intp))
 
 
 def _warped_axis(fractile: FloatArray, warped: FloatArray) -> Axis:
@@ -321,7 +328,8 @@ def _against_fractile(f: FourPanel, top: float) -> Panel:
     t = f.difference.summary.trace
     marks: list[Mark] = []
     if f.low is not None and f.high is not None:
-        marks.append(Band(t.fractile, f.low, f.high, "hits"))
+        at = _every(t.fractile)
+        marks.append(Band(t.fractile[at], f.low[at], f.high[at], "hits"))
     marks += [Line(t.fractile, t.score, "score"), Line(t.fractile, f.probability, "hits")]
     x, y = axis(_FRACTILE, 0.0, 1.0), _with_headroom("probability", 0.0, top)
     marks += _corner([("— score", "score"), ("— what came true", "hits")], x, y, upper=False)

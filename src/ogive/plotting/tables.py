@@ -106,25 +106,18 @@ def heat_panel(h: ClassHeat) -> Panel:
     cells = Cells(x, y, h.signed / scale, text, h.off.astype(float))
     marks: list[Mark] = [cells]
     if named:
-        for i in range(K):
-            marks.append(Label(x[i] + 0.5, y[i] + 0.56, _short(h.names[i]), "reference", "middle"))
-            marks.append(
-                Label(
-                    x[i] + 0.5,
-                    y[i] + 0.5,
-                    percent(float(h.signed[i]), 1),
-                    "reference",
-                    "middle",
-                    -1.0,
-                )
-            )
+        for a, b, name, error in zip(x, y, h.names, h.signed, strict=True):
+            value = percent(float(error), 1)
+            marks.append(Label(a + 0.5, b + 0.56, _short(name), "reference", "middle"))
+            marks.append(Label(a + 0.5, b + 0.5, value, "reference", "middle", -1.0))
     worst = np.argsort(-np.abs(h.signed))[:3]
     most = ", ".join(f"{h.names[i]} {percent(float(h.signed[i]))}" for i in worst)
     return Panel(
         title="",
         alt=(
             f"Signed KS error of {K} classes, each against the rest; {int(h.off.sum())} are off "
-            f"beyond chance. The largest: {most}. Blue: more came true than was promised where the gap is largest; orange: less."
+            f"beyond chance. The largest: {most}. Above 0, more came true than was promised up to "
+            "the largest gap; below 0, less."
         ),
         x=Axis("", 0.0, float(columns)),
         y=Axis("", 0.0, float(rows)),

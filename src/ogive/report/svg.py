@@ -16,7 +16,7 @@ from ogive.plotting.marks import Band, Bars, Cells, Dots, Label, Line, Segment
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ogive._typing import FloatArray
+    from ogive._typing import FloatArray, IntArray
     from ogive.plotting.marks import Mark, Panel
 
 _WIDTH = 400.0
@@ -53,11 +53,12 @@ def draw_svg(panel: Panel, name: str, title: str, *, width: float = _WIDTH) -> s
         top = 2.0
     box = (left, top, width - right, height - foot)
     place = _places(panel, box)
-    parts = [
+    head = (
         f'<svg role="img" aria-labelledby="{name}-t {name}-d" viewBox="0 0 {width:g} {height:g}" '
         f'class="graph"><title id="{name}-t">{escape(title)}</title>'
         f'<desc id="{name}-d">{escape(panel.alt)}</desc>'
-    ]
+    )
+    parts = [head]
     parts += [_draw(mark, place) for mark in panel.marks if not isinstance(mark, Label)]
     if panel.frame:
         parts.append(_axes(panel, box, place))
@@ -110,7 +111,7 @@ def _path(x: FloatArray, y: FloatArray, place: _Place) -> str:
     return "M" + points
 
 
-def _visible(a: FloatArray, b: FloatArray) -> FloatArray:
+def _visible(a: FloatArray, b: FloatArray) -> IntArray:
     """Return the places of the points that make a difference to the picture, in order."""
     if a.size <= 400:  # noqa: PLR2004 - few enough
         return np.arange(a.size)
@@ -198,7 +199,8 @@ def _axes(panel: Panel, box: tuple[float, float, float, float], place: _Place) -
         x = _short(float(place.x(np.array(at))))
         parts.append(f'<path class="axis" d="M{x} {bottom:g}v4"/>')
         parts.append(
-            f'<text class="tick" x="{x}" y="{bottom + 16:g}" text-anchor="middle">{escape(text)}</text>'
+            f'<text class="tick" x="{x}" y="{bottom + 16:g}" text-anchor="middle">'
+            f"{escape(text)}</text>"
         )
     for at, text in panel.y.ticks:
         y = float(place.y(np.array(at)))
