@@ -11,6 +11,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Protocol
+
+    class Curve(Protocol):
+        """What is shown of a curve."""
+
+        view: str
+
+        @property
+        def n(self) -> float: ...
+        @property
+        def total_hits(self) -> float: ...
+
 
 _CELL = 'style="text-align:left;padding:2px 12px 2px 0"'
 _NUMBER = 'style="text-align:right;padding:2px 12px 2px 0;font-variant-numeric:tabular-nums"'
@@ -57,6 +69,16 @@ def square(x: Iterable[float], y: Iterable[float], what: str) -> str:
         f'<path d="M0 100L100 0" stroke-dasharray="3 3" opacity=".4"/>'
         f'<polyline points="{points}" stroke-width="2"/></svg>'
     )
+
+
+def curve_form(curve: Curve) -> str:
+    """Return a curve as a table."""
+    rows = {
+        "rows": f"{curve.n:,}",
+        "hits": f"{curve.total_hits:,.6g}",
+        "share of hits": f"{curve.total_hits / curve.n:.4f}",
+    }
+    return table(f"Curve of {curve.view}", rows)
 
 
 def _block(caption: str, body: str, below: str) -> str:

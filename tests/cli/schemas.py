@@ -59,6 +59,13 @@ APPLY = {
     "required": ["n", "out"],
 }
 
+OUT = {
+    "type": "object",
+    "properties": {"out": {"type": "string"}},
+    "required": ["out"],
+    "additionalProperties": False,
+}
+
 COMPARE = {
     "type": "object",
     "properties": {

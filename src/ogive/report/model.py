@@ -44,13 +44,15 @@ if TYPE_CHECKING:
     from ogive.studies.measure import Measurement
 
 _STEPS = 5
+_WIDE = 5_000_000  # numbers in a matrix from which fits of whole vectors take minutes
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
     """What a calibrator did to the test part; None of it was fitted there.
 
-    before_after, panels : graphs; n : rows of the fit; comparison : all methods
+    n : rows of the fit; allowed : the KS error that its noise explains; graph : before and after;
+    left_out : methods that were not compared
     """
 
     method: str
@@ -60,6 +62,7 @@ class Repair:
     graph: Graph
     panels: tuple[Graph, ...]
     comparison: Comparison
+    left_out: tuple[str, ...]
     comparison_graphs: tuple[Graph, ...]
 
 
@@ -161,6 +164,20 @@ def build_report(
     )
 
 
+def default_methods(cal: Predictions) -> list[str]:
+    """Return the methods to compare: those that take seconds on predictions of this size.
+
+    On wide matrices only temperature is left of the methods that fit whole vectors.
+    """
+    wide = cal.n * cal.K > _WIDE
+    return [
+        name
+        for name, method in METHODS.items()
+        if method.reads == "curve"
+        or (not method.slow and not cal.one_column and (not wide or name == "temperature"))
+    ]
+
+
 def _repair(
     cal: Predictions,
     test: Predictions,
@@ -177,7 +194,8 @@ def _repair(
     pair = BeforeAfter(CumulativeDifference.from_curve(curve, label="before"), after)
     panels = repaired_panels(inside, outside, n, method)
     step("comparing methods", 2, _STEPS)
-    comparison = compare(cal, test, methods, view)
+    chosen = list(methods) if methods is not None else default_methods(cal)
+    comparison = compare(cal, test, chosen, view)
     return Repair(
         method=method,
         n=n,
@@ -186,5 +204,6 @@ def _repair(
         graph=one_graph("before-after", "Before and after the repair", pair),
         panels=four_graphs("repaired", panels),
         comparison=comparison,
+        left_out=tuple(name for name in METHODS if name not in chosen),
         comparison_graphs=method_graphs(comparison),
     )
