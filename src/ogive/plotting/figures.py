@@ -17,11 +17,11 @@ from ogive.diagrams import (
     Reliability,
 )
 from ogive.errors import InvalidInput, InvalidType, need
+from ogive.plotting.four import four_panels
 from ogive.plotting.panels import (
     before_after_panel,
     binned_panel,
     difference_panel,
-    four_panels,
     gap_range,
     reliability_panel,
     score_range,
@@ -168,10 +168,13 @@ def _rows_of_four(diagrams: Sequence[FourPanel]) -> Figure:
     return result
 
 
-def save_figure(result: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as .png, .svg or .pdf; a file being replaced stays whole."""
+def save_figure(result: Figure, path: str | os.PathLike[str], *, dpi: float = 160) -> None:
+    """Write a figure as .png, .svg or .pdf; a file being replaced stays whole.
+
+    `dpi` is the resolution of .png, in dots per inch.
+    """
     suffix = check_suffix(path)
-    options = {"dpi": 160} if suffix == ".png" else {"metadata": _undated(suffix)}
+    options = {"dpi": dpi} if suffix == ".png" else {"metadata": _undated(suffix)}
     with replacing(path) as beside:
         result.savefig(beside, format=suffix[1:], facecolor="white", **options)
 

@@ -24,22 +24,20 @@ from ogive.plotting.marks import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive._typing import FloatArray, IntArray
+    from ogive._typing import FloatArray
     from ogive.diagrams import (
         BeforeAfter,
         BinnedReliability,
         CumulativeDifference,
-        FourPanel,
         Reliability,
     )
     from ogive.metrics.binned import Bins
     from ogive.plotting.marks import Role
 
-_FRACTILE = "share of rows, lowest scores first"
+FRACTILE = "share of rows, lowest scores first"
 _GAP = f"cumulative hits {MINUS} scores"
 _DENSITY_HEIGHT = 0.16
 _SMALL_GAP = 0.15  # a peak below this share of the axis has no room for words
-_CROWDED = 0.07  # ticks nearer than this share of an axis would touch
 
 
 Align: TypeAlias = Literal["start", "middle", "end"]
@@ -78,8 +76,8 @@ def difference_panel(d: CumulativeDifference, limits: tuple[float, float] | None
         marks.append(_band_label(d))
     return Panel(
         title=d.title,
-        alt=_difference_words(d),
-        x=axis(_FRACTILE, 0.0, 1.0),
+        alt=difference_words(d),
+        x=axis(FRACTILE, 0.0, 1.0),
         y=axis(_GAP, low, high, percent=True),
         marks=tuple(marks),
     )
@@ -116,7 +114,7 @@ def _band_label(d: CumulativeDifference) -> Label:
     return Label(0.01, half if up else -half, words, "reference", "start", 0.35 if up else -1.1)
 
 
-def _difference_words(d: CumulativeDifference) -> str:
+def difference_words(d: CumulativeDifference) -> str:
     s = d.summary
     way = {"overconfident": "promise too much", "underconfident": "promise too little"}
     means = way.get(s.ks.direction, "keep their word")
@@ -152,8 +150,8 @@ def before_after_panel(pair: BeforeAfter) -> Panel:
     marks.append(Label(0.01, where[0], name, "after", "start", where[1], bold=True))
     return Panel(
         title="",
-        alt=f"Before the repair: {_difference_words(before)} After it: {_difference_words(after)}",
-        x=axis(_FRACTILE, 0.0, 1.0),
+        alt=f"Before the repair: {difference_words(before)} After it: {difference_words(after)}",
+        x=axis(FRACTILE, 0.0, 1.0),
         y=axis(_GAP, low, high, percent=True),
         marks=tuple(marks),
     )
@@ -171,14 +169,13 @@ def reliability_panel(
     if r.low is not None and r.high is not None:
         marks.append(Band(r.score, r.low, r.high, "hits"))
     marks.append(Line(r.score, r.probability, "hits"))
-    words: list[tuple[str, Role]] = [("— what came true", "hits")]
+    words: list[tuple[str, Role]] = [("— came true", "hits")]
     if r.low is not None:
-        words[0] = ("— what came true, 95 % band", "hits")
+        words[0] = ("— came true, 95 % band", "hits")
     words += [("- - perfect calibration", "reference"), ("▮ rows with that score", "band")]
-    x, y = axis("score", low, high), _with_headroom("probability", low, high)
+    x, y = axis("score", low, high), with_headroom("probability", low, high)
     tops = r.probability if r.high is None else r.high
-    taken = _takes_corner((r.score - low) / (high - low), (tops - low) / (high - low))
-    marks += _corner(words, x, y, upper=not taken, foot=0.4)
+    marks += corner(words, x, y, upper=free_corner(x, y, (r.score, tops), upper=True), foot=0.36)
     middle = float(np.interp(0.5 * (r.score[0] + r.score[-1]), r.score, r.probability))
     return Panel(
         title=title,
@@ -208,17 +205,25 @@ def _density(cells: Bins, low: float, high: float) -> list[Mark]:
     return [Bars(cells.edges[:-1][inside], cells.edges[1:][inside], height[inside], "density")]
 
 
-def _with_headroom(name: str, low: float, high: float) -> Axis:
+def with_headroom(name: str, low: float, high: float) -> Axis:
     """Return an axis that leaves room for a line along its upper end."""
     return replace(axis(name, low, high), high=high + 0.02 * (high - low))
 
 
-def _takes_corner(x: FloatArray, y: FloatArray) -> bool:
-    """Tell whether something in the unit square reaches into its upper left corner."""
-    return bool(((x < 0.6) & (y > 0.7)).any())  # noqa: PLR2004
+def free_corner(x: Axis, y: Axis, *lines: tuple[FloatArray, FloatArray], upper: bool) -> bool:
+    """Return whether names go into the upper left corner (else: lower right); `upper` if both do.
+
+    A corner is taken if a line runs through it.
+    """
+    taken = {True: False, False: False}
+    for a, b in lines:
+        across, up = (a - x.low) / (x.high - x.low), (b - y.low) / (y.high - y.low)
+        taken[True] |= bool(((across < 0.62) & (up > 0.76)).any())  # noqa: PLR2004
+        taken[False] |= bool(((across > 0.45) & (up < 0.28)).any())  # noqa: PLR2004
+    return upper if taken[upper] == taken[not upper] else not taken[True]
 
 
-def _corner(
+def corner(
     words: Sequence[tuple[str, Role]], x: Axis, y: Axis, *, upper: bool, foot: float = 0.24
 ) -> list[Mark]:
     """Write coloured names into the upper left or the lower right corner, one to a line."""
@@ -239,106 +244,16 @@ def binned_panel(b: BinnedReliability, *, title: str = "") -> Panel:
         Segment(ends, ends, "reference", dashed=True),
         Dots(b.score, b.share, "hits", low=b.low, high=b.high),
     ]
-    x, y = axis("mean score of the bin", *ends), _with_headroom("share of hits", *ends)
-    words: list[tuple[str, Role]] = [("● what came true, 95 %", "hits")]
+    x, y = axis("mean score of the bin", *ends), with_headroom("share of hits", *ends)
+    words: list[tuple[str, Role]] = [("● came true, 95 %", "hits")]
     words += [("- - perfect calibration", "reference"), ("▮ rows with that score", "band")]
-    marks += _corner(words, x, y, upper=not _takes_corner(b.score, b.high), foot=0.4)
+    marks += corner(words, x, y, upper=free_corner(x, y, (b.score, b.high), upper=True), foot=0.36)
     return Panel(
         title=title,
         alt=(
             f"Share of hits against mean score in {b.score.size} bins, with 95 % intervals. "
             f"Perfect calibration is the diagonal; {int((b.high < b.score).sum())} bins lie "
             f"clearly below it and {int((b.low > b.score).sum())} clearly above."
-        ),
-        x=x,
-        y=y,
-        marks=tuple(marks),
-    )
-
-
-def four_panels(f: FourPanel, top: float = 1.0) -> tuple[Panel, Panel, Panel, Panel]:
-    """Draw the paper's four panels; `top` is the highest score and probability shown."""
-    d, t = f.difference, f.difference.summary.trace
-    tall = max(float(t.cumulative_score[-1]), float(t.cumulative_hits[-1])) * 1.04
-    words = _difference_words(d)
-    warped = t.cumulative_score / (t.cumulative_score[-1] or 1.0)
-    panels = [
-        Panel(
-            title,
-            f"{what} {words}",
-            x_axis,
-            axis("cumulative", 0.0, tall),
-            tuple(_cumulative(f, x, x_axis, axis("cumulative", 0.0, tall))),
-        )
-        for title, what, x, x_axis in (
-            ("a  cumulative", "Cumulative score and hits.", t.fractile, axis(_FRACTILE, 0, 1)),
-            ("b  axis warped by the score",
-             "The same with the axis warped so that the cumulative score is a straight line.",
-             warped, _warped_axis(t.fractile, warped)),
-        )
-    ]  # fmt: skip
-    return (
-        panels[0],
-        panels[1],
-        _against_fractile(f, top),
-        reliability_panel(f.reliability, (0.0, top), title="d  probability by score"),
-    )
-
-
-def _cumulative(f: FourPanel, x: FloatArray, x_axis: Axis, y_axis: Axis) -> list[Mark]:
-    d, t = f.difference, f.difference.summary.trace
-    score, hits = t.cumulative_score, t.cumulative_hits
-    marks: list[Mark] = []
-    words: list[tuple[str, Role]] = [("— score", "score"), ("— hits", "hits")]
-    if d.half_width is not None:
-        at = _every(x)
-        low, high = (score - d.half_width)[at], (score + d.half_width)[at]
-        marks.append(Band(x[at], low, high, "band"))
-        words.append(("▮ 95 % band if calibrated", "band"))
-        if d.fitted_on is not None:
-            words[-1] = (f"▮ 95 % after {d.fitted_on:,} rows", "band")
-    marks += [Line(x, score, "score"), Line(x, hits, "hits")]
-    where, ends = float(x[t.peak]), (float(score[t.peak]), float(hits[t.peak]))
-    marks.append(Segment((where, where), ends, "reference"))
-    text = f"gap {percent(d.summary.ks.value)}"
-    if where > 0.35:  # noqa: PLR2004 - room for the words on the left of the peak, above the lines
-        marks.append(Label(where - 0.02, max(ends), text, "reference", "end", 0.35))
-    else:
-        above = float(np.interp(0.35, x, np.maximum(score, hits)))
-        marks.append(Label(0.03, above, text, "reference", "start", 0.35))
-    return marks + _corner(words, x_axis, y_axis, upper=False)
-
-
-def _every(x: FloatArray) -> IntArray:
-    """Return places of at most 300 points, evenly spread: enough for the edge of a band."""
-    return np.unique(np.linspace(0, x.size - 1, min(x.size, 300)).astype(np.intp))
-
-
-def _warped_axis(fractile: FloatArray, warped: FloatArray) -> Axis:
-    """Ticks at round fractiles, where the warp leaves room for them."""
-    ticks: list[tuple[float, str]] = []
-    for at in (0.0, 1.0, 0.2, 0.4, 0.6, 0.8):
-        place = float(np.interp(at, fractile, warped))
-        if all(abs(place - other) > _CROWDED for other, _ in ticks):
-            ticks.append((place, f"{at:g}"))
-    return Axis(_FRACTILE, 0.0, 1.0, tuple(sorted(ticks)))
-
-
-def _against_fractile(f: FourPanel, top: float) -> Panel:
-    t = f.difference.summary.trace
-    marks: list[Mark] = []
-    if f.low is not None and f.high is not None:
-        at = _every(t.fractile)
-        marks.append(Band(t.fractile[at], f.low[at], f.high[at], "hits"))
-    marks += [Line(t.fractile, t.score, "score"), Line(t.fractile, f.probability, "hits")]
-    x, y = axis(_FRACTILE, 0.0, 1.0), _with_headroom("probability", 0.0, top)
-    marks += _corner([("— score", "score"), ("— what came true", "hits")], x, y, upper=False)
-    return Panel(
-        title="c  not cumulative",
-        alt=(
-            "Score and fitted probability against the share of rows. The score rises from "
-            f"{t.score[0]:.3g} to {t.score[-1]:.3g}, the probability from {f.probability[0]:.3g} "
-            f"to {f.probability[-1]:.3g}."
         ),
         x=x,
         y=y,

@@ -9,7 +9,8 @@ import numpy as np
 
 from ogive.diagrams import ClassHeat
 from ogive.plotting.figures import panels_of
-from ogive.plotting.panels import four_panels, percent, score_range
+from ogive.plotting.four import four_panels
+from ogive.plotting.panels import percent, score_range
 from ogive.report.gather import method_diagrams
 
 if TYPE_CHECKING:
