@@ -13,7 +13,7 @@ from ogive.readers import open_file
 from ogive.report.gather import gather
 
 PICTURES = Path(__file__).parent / "pictures"
-DPI = 85
+DPI = {"panels": 85}
 GRAPHS = (
     "panels", "difference", "reliability", "bins", "before-after", "methods", "classes",
 )  # fmt: skip
@@ -28,10 +28,12 @@ def main() -> None:
         source = open_file(path)
         cal, test = source.predictions("cal"), source.predictions("test")
     for graph in GRAPHS:
-        save_figure(figure(*gather(graph, test, cal)), PICTURES / f"{graph}.png", dpi=DPI)
+        save_figure(
+            figure(*gather(graph, test, cal)), PICTURES / f"{graph}.png", dpi=DPI.get(graph, 120)
+        )
     for view in VIEWS:
         drawn = figure(*gather("panels", test, view=view))
-        save_figure(drawn, PICTURES / f"panels-{view}.png", dpi=DPI)
+        save_figure(drawn, PICTURES / f"panels-{view}.png", dpi=DPI["panels"])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from ogive.diagrams import (
     Reliability,
 )
 from ogive.errors import InvalidInput, InvalidType, need
-from ogive.plotting.four import four_panels
+from ogive.plotting.four import cumulative_top, four_panels
 from ogive.plotting.panels import (
     before_after_panel,
     binned_panel,
@@ -156,14 +156,14 @@ def _rows_of_four(diagrams: Sequence[FourPanel]) -> Figure:
 
     from ogive.plotting.axes import draw_panel  # noqa: PLC0415
 
-    top = score_range([d.reliability for d in diagrams])[1]
+    top, tall = score_range([d.reliability for d in diagrams])[1], cumulative_top(diagrams)
     rows = len(diagrams)
     result = Figure(figsize=(4 * _ROW[0], rows * _ROW[1] + 0.25 * rows), layout="constrained")
     parts = result.subfigures(rows, 1, squeeze=False)[:, 0]
     for part, diagram in zip(parts, diagrams, strict=True):
         title = diagram.difference.title
         part.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left", color="#222222")
-        for panel, ax in zip(four_panels(diagram, top), part.subplots(1, 4), strict=True):
+        for panel, ax in zip(four_panels(diagram, top, tall), part.subplots(1, 4), strict=True):
             draw_panel(panel, ax)
     return result
 

@@ -18,6 +18,8 @@ from ogive.plotting.panels import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ogive._typing import FloatArray, IntArray
     from ogive.diagrams import FourPanel
     from ogive.plotting.marks import Role
@@ -25,10 +27,21 @@ if TYPE_CHECKING:
 _CROWDED = 0.07  # ticks nearer than this share of an axis would touch
 
 
-def four_panels(f: FourPanel, top: float = 1.0) -> tuple[Panel, Panel, Panel, Panel]:
-    """Draw the paper's four panels; `top` is the highest score and probability shown."""
+def cumulative_top(diagrams: Sequence[FourPanel]) -> float:
+    """Return the end of an axis that holds the cumulative scores and hits of all diagrams."""
+    traces = [d.difference.summary.trace for d in diagrams]
+    return 1.04 * max(float(max(t.cumulative_score[-1], t.cumulative_hits[-1])) for t in traces)
+
+
+def four_panels(
+    f: FourPanel, top: float = 1.0, tall: float | None = None
+) -> tuple[Panel, Panel, Panel, Panel]:
+    """Draw the paper's four panels.
+
+    `top` is the highest score and probability shown, `tall` the highest cumulative one.
+    """
     d, t = f.difference, f.difference.summary.trace
-    tall = max(float(t.cumulative_score[-1]), float(t.cumulative_hits[-1])) * 1.04
+    tall = tall or cumulative_top([f]) or 1.0
     words = difference_words(d)
     warped = t.cumulative_score / (t.cumulative_score[-1] or 1.0)
     panels = [

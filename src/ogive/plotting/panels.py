@@ -115,6 +115,7 @@ def _band_label(d: CumulativeDifference) -> Label:
 
 
 def difference_words(d: CumulativeDifference) -> str:
+    """Say what a graph of the gap shows, for those who cannot see it."""
     s = d.summary
     way = {"overconfident": "promise too much", "underconfident": "promise too little"}
     means = way.get(s.ks.direction, "keep their word")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ogive.diagrams import ClassHeat
 from ogive.plotting.figures import panels_of
-from ogive.plotting.four import four_panels
+from ogive.plotting.four import cumulative_top, four_panels
 from ogive.plotting.panels import percent, score_range
 from ogive.report.gather import method_diagrams
 
@@ -102,12 +102,12 @@ def map_graphs(
 
 def four_graphs(name: str, diagrams: Sequence[FourPanel]) -> tuple[Graph, ...]:
     """Return the paper's four panels for each diagram, with the same scales."""
-    top = score_range([d.reliability for d in diagrams])[1]
+    top, tall = score_range([d.reliability for d in diagrams])[1], cumulative_top(diagrams)
     return tuple(
         Graph(
             f"{name}-{i}",
             d.difference.title[:1].upper() + d.difference.title[1:],
-            four_panels(d, top),
+            four_panels(d, top, tall),
             "",
             _trace_table(d.difference, d),
         )
