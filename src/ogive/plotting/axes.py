@@ -131,7 +131,7 @@ def _cells(mark: Cells, ax: Axes) -> list[Artist]:
         for x, y in zip(mark.x, mark.y, strict=True)
     ]
     colours = [
-        to_rgba(COLOURS["hits" if v < 0 else "score"], 0.06 + 0.74 * min(abs(v), 1.0))
+        to_rgba(COLOURS["hits" if v < 0 else "score"], 0.06 + 0.58 * min(abs(v), 1.0))
         for v in mark.value
     ]
     edges = [_INK if framed else "none" for framed in mark.framed]

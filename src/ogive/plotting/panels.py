@@ -246,11 +246,8 @@ def binned_panel(b: BinnedReliability, *, title: str = "") -> Panel:
         Dots(b.score, b.share, "hits", low=b.low, high=b.high),
     ]
     x, y = axis("mean score of the bin", *ends), with_headroom("share of hits", *ends)
-    words: list[tuple[str, Role]] = [("● came true, 95 %", "hits")]
-    words += [("- - perfect calibration", "reference"), ("▮ rows with that score", "band")]
-    marks += corner(words, x, y, upper=free_corner(x, y, (b.score, b.high), upper=True), foot=0.36)
     return Panel(
-        title=title,
+        title=title or "share of hits by bin, with 95 % interval",
         alt=(
             f"Share of hits against mean score in {b.score.size} bins, with 95 % intervals. "
             f"Perfect calibration is the diagonal; {int((b.high < b.score).sum())} bins lie "

@@ -93,7 +93,7 @@ def _names(names: tuple[str, ...], y: FloatArray, *, room: float = 0.6) -> Axis:
 def heat_panel(h: ClassHeat) -> Panel:
     """Draw a square for each class, coloured by its signed KS error; framed where that is clear."""
     K = h.signed.size
-    columns = min(K, max(10, int(np.ceil(np.sqrt(1.6 * K)))) if K > 10 else K)  # noqa: PLR2004
+    columns = min(K, max(5, int(np.ceil(np.sqrt(1.6 * K)))))
     rows = -(-K // columns)
     at = np.arange(K)
     scale = heat_scale(h)

@@ -15,6 +15,7 @@ from ogive.report.svg import draw_svg
 if TYPE_CHECKING:
     import os
 
+    from ogive.plotting.marks import Panel
     from ogive.report.graphs import Graph
     from ogive.report.model import Report
 
@@ -43,7 +44,7 @@ def render_html(report: Report) -> str:
                     panel,
                     f"{graph.name}-{i}",
                     f"{graph.title}: {panel.title}" if panel.title else graph.title,
-                    **({} if panel.frame else {"width": _WIDE}),
+                    **({} if panel.frame else {"width": _cells_width(panel)}),
                 )
             )
             for i, panel in enumerate(graph.panels)
@@ -53,6 +54,11 @@ def render_html(report: Report) -> str:
         r=report, style=markup(style), digest=digest, drawn=drawn
     )
     return text
+
+
+def _cells_width(panel: Panel) -> float:
+    """Return a width that leaves room for the names in the cells, as far as the page goes."""
+    return min(max(80.0 * panel.x.high, 400.0), _WIDE)
 
 
 def write_html(report: Report, path: str | os.PathLike[str]) -> None:

@@ -177,7 +177,7 @@ def _cells(mark: Cells, place: _Place) -> str:
     return "".join(
         f'<rect class="{"hits" if v < 0 else "score"} fill{" framed" if framed else ""}" '
         f'x="{_short(a)}" y="{_short(b)}" width="{_short(wide)}" height="{_short(tall)}" '
-        f'fill-opacity="{0.06 + 0.7 * min(abs(v), 1.0):.2f}"><title>{escape(words)}</title></rect>'
+        f'fill-opacity="{0.06 + 0.58 * min(abs(v), 1.0):.2f}"><title>{escape(words)}</title></rect>'
         for a, b, v, words, framed in zip(x, y, mark.value, mark.text, mark.framed, strict=True)
     )
 
