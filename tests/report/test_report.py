@@ -102,7 +102,9 @@ def test_the_numbers_are_those_of_measure(page, report, sample):
 
 def test_the_verdict_is_one_sentence_on_top(page, report):
     said = report.verdict.sentence
-    assert said.startswith("Do not trust these probabilities as they are: on average they promise")
+    assert said.startswith(
+        "These probabilities cannot be trusted as they are: on average they promise 96.6 %"
+    )
     assert said.endswith("spline repairs them, from a KS of 5.63 % to 0.28 %.")
     assert page.index(said) < page.index("<h2")
     assert report.verdict.tone == "repaired"
@@ -154,6 +156,29 @@ def test_one_column_and_calibrated(rng):
     assert "can be trusted as far as 2,000 rows can tell" in made.verdict.sentence
     assert made.class_graph is None
     assert "per-class" not in Outline(render_html(made)).ids
+
+
+def test_slightly_off_and_no_better(rng):
+    p = rng.uniform(0.1, 0.9, 40_000)
+    hits = rng.random(40_000) < p - 0.008
+    test = Predictions(p, hits, kind="probs")
+    few = Predictions(p[:60], hits[:60], kind="probs")
+    made = build_report(test, few, methods=["none", "isotonic"], method="isotonic")
+    assert made.verdict.tone == "slight"
+    assert made.verdict.sentence.startswith("These probabilities are slightly off: on average")
+    assert made.verdict.sentence.endswith("no repair gains more than noise on 40,000 rows.")
+    alone = build_report(test, few, methods=["isotonic"], method="isotonic")
+    assert alone.verdict.sentence.endswith("isotonic does not help.")
+
+
+def test_something_is_left(rng):
+    p = rng.random(20_000)
+    test = Predictions(p, rng.random(20_000) < p**3, kind="probs")
+    cal = Predictions(p[:5000], rng.random(5000) < p[:5000] ** 2, kind="probs")
+    made = build_report(test, cal, methods=["none", "platt"], method="platt")
+    assert made.verdict.tone == "off"
+    assert "but something is left" in made.verdict.sentence
+    assert "above what a map fitted on 5,000 rows leaves" in made.verdict.detail
 
 
 def test_certain_scores():

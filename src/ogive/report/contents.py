@@ -17,6 +17,7 @@ from ogive.metrics.resample import bootstrap
 from ogive.plotting.marks import MINUS
 from ogive.plotting.panels import percent
 from ogive.report.graphs import Table
+from ogive.report.words import SLIGHT
 from ogive.studies.measure import measure
 
 if TYPE_CHECKING:
@@ -191,7 +192,11 @@ def how_it_was_computed(before: Measurement, repair: Repair | None) -> tuple[str
         "and the log loss are ± 1.96 standard errors, that of the share of hits is Wilson's. The "
         f"log loss clips to [1e-7, 1 {MINUS} 1e-7]."
     )
-    notes = [view, error, band, intervals]
+    words = (
+        "The verdict calls a model off where its KS test rejects at 5 %, and slightly off where "
+        f"the 95 % interval of KS also ends below {percent(SLIGHT, 0)}."
+    )
+    notes = [view, error, words, band, intervals]
     if repair is not None:
         notes.append(
             f"The repair was fitted on {repair.n:,} rows that were not measured here. No p-value "
