@@ -12,7 +12,7 @@ ROOT = Path(ogive.__file__).parent
 # The level of each room: DESIGN's table. Rooms on one level do not import one another, except
 # inside a folder and where a pair is listed in SIDEWAYS.
 LEVELS = [
-    {"errors", "_typing", "_files"},
+    {"errors", "_typing", "_files", "_html"},
     {"_validate"},
     {"_numerics"},
     {"predictions", "views"},
@@ -37,6 +37,7 @@ SIDEWAYS = {
     ("_folds", "_keys"),
     ("_folds", "_groups"),
     ("_folds", "curve"),
+    ("report", "plotting"),
 }
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ogive.metrics.significance import ks_test, kuiper_test
     from ogive.metrics.smooth import smooth_ece
     from ogive.metrics.vector import brier_vector, nll_vector
+    from ogive.plotting.display import CurveDisplay
     from ogive.predictions import Predictions
     from ogive.readers import read
     from ogive.studies.compare import compare
@@ -61,6 +62,7 @@ _ROOMS = {
     "BetaCalibrator": "ogive.estimators.curves",
     "CalibratedClassifier": "ogive.estimators.classifier",
     "Curve": "ogive.curve",
+    "CurveDisplay": "ogive.plotting.display",
     "DirichletCalibration": "ogive.estimators.scaling",
     "HistogramCalibrator": "ogive.estimators.curves",
     "IsotonicCalibrator": "ogive.estimators.curves",
@@ -110,6 +112,7 @@ __all__ = [
     "BetaCalibrator",
     "CalibratedClassifier",
     "Curve",
+    "CurveDisplay",
     "DirichletCalibration",
     "HistogramCalibrator",
     "IsotonicCalibrator",

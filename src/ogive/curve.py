@@ -28,6 +28,7 @@ from ogive._groups import (
     groups_of_weighted,
     joined,
 )
+from ogive._html import curve_form
 from ogive._keys import (
     EVEN,
     HIGH,
@@ -348,6 +349,8 @@ class Curve:
 
     def __repr__(self) -> str:
         return f"Curve(view={self.view!r}, n={self.n:,}, hits={self.total_hits:,.6g})"
+
+    _repr_html_ = curve_form
 
 
 def check_curve(curve: object) -> Curve:

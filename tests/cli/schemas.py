@@ -70,6 +70,13 @@ EXPORT = {
     "required": ["out", "max_abs_difference"],
 }
 
+OUT = {
+    "type": "object",
+    "properties": {"out": {"type": "string"}},
+    "required": ["out"],
+    "additionalProperties": False,
+}
+
 COMPARE = {
     "type": "object",
     "properties": {

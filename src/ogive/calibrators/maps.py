@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ogive._html import square, table
 from ogive._validate import as_floats, bad_scores
 from ogive.errors import InvalidInput, rows_that
 
@@ -69,6 +70,9 @@ class Fitted(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(view={self.view!r}, n={self.n:,})"
 
+    def _repr_html_(self) -> str:
+        return table(f"{self.method} of {self.view}", {"fitted on": f"{self.n:,.10g} rows"})
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Map(Fitted):
@@ -110,6 +114,13 @@ class Map(Fitted):
     @abstractmethod
     def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         """Return the probability of checked rows, a fresh array."""
+
+    def _repr_html_(self) -> str:
+        scores = np.linspace(0.0, 1.0, 101)
+        picture = square(scores, self(scores), f"Probability against score, by {self.method}")
+        rows = {"fitted on": f"{self.n:,.10g} rows"}
+        rows |= {f"{s:g} becomes": f"{float(self([s])[0]):.4f}" for s in (0.1, 0.5, 0.9)}
+        return table(f"{self.method} of {self.view}", rows, picture=picture)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

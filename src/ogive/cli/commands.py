@@ -9,13 +9,12 @@ import click
 
 from ogive import __version__
 from ogive._files import replacing
+from ogive.cli.options import FILE_HELP, as_json_option, columns_of, reads_files
+from ogive.cli.pictures import plot, report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ogive.curve import Curve
     from ogive.predictions import Predictions
-    from ogive.readers.source import Columns
 
 _PATH = click.Path(path_type=Path)
 _NEXT_STEPS = """
@@ -24,13 +23,9 @@ Next:
   ogive fit FILE -o cal.json              fit the repair on a calibration part
   ogive apply cal.json FILE -o out.npz    repair the probabilities
   ogive compare FILE                      which repair is best, and is the difference real?
+  ogive report FILE -o report.html        all of it on one page, with graphs
 
 FILE is .npz, .parquet, .csv, .arrow, .p or .h5: see `ogive measure --help`."""
-_FILE_HELP = """
-FILE holds predictions: .npz with `logits` or `probs` and `labels`, or `scores` and `outcomes`
-(prefixes cal_ and test_ make two parts); .parquet, .csv or .arrow with columns `score` and
-`outcome`, or `label` with logit_0… or prob_0…, or a list column `logits` or `probs`, and
-optionally `weight` and `part` (cal, test); the paper's .p files; CalArena's .h5 files."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -39,30 +34,10 @@ def ogive() -> None:
     """How far a classifier's probabilities can be trusted, without bins; and their repair."""
 
 
-def _reads_files(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say how a file is read."""
-    for option in (
-        click.option("--experiment", metavar="NAME", help="One experiment of an .h5 file."),
-        click.option("--weight", metavar="COL", help="Column of the weights [weight]."),
-        click.option("--label", metavar="COL", help="Column of the true classes [label]."),
-        click.option("--outcome", metavar="COL", help="Column of the outcomes [outcome]."),
-        click.option("--score", metavar="COL", help="Column of the scores [score]."),
-    ):
-        command = option(command)
-    return command
-
-
 _view = click.option(
     "--view", metavar="VIEW", help="top-1, top-r, within-top-r, class-k, score or vector."
 )
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 _method = click.option("--method", default="spline", show_default=True, help="What to fit.")
-
-
-def _columns(options: dict[str, Any]) -> Columns:
-    from ogive.readers import Columns  # noqa: PLC0415
-
-    return Columns(*(options[name] for name in ("score", "outcome", "label", "weight")))
 
 
 def _names(words: str | None) -> list[str] | None:
@@ -70,13 +45,13 @@ def _names(words: str | None) -> list[str] | None:
     return None if words is None else [word.strip() for word in words.split(",")]
 
 
-@ogive.command(epilog=_FILE_HELP)
+@ogive.command(epilog=FILE_HELP)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_PATH)
 @click.option("--part", metavar="PART", help="cal, test or all [test, if the file has parts].")
 @click.option("--view", metavar="VIEW", help="top-1, within-top-2, class-7, score, … or all.")
 @click.option("--bins", default=15, show_default=True, help="Bins of the binned measures.")
-@_reads_files
-@_json
+@reads_files
+@as_json_option
 def measure(
     files: tuple[Path, ...],
     part: str | None,
@@ -91,7 +66,7 @@ def measure(
     from ogive.readers.together import read_together  # noqa: PLC0415
     from ogive.studies.measure import measure as measured  # noqa: PLC0415
 
-    preds = read_together(files, _columns(options), options["experiment"], part, default="test")
+    preds = read_together(files, columns_of(options), options["experiment"], part, default="test")
     with terminal.progress("measuring"):
         result = measured(preds, view, bins=bins)
     if as_json:
@@ -100,7 +75,7 @@ def measure(
         tables.show_measurement(terminal.console(), result)
 
 
-@ogive.command(epilog=_FILE_HELP)
+@ogive.command(epilog=FILE_HELP)
 @click.argument("file", type=_PATH)
 @click.option(
     "-o", "--output", required=True, type=_PATH, help="Where the calibrator goes (.json)."
@@ -111,8 +86,8 @@ def measure(
 @click.option("--folds", default=5, show_default=True, help="For the KS error after; 0: none.")
 @click.option("--date", metavar="TEXT", help="Written into the calibrator.")
 @click.option("--tag", metavar="TEXT", help="Written into the calibrator.")
-@_reads_files
-@_json
+@reads_files
+@as_json_option
 def fit(
     file: Path,
     output: Path,
@@ -133,7 +108,7 @@ def fit(
     from ogive.studies.fitted_on import fitted_on  # noqa: PLC0415
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
 
-    preds = read_together((file,), _columns(options), options["experiment"], part, default="cal")
+    preds = read_together((file,), columns_of(options), options["experiment"], part, default="cal")
     with terminal.progress(f"fitting {method}"):
         gamma = fitted(preds, method, view)
         info = fitted_on(preds, gamma, method, folds=folds, date=date, tag=tag)
@@ -146,12 +121,12 @@ def fit(
         click.echo(f"Next: ogive apply {output} FILE -o OUT")
 
 
-@ogive.command(epilog=_FILE_HELP)
+@ogive.command(epilog=FILE_HELP)
 @click.argument("calibrator", metavar="CAL.json", type=_PATH)
 @click.argument("file", type=_PATH)
 @click.option("-o", "--output", required=True, type=_PATH, help="Where the result goes.")
-@_reads_files
-@_json
+@reads_files
+@as_json_option
 def apply(
     calibrator: Path,
     file: Path,
@@ -171,7 +146,7 @@ def apply(
     from ogive.studies.fitting import apply as applied  # noqa: PLC0415
 
     gamma = load(calibrator)
-    source = open_file(file, _columns(options), experiment=options["experiment"])
+    source = open_file(file, columns_of(options), experiment=options["experiment"])
     results = {}
     for part in source.parts:
         rows = applied(gamma, source.predictions(part or None))
@@ -193,7 +168,7 @@ def apply(
     "--dtype", default="float32", show_default=True, help="Input of onnx and torch, or float64."
 )
 @click.option("--column", metavar="COL", help="sql: the score's column, or the logits' prefix.")
-@_json
+@as_json_option
 def export(
     calibrator: Path,
     to: str,
@@ -223,7 +198,7 @@ def export(
             click.echo(f"{result.at_jumps:,} points lie within rounding of a jump: counted apart.")
 
 
-@ogive.command(epilog=_FILE_HELP)
+@ogive.command(epilog=FILE_HELP)
 @click.argument("file", type=_PATH)
 @click.option("--methods", metavar="M,…", help="Names, separated by commas [all but the slow].")
 @click.option(
@@ -233,8 +208,8 @@ def export(
 )
 @click.option("--seed", default=0, show_default=True, help="The seed of --split.")
 @_view
-@_reads_files
-@_json
+@reads_files
+@as_json_option
 def compare(
     file: Path,
     methods: str | None,
@@ -249,7 +224,7 @@ def compare(
     from ogive.readers import open_file  # noqa: PLC0415
     from ogive.readers.together import two_parts  # noqa: PLC0415
 
-    source = open_file(file, _columns(options), experiment=options["experiment"])
+    source = open_file(file, columns_of(options), experiment=options["experiment"])
     cal, test = two_parts(source, split, seed)
     _compare(cal, test, methods, view, as_json=as_json)
 
@@ -272,7 +247,7 @@ def _compare(
 @click.argument("folder", metavar="DIR", type=_PATH)
 @click.option("--methods", metavar="M,…", help="Columns, separated by commas [all].")
 @click.option("--resume", type=_PATH, help="Keep results in this JSON file, and start from it.")
-@_json
+@as_json_option
 def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bool) -> None:
     """Print the paper's tables from its logit files, beside the paper's own numbers.
 
@@ -299,7 +274,7 @@ def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bo
 
 @ogive.command()
 @click.option("--save", type=_PATH, help="Also write the sample to this .npz file, to play with.")
-@_json
+@as_json_option
 def demo(save: Path | None, *, as_json: bool) -> None:
     """Do the main job on real data: a LeNet-5 on Fashion-MNIST, bundled."""
     from importlib.resources import as_file, files  # noqa: PLC0415
@@ -334,3 +309,7 @@ def _gaps(cal: Predictions, test: Predictions) -> tuple[Curve, Curve]:
     rows = applied(fitted(cal), test)
     assert rows.hit is not None  # noqa: S101 - the sample has labels
     return Curve.from_predictions(test), Curve.from_scores(rows.score, rows.hit, view="top-1")
+
+
+ogive.add_command(plot)
+ogive.add_command(report)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._html import grid
 from ogive.calibrators import METHODS, find_method
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
@@ -97,6 +98,23 @@ class Comparison:
             text = (f"{c!s:>10}" if isinstance(c, bool) else f"{c:10.5f}" for c in cells)
             lines.append(f"{row.method:14}" + "".join(text))
         return "\n".join([*lines, self.verdict])
+
+    def _repr_html_(self) -> str:
+        head = ("method", "KS %", "ECE %", "Brier", "NLL", "above the best", "noise")
+        rows = [
+            (
+                row.method,
+                f"{100 * row.ks:.2f}",
+                f"{100 * row.ece:.2f}",
+                f"{row.brier:.4f}",
+                f"{row.nll:.4f}",
+                f"{row.nll_diff:.4f} ± {row.nll_diff_se:.4f}",
+                "yes" if row.tied_with_best else "no",
+            )
+            for row in self.methods
+        ]
+        caption = f"{self.view}: {self.n_cal:,} rows to fit, {self.n_test:,} to test"
+        return grid(caption, head, rows, below=self.verdict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ogive._html import grid
+
 if TYPE_CHECKING:
     from ogive.studies.measurement import Measurement, Measurements
 
 
 def one_view(one: Measurement) -> str:
     """Return a measurement as lines of name, value and what goes with it."""
+    rows = _rows(one)
+    lines = [f"{name:<16}{value:>10.4f}   {beside}".rstrip() for name, value, beside in rows]
+    return "\n".join([f"{one.view}, n = {one.n:,}", *lines, one.verdict])
+
+
+def one_view_html(one: Measurement) -> str:
+    """Return the same as a table for notebooks."""
+    rows = [(name, f"{value:.4f}", beside) for name, value, beside in _rows(one)]
+    return grid(f"{one.view}, n = {one.n:,}", ("measure", "", ""), rows, below=one.verdict)
+
+
+def _rows(one: Measurement) -> list[tuple[str, float, str]]:
+    """Return name, value and what goes with it."""
     ks, kuiper = one.ks_test, one.kuiper_test
     rows = [
         ("accuracy", one.accuracy, f"mean score {one.mean_score:.4f}"),
@@ -29,8 +44,7 @@ def one_view(one: Measurement) -> str:
         rows.append(("NLL, vectors", one.nll_vector, ""))
     for key, (low, high) in one.intervals.items():
         rows.append((f"{key}, 95 %", low, f"to {high:.4f} by bootstrap"))
-    lines = [f"{name:<16}{value:>10.4f}   {beside}".rstrip() for name, value, beside in rows]
-    return "\n".join([f"{one.view}, n = {one.n:,}", *lines, one.verdict])
+    return rows
 
 
 def all_views(every: Measurements) -> str:
@@ -50,6 +64,22 @@ def all_views(every: Measurements) -> str:
             f"{int(classes.off.sum())} of {ks.size} classes are off (KS tests at 5 %, Holm).",
         ]
     return "\n".join([head, *lines])
+
+
+def all_views_html(every: Measurements) -> str:
+    """Return a table with a row for each view, for notebooks."""
+    head = ("view", "accuracy", "KS", "p", "ECE", "Brier", "NLL")
+    rows = [
+        (
+            v.view,
+            *(f"{value:.4f}" for value in (v.accuracy, v.ks)),
+            f"{v.ks_test.pvalue:.2g}",
+            *(f"{value:.4f}" for value in (v.ece, v.brier, v.nll)),
+        )
+        for v in every.views
+    ]
+    off = "" if every.classes is None else f"{int(every.classes.off.sum())} classes are off."
+    return grid("All views", head, rows, below=off)
 
 
 _KDE = {"kernel": "", "groups": "no spread: the L1 gap over groups of equal scores"}

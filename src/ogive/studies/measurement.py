@@ -81,6 +81,11 @@ class Measurement:
 
         return one_view(self)
 
+    def _repr_html_(self) -> str:
+        from ogive.studies.layout import one_view_html  # noqa: PLC0415 - as above
+
+        return one_view_html(self)
+
 
 _KUIPER = ("pvalue", "low", "high", "expected", "detectable", "method")
 
@@ -114,6 +119,11 @@ class Measurements:
         from ogive.studies.layout import all_views  # noqa: PLC0415 - only to be read by people
 
         return all_views(self)
+
+    def _repr_html_(self) -> str:
+        from ogive.studies.layout import all_views_html  # noqa: PLC0415 - as above
+
+        return all_views_html(self)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON values

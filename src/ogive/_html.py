@@ -1,0 +1,86 @@
+"""Small HTML forms for notebooks: a table, and a line drawn in it. All text is escaped.
+
+Colours are those of the page (`currentColor`), so that they suit a dark notebook too; there is
+no script and no style sheet.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Protocol
+
+    class Curve(Protocol):
+        """What is shown of a curve."""
+
+        view: str
+
+        @property
+        def n(self) -> float: ...
+        @property
+        def total_hits(self) -> float: ...
+
+
+_CELL = 'style="text-align:left;padding:2px 12px 2px 0"'
+_NUMBER = 'style="text-align:right;padding:2px 12px 2px 0;font-variant-numeric:tabular-nums"'
+
+
+def table(caption: str, rows: Mapping[str, str], *, picture: str = "", below: str = "") -> str:
+    """Return names and values as a table; `picture` is finished markup, all else is text.
+
+    >>> table("a < b", {"n": "3"})[:28]
+    '<div><strong>a &lt; b</stron'
+    """
+    lines = "".join(
+        f'<tr><th scope="row" {_CELL}>{escape(name)}</th><td {_NUMBER}>{escape(value)}</td></tr>'
+        for name, value in rows.items()
+    )
+    return _block(caption, f"{picture}<table><tbody>{lines}</tbody></table>", below)
+
+
+def grid(
+    caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, below: str = ""
+) -> str:
+    """Return a table with a heading for each column; the first column names the row."""
+    top = "".join(f'<th scope="col" {_CELL}>{escape(name)}</th>' for name in head)
+    lines = "".join(
+        f'<tr><th scope="row" {_CELL}>{escape(row[0])}</th>'
+        + "".join(f"<td {_NUMBER}>{escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    body = f"<table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"
+    return _block(caption, body, below)
+
+
+def square(x: Iterable[float], y: Iterable[float], what: str) -> str:
+    """Return a line in the unit square beside its diagonal, as SVG.
+
+    >>> square([0, 1], [0, 0.5], "a map").count("<path")
+    2
+    """
+    points = " ".join(f"{100 * a:.1f},{100 - 100 * b:.1f}" for a, b in zip(x, y, strict=True))
+    return (
+        f'<svg role="img" aria-label="{escape(what)}" viewBox="-2 -2 104 104" width="120" '
+        'height="120" fill="none" stroke="currentColor"><path d="M0 0V100H100" opacity=".4"/>'
+        f'<path d="M0 100L100 0" stroke-dasharray="3 3" opacity=".4"/>'
+        f'<polyline points="{points}" stroke-width="2"/></svg>'
+    )
+
+
+def curve_form(curve: Curve) -> str:
+    """Return a curve as a table."""
+    rows = {
+        "rows": f"{curve.n:,}",
+        "hits": f"{curve.total_hits:,.6g}",
+        "share of hits": f"{curve.total_hits / curve.n:.4f}",
+    }
+    return table(f"Curve of {curve.view}", rows)
+
+
+def _block(caption: str, body: str, below: str) -> str:
+    end = f"<p>{escape(below)}</p>" if below else ""
+    return f"<div><strong>{escape(caption)}</strong>{body}{end}</div>"

@@ -1,0 +1,271 @@
+"""The graphs of a curve: the cumulative difference, reliability with and without bins, and all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive.calibrators import find_method
+from ogive.calibrators.maps import Map
+from ogive.diagrams.trace import Summary, summarise
+from ogive.errors import InvalidInput
+from ogive.metrics.binned import BINS, bin_rows
+
+if TYPE_CHECKING:
+    from ogive._typing import ArrayLike, BoolArray, FloatArray
+    from ogive.curve import Curve
+    from ogive.metrics.binned import Bins
+
+_GRID = 241
+_NORMAL = 1.959963984540054  # half a 95 % interval, in standard errors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CumulativeDifference:
+    """Cumulative hits minus cumulative score against the fractile: its slope is miscalibration.
+
+    Attributes
+    ----------
+    summary : Summary
+        The points, and the numbers of the measures.
+    label : str
+        What it is of, such as ``"test part"``.
+    half_width : float or None
+        Half the height of the band; None for rows that a map was fitted to, where there is no
+        fair one.
+    fitted_on : float or None
+        If the scores are calibrated: on how many other rows. The band then has room for that.
+    """
+
+    summary: Summary
+    label: str
+    half_width: float | None
+    fitted_on: float | None = None
+
+    @classmethod
+    def from_curve(
+        cls,
+        curve: Curve | Summary,
+        *,
+        label: str = "",
+        fitted_on: float | None = None,
+        in_sample: bool = False,
+    ) -> CumulativeDifference:
+        """Read it off a curve.
+
+        Parameters
+        ----------
+        curve : Curve, or the summary of one
+        label : str
+        fitted_on : float, optional
+            If the scores are calibrated: on how many other rows.
+        in_sample : bool
+            If they are calibrated on these very rows.
+
+        >>> from ogive import Curve
+        >>> CumulativeDifference.from_curve(Curve.from_scores([0.9, 0.8], [1, 0])).title
+        'KS 40.00 %, accuracy 50.00 %'
+        """
+        summary = curve if isinstance(curve, Summary) else summarise(curve)
+        half = None if in_sample else summary.half_width(fitted_on)
+        return cls(summary, label, half, fitted_on)
+
+    @property
+    def title(self) -> str:
+        """The label, the KS error and the accuracy, in words."""
+        numbers = f"KS {self.summary.ks.value:.2%}, accuracy {self.summary.accuracy:.2%}"
+        numbers = numbers.replace("%", " %")
+        return f"{self.label}: {numbers}" if self.label else numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reliability:
+    """Probability against score, without bins: a fitted map, with its band if it has one.
+
+    Attributes
+    ----------
+    method : str
+        What was fitted.
+    score, probability : (g,) arrays
+        Between the lowest and the highest score.
+    low, high : (g,) arrays or None
+        The 95 % band of the probability.
+    density : Bins
+        How many rows have which scores.
+    """
+
+    method: str
+    score: FloatArray
+    probability: FloatArray
+    low: FloatArray | None
+    high: FloatArray | None
+    density: Bins
+
+    @classmethod
+    def from_curve(
+        cls, curve: Curve, method: str | Map = "spline", *, summary: Summary | None = None
+    ) -> Reliability:
+        """Fit a method to a curve (or take a map that was fitted), and follow it.
+
+        >>> import numpy as np
+        >>> from ogive import Curve
+        >>> scores = np.linspace(0.1, 0.9, 400)
+        >>> r = Reliability.from_curve(Curve.from_scores(scores, np.arange(400) % 2), "platt")
+        >>> r.score[[0, -1]], bool(abs(r.probability - 0.5).max() < 0.05)
+        (array([0.1, 0.9]), True)
+        """
+        gamma = method if isinstance(method, Map) else fit_for_graph(curve, method)
+        known = summarise(curve) if summary is None else summary
+        first, last = known.trace.score[[0, -1]]
+        score = np.linspace(first, last, _GRID) if last > first else np.array([first])
+        low, high = _band_at(gamma, score > 0.5, np.minimum(score, 1.0 - score))  # noqa: PLR2004
+        return cls(gamma.method, score, gamma(score), low, high, known.density)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinnedReliability:
+    """Share of hits against mean score, bin by bin; (b,) arrays, empty bins left out.
+
+    `low` and `high` are Wilson's 95 % interval of the share of hits; `left` and `right` the
+    edges of the bin.
+    """
+
+    left: FloatArray
+    right: FloatArray
+    score: FloatArray
+    share: FloatArray
+    low: FloatArray
+    high: FloatArray
+    count: FloatArray
+    density: Bins
+
+    @classmethod
+    def from_curve(
+        cls, curve: Curve, bins: ArrayLike | int = BINS, *, spacing: str = "width"
+    ) -> BinnedReliability:
+        """Bin a curve.
+
+        >>> from ogive import Curve
+        >>> b = BinnedReliability.from_curve(Curve.from_scores([0.1, 0.2, 0.9], [0, 1, 1]), 2)
+        >>> b.share, b.score.round(2), b.low.round(2)
+        (array([0.5, 1. ]), array([0.15, 0.9 ]), array([0.09, 0.21]))
+        """
+        cells = bin_rows(curve, bins, spacing=spacing)
+        some = cells.count > 0
+        count = cells.count[some]
+        share = cells.hits[some] / count
+        low, high = wilson(share, count * count / cells.square[some])
+        density = bin_rows(curve, 50)
+        left, right = cells.edges[:-1][some], cells.edges[1:][some]
+        return cls(left, right, cells.score[some] / count, share, low, high, count, density)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FourPanel:
+    """The paper's four panels of one curve.
+
+    (a) cumulative score and hits against fractile, (b) the same with the axis warped so that the
+    score is a straight line, (c) score and probability against fractile, (d) probability
+    against score.
+
+    Attributes
+    ----------
+    difference : CumulativeDifference
+        For (a) and (b): the points, the band and the largest gap.
+    probability : (p,) array
+        For (c): the fitted probability at each point of the trace.
+    low, high : (p,) arrays or None
+        Its 95 % band.
+    reliability : Reliability
+        For (d).
+    """
+
+    difference: CumulativeDifference
+    probability: FloatArray
+    low: FloatArray | None
+    high: FloatArray | None
+    reliability: Reliability
+
+    @classmethod
+    def from_curve(
+        cls,
+        curve: Curve,
+        *,
+        method: str = "spline",
+        label: str = "",
+        fitted_on: float | None = None,
+        in_sample: bool = False,
+    ) -> FourPanel:
+        """Read the panels off a curve; `method` is fitted to it for the probability.
+
+        The other parameters are those of `CumulativeDifference.from_curve`.
+        """
+        summary = summarise(curve)
+        gamma = fit_for_graph(curve, method)
+        trace = summary.trace
+        low, high = _band_at(gamma, trace.high, trace.tail)
+        return cls(
+            CumulativeDifference.from_curve(
+                summary, label=label, fitted_on=fitted_on, in_sample=in_sample
+            ),
+            gamma.from_tails(trace.high, trace.tail),
+            low,
+            high,
+            Reliability.from_curve(curve, gamma, summary=summary),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BeforeAfter:
+    """The cumulative difference before and after a repair, on one axis."""
+
+    before: CumulativeDifference
+    after: CumulativeDifference
+
+
+def fit_for_graph(curve: Curve, method: str) -> Map:
+    """Fit a method that reads curves; others have no graph of probability against score."""
+    chosen = find_method(method)
+    if chosen.reads != "curve":
+        msg = f"`method` {method!r} calibrates whole matrices: it is no line in a graph of scores."
+        raise InvalidInput(msg)
+    gamma = chosen.fit(curve)
+    assert isinstance(gamma, Map)  # noqa: S101 - what methods that read curves fit
+    return gamma
+
+
+def wilson(share: FloatArray, count: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return Wilson's 95 % interval of a share of `count` rows."""
+    z = _NORMAL
+    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
+    half = z * np.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    half /= 1 + z * z / count
+    return np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
+
+
+def wilson_of(hits: float, n: float) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of one share.
+
+    >>> [round(end, 3) for end in wilson_of(8, 10)]
+    [0.49, 0.943]
+    """
+    p, z2 = hits / n, _NORMAL**2
+    middle = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = _NORMAL * sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def _band_at(
+    gamma: Map, high: BoolArray, tail: FloatArray
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return the 95 % band of a map that knows its own, or nothing."""
+    band = getattr(gamma, "band_from_log_odds", None)
+    if band is None:
+        return None, None
+    with np.errstate(divide="ignore"):
+        odds = np.log(tail) - np.log1p(-tail)  # −inf at a tail of 0: the end of the map
+    low, upper = band(np.where(high, -odds, odds))
+    return np.asarray(low), np.asarray(upper)

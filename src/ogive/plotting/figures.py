@@ -1,0 +1,193 @@
+"""Whole figures, without pyplot: nothing is shown, nothing is kept, no setting is changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ogive._files import replacing
+from ogive.diagrams import (
+    BeforeAfter,
+    BinnedReliability,
+    ClassHeat,
+    CumulativeDifference,
+    Differences,
+    FourPanel,
+    Ranks,
+    Reliability,
+)
+from ogive.errors import InvalidInput, InvalidType, need
+from ogive.plotting.four import cumulative_top, four_panels
+from ogive.plotting.panels import (
+    before_after_panel,
+    binned_panel,
+    difference_panel,
+    gap_range,
+    reliability_panel,
+    score_range,
+)
+from ogive.plotting.tables import differences_panel, heat_panel, ranks_panel
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+    from typing import TypeAlias
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ogive.plotting.marks import Panel
+
+    Diagram: TypeAlias = (
+        BeforeAfter
+        | BinnedReliability
+        | ClassHeat
+        | CumulativeDifference
+        | Differences
+        | FourPanel
+        | Ranks
+        | Reliability
+    )
+
+#: What a figure can be saved as.
+FORMATS = (".png", ".svg", ".pdf")
+_WIDTH = 4.4  # inches of one panel
+_ROW = (3.1, 2.6)  # inches of one of four panels
+
+
+def panels_of(diagram: Diagram) -> tuple[Panel, ...]:  # noqa: PLR0911 - one for each kind
+    """Return the panels of a diagram: four of a `FourPanel`, one of any other."""
+    match diagram:
+        case CumulativeDifference():
+            return (difference_panel(diagram),)
+        case BeforeAfter():
+            return (before_after_panel(diagram),)
+        case Reliability():
+            return (reliability_panel(diagram),)
+        case BinnedReliability():
+            return (binned_panel(diagram),)
+        case FourPanel():
+            return four_panels(diagram, score_range([diagram.reliability])[1])
+        case Ranks():
+            return (ranks_panel(diagram),)
+        case Differences():
+            return (differences_panel(diagram),)
+        case ClassHeat():
+            return (heat_panel(diagram),)
+    msg = f"`diagram` must be one of ogive.diagrams, not {type(diagram).__name__}."
+    raise InvalidType(msg)
+
+
+def draw(diagram: Diagram, ax: Axes | Sequence[Axes]) -> list[Artist]:
+    """Draw a diagram on a matplotlib Axes (four of them for a `FourPanel`).
+
+    Parameters
+    ----------
+    diagram : one of ogive.diagrams
+    ax : Axes, or a sequence of four
+
+    Returns
+    -------
+    list of Artist
+        What was added. Nothing else is changed: no figure is made or shown, no setting touched.
+    """
+    need("matplotlib", extra="plot")
+    from ogive.plotting.axes import draw_panel  # noqa: PLC0415 - an optional package
+
+    panels = panels_of(diagram)
+    axes = [ax] if len(panels) == 1 else list(ax)  # type: ignore[arg-type]
+    if len(axes) != len(panels):
+        msg = f"`ax` must be {len(panels)} Axes for this diagram, not {len(axes)}."
+        raise InvalidInput(msg)
+    return [
+        artist
+        for panel, one in zip(panels, axes, strict=True)
+        for artist in draw_panel(panel, one)  # type: ignore[arg-type]
+    ]
+
+
+def figure(*diagrams: Diagram) -> Figure:
+    """Return a new figure with diagrams one beside the other, or rows of four panels.
+
+    Diagrams of one kind get the same scales.
+    """
+    need("matplotlib", extra="plot")
+    from matplotlib.figure import Figure  # noqa: PLC0415 - an optional package
+
+    if not diagrams:
+        msg = "`diagrams` is empty: give at least one."
+        raise InvalidInput(msg)
+    if all(isinstance(d, FourPanel) for d in diagrams):
+        return _rows_of_four(diagrams)  # type: ignore[arg-type]
+    from ogive.plotting.axes import draw_panel  # noqa: PLC0415 - an optional package
+
+    panels = _same_scales(diagrams)
+    size = (_WIDTH * len(panels) if panels[0].frame else 7.0, _height(panels))
+    result = Figure(figsize=size, layout="constrained")
+    axes = result.subplots(1, len(panels), squeeze=False)[0]
+    for panel, ax in zip(panels, axes, strict=True):
+        draw_panel(panel, ax)
+    return result
+
+
+def _height(panels: Sequence[Panel]) -> float:
+    return max((_WIDTH if panel.frame else 7.0) * panel.shape for panel in panels)
+
+
+def _same_scales(diagrams: Sequence[Diagram]) -> list[Panel]:
+    """Return panels; those that share an axis have the same ends of it."""
+    gaps = [d for d in diagrams if isinstance(d, CumulativeDifference)]
+    maps = [d for d in diagrams if isinstance(d, Reliability)]
+    panels = []
+    for d in diagrams:
+        if isinstance(d, CumulativeDifference):
+            panels.append(difference_panel(d, gap_range(gaps)))
+        elif isinstance(d, Reliability):
+            panels.append(reliability_panel(d, score_range(maps)))
+        else:
+            panels += panels_of(d)
+    return panels
+
+
+def _rows_of_four(diagrams: Sequence[FourPanel]) -> Figure:
+    """Return a row of four panels for each diagram, with the same scales in all rows."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - an optional package
+
+    from ogive.plotting.axes import draw_panel  # noqa: PLC0415
+
+    top, tall = score_range([d.reliability for d in diagrams])[1], cumulative_top(diagrams)
+    rows = len(diagrams)
+    result = Figure(figsize=(4 * _ROW[0], rows * _ROW[1] + 0.25 * rows), layout="constrained")
+    parts = result.subfigures(rows, 1, squeeze=False)[:, 0]
+    for part, diagram in zip(parts, diagrams, strict=True):
+        title = diagram.difference.title
+        part.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left", color="#222222")
+        for panel, ax in zip(four_panels(diagram, top, tall), part.subplots(1, 4), strict=True):
+            draw_panel(panel, ax)
+    return result
+
+
+def save_figure(result: Figure, path: str | os.PathLike[str], *, dpi: float = 160) -> None:
+    """Write a figure as .png, .svg or .pdf; a file being replaced stays whole.
+
+    `dpi` is the resolution of .png, in dots per inch.
+    """
+    suffix = check_suffix(path)
+    options = {"dpi": dpi} if suffix == ".png" else {"metadata": _undated(suffix)}
+    with replacing(path) as beside:
+        result.savefig(beside, format=suffix[1:], facecolor="white", **options)
+
+
+def check_suffix(path: str | os.PathLike[str]) -> str:
+    """Return the suffix of a path that a figure can be saved to."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        msg = f"`path` must end in {', '.join(FORMATS)}, but is {str(path)!r}."
+        raise InvalidInput(msg)
+    return suffix
+
+
+def _undated(suffix: str) -> dict[str, None]:
+    """Leave the date out, so that the same data make the same file."""
+    return {"Date": None} if suffix == ".svg" else {"CreationDate": None}

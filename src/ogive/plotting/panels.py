@@ -1,0 +1,259 @@
+"""From what a graph shows (`ogive.diagrams`) to what is drawn (`ogive.plotting.marks`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from ogive.plotting.marks import (
+    MINUS,
+    Axis,
+    Band,
+    Bars,
+    Dots,
+    Label,
+    Line,
+    Mark,
+    Panel,
+    Segment,
+    axis,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ogive._typing import FloatArray
+    from ogive.diagrams import (
+        BeforeAfter,
+        BinnedReliability,
+        CumulativeDifference,
+        Reliability,
+    )
+    from ogive.metrics.binned import Bins
+    from ogive.plotting.marks import Role
+
+FRACTILE = "share of rows, lowest scores first"
+_GAP = f"cumulative hits {MINUS} scores"
+_DENSITY_HEIGHT = 0.16
+_SMALL_GAP = 0.15  # a peak below this share of the axis has no room for words
+
+
+Align: TypeAlias = Literal["start", "middle", "end"]
+
+
+def percent(value: float, digits: int = 2) -> str:
+    """Return a fraction as percent, with a real minus sign.
+
+    >>> percent(-0.0123)
+    '−1.23 %'
+    """
+    return f"{100 * value:.{digits}f} %".replace("-", MINUS)
+
+
+def gap_range(diagrams: Sequence[CumulativeDifference]) -> tuple[float, float]:
+    """Return the ends of an axis that holds all gaps and their bands."""
+    half = max((d.half_width or 0.0 for d in diagrams), default=0.0)
+    low = min(-half, *(float(d.summary.trace.gap.min()) for d in diagrams))
+    high = max(half, *(float(d.summary.trace.gap.max()) for d in diagrams))
+    room = 0.12 * ((high - low) or 1e-3)
+    return low - room, high + room
+
+
+def difference_panel(d: CumulativeDifference, limits: tuple[float, float] | None = None) -> Panel:
+    """Draw the cumulative difference with its band and its largest gap."""
+    trace = d.summary.trace
+    low, high = limits or gap_range([d])
+    marks: list[Mark] = [Segment((0.0, 1.0), (0.0, 0.0), "reference")]
+    ends = np.array([0.0, 1.0])
+    if d.half_width is not None:
+        width = np.full(2, d.half_width)
+        marks.append(Band(ends, -width, width, "band"))
+    marks.append(Line(trace.fractile, trace.gap, "hits"))
+    marks += _peak(d, "hits", "KS", (low, high))
+    if d.half_width is not None:
+        marks.append(_band_label(d))
+    return Panel(
+        title=d.title,
+        alt=difference_words(d),
+        x=axis(FRACTILE, 0.0, 1.0),
+        y=axis(_GAP, low, high, percent=True),
+        marks=tuple(marks),
+    )
+
+
+def _peak(
+    d: CumulativeDifference, role: Role, name: str, limits: tuple[float, float]
+) -> list[Mark]:
+    """Mark the largest gap and write its size: halfway up where there is room, else outside."""
+    t, size = d.summary.trace, limits[1] - limits[0]
+    x, y = float(t.fractile[t.peak]), float(t.gap[t.peak])
+    text = f"{name} {percent(d.summary.ks.value)}"
+    line = Segment((x, x), (0.0, y), role, dashed=True, ends=True)
+    if abs(y) < _SMALL_GAP * size:
+        edge = max(d.half_width or 0.0, float(np.abs(t.gap).max()))
+        where = (-edge, -1.1) if y < 0 else (edge, 0.4)
+        align: Align = "start" if x < 0.5 else "end"  # noqa: PLR2004
+        return [line, Label(x, where[0], text, role, align, where[1], bold=True)]
+    # Where the line is as high as the words, left and right of the peak.
+    beyond = t.fractile[np.abs(t.gap) * np.sign(y * t.gap) < 0.55 * abs(y)]
+    left = x - float(beyond[beyond < x].max(initial=0.0))
+    right = float(beyond[beyond > x].min(initial=1.0)) - x
+    side: Align = "start" if right >= left else "end"
+    shift = 0.015 if right >= left else -0.015
+    return [line, Label(x + shift, 0.5 * y, text, role, side, -0.3, bold=True)]
+
+
+def _band_label(d: CumulativeDifference) -> Label:
+    """Name the band, on the side that the line leaves free."""
+    half, up = d.half_width or 0.0, d.summary.trace.gap.mean() <= 0
+    words = "95 % band if calibrated"
+    if d.fitted_on is not None:
+        words = f"95 % band after a fit on {d.fitted_on:,} rows"
+    return Label(0.01, half if up else -half, words, "reference", "start", 0.35 if up else -1.1)
+
+
+def difference_words(d: CumulativeDifference) -> str:
+    """Say what a graph of the gap shows, for those who cannot see it."""
+    s = d.summary
+    way = {"overconfident": "promise too much", "underconfident": "promise too little"}
+    means = way.get(s.ks.direction, "keep their word")
+    words = (
+        f"Cumulative hits minus scores against the share of rows. The largest gap is "
+        f"{percent(s.ks.signed)} at score {s.ks.score:.3g}, after {percent(s.ks.fractile, 0)} of "
+        f"the rows: up to there the scores {means}."
+    )
+    if d.half_width is None:
+        return words + " These rows fitted the map, so that there is no fair band."
+    inside = "stays inside" if s.ks.value <= d.half_width else "leaves"
+    return f"{words} The line {inside} the 95 % band of ± {percent(d.half_width)}."
+
+
+def before_after_panel(pair: BeforeAfter) -> Panel:
+    """Draw two cumulative differences on one axis."""
+    before, after = pair.before, pair.after
+    low, high = gap_range([before, after])
+    ends = np.array([0.0, 1.0])
+    marks: list[Mark] = [Segment((0.0, 1.0), (0.0, 0.0), "reference")]
+    half = after.half_width
+    if half is not None:
+        marks.append(Band(ends, np.full(2, -half), np.full(2, half), "band"))
+    for d, role in ((before, "before"), (after, "after")):
+        trace = d.summary.trace
+        marks.append(Line(trace.fractile, trace.gap, role))  # type: ignore[arg-type]
+    marks += _peak(before, "before", "before: KS", (low, high))
+    # The repaired line hugs 0: its name goes to the side that the other line leaves free.
+    up = before.summary.ks.signed <= 0
+    edge = max(half or 0.0, float(np.abs(after.summary.trace.gap).max()))
+    name = f"after: KS {percent(after.summary.ks.value)}"
+    where = (edge, 0.4) if up else (-edge, -1.15)
+    marks.append(Label(0.01, where[0], name, "after", "start", where[1], bold=True))
+    return Panel(
+        title="",
+        alt=f"Before the repair: {difference_words(before)} After it: {difference_words(after)}",
+        x=axis(FRACTILE, 0.0, 1.0),
+        y=axis(_GAP, low, high, percent=True),
+        marks=tuple(marks),
+    )
+
+
+def reliability_panel(
+    r: Reliability, limits: tuple[float, float] | None = None, *, title: str = ""
+) -> Panel:
+    """Draw probability against score with its band, and how many rows have which score."""
+    low, high = limits or score_range([r])
+    marks: list[Mark] = [
+        *_density(r.density, low, high),
+        Segment((low, high), (low, high), "reference", dashed=True),
+    ]
+    if r.low is not None and r.high is not None:
+        marks.append(Band(r.score, r.low, r.high, "hits"))
+    marks.append(Line(r.score, r.probability, "hits"))
+    words: list[tuple[str, Role]] = [("— came true", "hits")]
+    if r.low is not None:
+        words[0] = ("— came true, 95 % band", "hits")
+    words += [("- - perfect calibration", "reference"), ("▮ rows with that score", "band")]
+    x, y = axis("score", low, high), with_headroom("probability", low, high)
+    tops = r.probability if r.high is None else r.high
+    marks += corner(words, x, y, upper=free_corner(x, y, (r.score, tops), upper=True), foot=0.36)
+    middle = float(np.interp(0.5 * (r.score[0] + r.score[-1]), r.score, r.probability))
+    return Panel(
+        title=title,
+        alt=(
+            f"Probability against score, fitted by {r.method}: at score {r.score[0]:.3g} it is "
+            f"{percent(float(r.probability[0]), 1)}, in the middle {percent(middle, 1)}, at score "
+            f"{r.score[-1]:.3g} {percent(float(r.probability[-1]), 1)}. Perfect calibration is the "
+            "diagonal. Grey columns show how many rows have which score."
+        ),
+        x=x,
+        y=y,
+        marks=tuple(marks),
+    )
+
+
+def score_range(diagrams: Sequence[Reliability]) -> tuple[float, float]:
+    """Return [0, top], top a tenth that holds all scores and probabilities."""
+    top = max(max(float(r.score.max()), float(r.probability.max())) for r in diagrams)
+    return 0.0, min(max(np.ceil(10.0 * top - 1e-9) / 10.0, 0.1), 1.0)
+
+
+def _density(cells: Bins, low: float, high: float) -> list[Mark]:
+    """Columns along the lower axis, the highest a sixth of the panel."""
+    tall = float(cells.count.max()) or 1.0
+    height = low + (high - low) * _DENSITY_HEIGHT * cells.count / tall
+    inside = cells.edges[:-1] < high
+    return [Bars(cells.edges[:-1][inside], cells.edges[1:][inside], height[inside], "density")]
+
+
+def with_headroom(name: str, low: float, high: float) -> Axis:
+    """Return an axis that leaves room for a line along its upper end."""
+    return replace(axis(name, low, high), high=high + 0.02 * (high - low))
+
+
+def free_corner(x: Axis, y: Axis, *lines: tuple[FloatArray, FloatArray], upper: bool) -> bool:
+    """Return whether names go into the upper left corner (else: lower right); `upper` if both do.
+
+    A corner is taken if a line runs through it.
+    """
+    taken = {True: False, False: False}
+    for a, b in lines:
+        across, up = (a - x.low) / (x.high - x.low), (b - y.low) / (y.high - y.low)
+        taken[True] |= bool(((across < 0.62) & (up > 0.76)).any())  # noqa: PLR2004
+        taken[False] |= bool(((across > 0.45) & (up < 0.28)).any())  # noqa: PLR2004
+    return upper if taken[upper] == taken[not upper] else not taken[True]
+
+
+def corner(
+    words: Sequence[tuple[str, Role]], x: Axis, y: Axis, *, upper: bool, foot: float = 0.24
+) -> list[Mark]:
+    """Write coloured names into the upper left or the lower right corner, one to a line."""
+    left = x.low + 0.03 * (x.high - x.low)
+    right = x.high - 0.03 * (x.high - x.low)
+    if upper:
+        top = y.high - 0.02 * (y.high - y.low)
+        return [Label(left, top, w, r, "start", -1.0 - 1.2 * i) for i, (w, r) in enumerate(words)]
+    start = y.low + foot * (y.high - y.low)
+    return [Label(right, start, w, r, "end", -1.2 * i) for i, (w, r) in enumerate(words)]
+
+
+def binned_panel(b: BinnedReliability, *, title: str = "") -> Panel:
+    """Draw the share of hits of each bin against its mean score."""
+    ends = (0.0, 1.0)
+    marks: list[Mark] = [
+        *_density(b.density, *ends),
+        Segment(ends, ends, "reference", dashed=True),
+        Dots(b.score, b.share, "hits", low=b.low, high=b.high),
+    ]
+    x, y = axis("mean score of the bin", *ends), with_headroom("share of hits", *ends)
+    return Panel(
+        title=title or "share of hits by bin, with 95 % interval",
+        alt=(
+            f"Share of hits against mean score in {b.score.size} bins, with 95 % intervals. "
+            f"Perfect calibration is the diagonal; {int((b.high < b.score).sum())} bins lie "
+            f"clearly below it and {int((b.low > b.score).sum())} clearly above."
+        ),
+        x=x,
+        y=y,
+        marks=tuple(marks),
+    )

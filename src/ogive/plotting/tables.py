@@ -1,0 +1,137 @@
+"""Panels that compare many things: methods and classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive.plotting.marks import Axis, Cells, Dots, Label, Mark, Panel, Segment, axis
+from ogive.plotting.panels import percent
+
+if TYPE_CHECKING:
+    from ogive._typing import FloatArray
+    from ogive.diagrams import ClassHeat, Differences, Ranks
+    from ogive.plotting.marks import Role
+
+_ROW = 0.062  # height of a row of names, as a share of the width
+_NAMED = 60  # up to so many cells have their name written in them
+_LONG = 11
+_FAR = 2.0
+_ROLES: tuple[Role, ...] = ("score", "hits", "reference")
+
+
+def ranks_panel(r: Ranks) -> Panel:
+    """Draw the mean rank of each method: a dot for each measure."""
+    m = len(r.methods)
+    y = np.arange(m, 0.0, -1.0)
+    marks: list[Mark] = [Segment((1.0, float(m)), (at, at), "density") for at in y]
+    for j, name in enumerate(r.measures):
+        # Dots of one row are set a little apart, so that equal ranks stay visible.
+        shift = 0.2 * (j - (len(r.measures) - 1) / 2)
+        role = _ROLES[j % 3]
+        marks.append(Dots(r.rank[:, j], y - shift, role))
+        marks.append(Label(1.0 + 0.22 * j * (m - 1), m + 0.75, f"● {name}", role))
+    best = ", ".join(
+        f"{name} {rank:.1f}" for name, rank in zip(r.methods, r.rank.mean(1), strict=True)
+    )
+    return Panel(
+        title="",
+        alt=f"Mean ranks of {m} methods by {', '.join(r.measures)} (1 is best): {best}.",
+        x=Axis("rank, 1 is best", 0.6, m + 0.4, tuple((float(k), str(k)) for k in range(1, m + 1))),
+        y=_names(r.methods, y, room=1.3),
+        marks=tuple(marks),
+        shape=_height(m + 1),
+        names=max(map(len, r.methods)),
+    )
+
+
+def differences_panel(d: Differences) -> Panel:
+    """Draw how much each method loses to the best, with two standard errors."""
+    m = len(d.methods)
+    y = np.arange(m, 0.0, -1.0)
+    left, right = d.loss - 2 * d.error, d.loss + 2 * d.error
+    # A method far beyond the others would press them together: it is named at the edge instead.
+    far = d.loss > _FAR * np.sort(right)[-2] if m > 2 else np.zeros(m, dtype=np.bool_)  # noqa: PLR2004
+    high = float(right[~far].max()) or 1e-3
+    marks: list[Mark] = [
+        Segment((0.0, 0.0), (0.4, m + 0.6), "reference", dashed=True),
+        Dots(d.loss[~far], y[~far], "hits", left=left[~far], right=right[~far]),
+    ]
+    marks += [
+        Label(high, float(y[i]), f"{d.loss[i]:.4f} ± {2 * d.error[i]:.4f} →", "hits", "end", -0.3)
+        for i in np.flatnonzero(far)
+    ]
+    words = "; ".join(
+        f"{name} {loss:.4f} ± {2 * error:.4f}"
+        for name, loss, error in zip(d.methods, d.loss, d.error, strict=True)
+    )
+    return Panel(
+        title="",
+        alt=f"How much more {d.measure} each method has than the best, ± two errors: {words}.",
+        x=axis(
+            f"{d.measure} above the best, ± 2 standard errors",
+            min(0.0, float(left[~far].min())) - 0.03 * high,
+            1.05 * high,
+        ),
+        y=_names(d.methods, y),
+        marks=tuple(marks),
+        shape=_height(m),
+        names=max(map(len, d.methods)),
+    )
+
+
+def _height(rows: int) -> float:
+    return 0.16 + _ROW * max(rows, 3)
+
+
+def _names(names: tuple[str, ...], y: FloatArray, *, room: float = 0.6) -> Axis:
+    ticks = tuple((float(at), name) for at, name in zip(y, names, strict=True))
+    return Axis("", 0.4, len(names) + room, ticks)
+
+
+def heat_panel(h: ClassHeat) -> Panel:
+    """Draw a square for each class, coloured by its signed KS error; framed where that is clear."""
+    K = h.signed.size
+    columns = min(K, max(5, int(np.ceil(np.sqrt(1.6 * K)))))
+    rows = -(-K // columns)
+    at = np.arange(K)
+    scale = heat_scale(h)
+    named = K <= _NAMED
+    text = tuple(
+        f"{name}: {percent(s)}, p = {p:.2g}"
+        for name, s, p in zip(h.names, h.signed, h.pvalue, strict=True)
+    )
+    x, y = (at % columns).astype(float), (rows - 1 - at // columns).astype(float)
+    cells = Cells(x, y, h.signed / scale, text, h.off.astype(float))
+    marks: list[Mark] = [cells]
+    if named:
+        for a, b, name, error in zip(x, y, h.names, h.signed, strict=True):
+            value = percent(float(error), 1)
+            marks.append(Label(a + 0.5, b + 0.56, _short(name), "reference", "middle"))
+            marks.append(Label(a + 0.5, b + 0.5, value, "reference", "middle", -1.0))
+    worst = np.argsort(-np.abs(h.signed))[:3]
+    most = ", ".join(f"{h.names[i]} {percent(float(h.signed[i]))}" for i in worst)
+    return Panel(
+        title="",
+        alt=(
+            f"Signed KS error of {K} classes, each against the rest; {int(h.off.sum())} are off "
+            f"beyond chance. The largest: {most}. Above 0, more came true than was promised up to "
+            "the largest gap; below 0, less."
+        ),
+        x=Axis("", 0.0, float(columns)),
+        y=Axis("", 0.0, float(rows)),
+        marks=tuple(marks),
+        shape=min(max((0.62 if named else 1.0) * rows / columns, 0.12), 1.2),
+        names=0,
+        frame=False,
+    )
+
+
+def heat_scale(h: ClassHeat) -> float:
+    """Return the error that gets the full colour: the largest."""
+    return float(np.abs(h.signed).max()) or 1.0
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONG else name[: _LONG - 1] + "…"

@@ -1,0 +1,133 @@
+"""The diagrams of predictions by name: what `ogive plot` draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive.curve import Curve
+from ogive.diagrams import (
+    BeforeAfter,
+    BinnedReliability,
+    ClassHeat,
+    CumulativeDifference,
+    Differences,
+    FourPanel,
+    Ranks,
+    Reliability,
+)
+from ogive.errors import InvalidInput, UnknownName
+from ogive.studies.compare import compare
+from ogive.studies.fitting import apply, fit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ogive.plotting.figures import Diagram
+    from ogive.predictions import Predictions
+    from ogive.studies.compare import Comparison
+
+#: Graphs that need rows to fit on.
+_REPAIRS = ("before-after", "methods")
+_GRAPHS = ("panels", "difference", "reliability", "bins", "classes", *_REPAIRS)
+
+
+def gather(
+    graph: str,
+    test: Predictions,
+    cal: Predictions | None = None,
+    *,
+    view: str | None = None,
+    method: str = "spline",
+) -> list[Diagram]:
+    """Return the diagrams of a graph.
+
+    Parameters
+    ----------
+    graph : {"panels", "difference", "reliability", "bins", "classes", "before-after", "methods"}
+    test : Predictions
+        The rows that are shown.
+    cal : Predictions, optional
+        Rows to fit a repair on; the last two graphs need them.
+    view, method : str, optional
+    """
+    if graph not in _GRAPHS:
+        raise UnknownName.among("graph", graph, _GRAPHS)
+    if graph in _REPAIRS and cal is None:
+        msg = f"the graph {graph!r} needs rows to fit on: a cal part, or --split 0.5."
+        raise InvalidInput(msg)
+    if graph == "classes":
+        return [ClassHeat.from_predictions(test)]
+    curve = Curve.from_predictions(test, view)
+    if graph in {"difference", "reliability", "bins"} or cal is None:
+        return [_as_it_is(graph, curve, method)]
+    if graph == "methods":
+        return list(method_diagrams(compare(cal, test, None, view)))
+    return _repaired(graph, curve, cal, test, method)
+
+
+def _as_it_is(graph: str, curve: Curve, method: str) -> Diagram:
+    """Return a graph of one curve."""
+    if graph == "difference":
+        return CumulativeDifference.from_curve(curve)
+    if graph == "reliability":
+        return Reliability.from_curve(curve, method)
+    if graph == "bins":
+        return BinnedReliability.from_curve(curve)
+    return FourPanel.from_curve(curve, method=method, label="as it is")
+
+
+def _repaired(
+    graph: str, curve: Curve, cal: Predictions, test: Predictions, method: str
+) -> list[Diagram]:
+    inside, outside, n = repaired_curves(cal, test, curve.view, method)
+    if graph == "before-after":
+        before = CumulativeDifference.from_curve(curve, label="before")
+        after = CumulativeDifference.from_curve(outside, label="after", fitted_on=n)
+        return [BeforeAfter(before, after)]
+    return [
+        FourPanel.from_curve(curve, method=method, label="as it is, test part"),
+        *repaired_panels(inside, outside, n, method),
+    ]
+
+
+def repaired_curves(
+    cal: Predictions, test: Predictions, view: str, method: str
+) -> tuple[Curve, Curve, float]:
+    """Fit on the cal part; return both parts' repaired curves, and how many rows were fitted."""
+    gamma = fit(cal, method, view)
+    curves = []
+    for preds in (cal, test):
+        rows = apply(gamma, preds)
+        if rows.hit is None:
+            msg = "the predictions have no labels, so that nothing can be drawn. Give labels."
+            raise InvalidInput(msg)
+        weights, kind = preds.weights, preds.weight_kind
+        curves.append(
+            Curve.from_scores(rows.score, rows.hit, weights=weights, weight_kind=kind, view=view)
+        )
+    return curves[0], curves[1], gamma.n
+
+
+def repaired_panels(inside: Curve, outside: Curve, n: float, method: str) -> Sequence[FourPanel]:
+    """Return the panels of the repaired cal and test parts."""
+    return [
+        FourPanel.from_curve(
+            inside, method=method, label="calibrated, cal part (fitted here)", in_sample=True
+        ),
+        FourPanel.from_curve(outside, method=method, label="calibrated, test part", fitted_on=n),
+    ]
+
+
+def method_diagrams(comparison: Comparison) -> tuple[Differences, Ranks]:
+    """Return how far each method is from the best, and their ranks by three measures."""
+    rows = comparison.methods
+    names = tuple(row.method for row in rows)
+    loss = np.array([row.nll_diff for row in rows])
+    error = np.array([row.nll_diff_se for row in rows])
+    values = {
+        label: [getattr(row, key) for row in rows]
+        for label, key in (("KS", "ks"), ("NLL", "nll"), ("Brier", "brier"))
+    }
+    return Differences(names, loss, error), Ranks.from_values(names, values)

@@ -1,0 +1,187 @@
+"""The report's graphs: panels with a title, a caption, and the numbers behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive.diagrams import ClassHeat
+from ogive.plotting.figures import panels_of
+from ogive.plotting.four import cumulative_top, four_panels
+from ogive.plotting.panels import percent, score_range
+from ogive.report.gather import method_diagrams
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ogive._typing import IntArray
+    from ogive.diagrams import (
+        BeforeAfter,
+        BinnedReliability,
+        CumulativeDifference,
+        FourPanel,
+        Reliability,
+    )
+    from ogive.plotting.marks import Panel
+    from ogive.studies.compare import Comparison
+
+_ROWS = 24  # of a table behind a graph
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Words in rows and columns; the first column names the row."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """One graph of the page: its panels, and the table behind them.
+
+    `name` is unique on the page, `title` is short, `caption` says how to read it.
+    """
+
+    name: str
+    title: str
+    panels: tuple[Panel, ...]
+    caption: str
+    table: Table | None
+
+
+def one_graph(name: str, title: str, diagram: BeforeAfter | ClassHeat) -> Graph:
+    """Return the graph of before and after, or of the classes."""
+    panels = panels_of(diagram)
+    if isinstance(diagram, ClassHeat):
+        return Graph(name, title, panels, "", None)
+    caption = (
+        "Cumulative hits minus scores, the lowest scores first. Where the line falls, the scores "
+        "promise too much; where it rises, too little; where it is flat, they keep their word. "
+        f"The grey band holds what a map fitted on {diagram.after.fitted_on or 0:,} rows leaves, "
+        "19 times in 20."
+    )
+    before = _trace_table(diagram.before)
+    after = _trace_table(diagram.after)
+    rows = [("before", *row) for row in before.rows] + [("after", *row) for row in after.rows]
+    return Graph(name, title, panels, caption, Table(("part", *before.head), tuple(rows)))
+
+
+def map_graphs(
+    difference: CumulativeDifference, reliability: Reliability, binned: BinnedReliability
+) -> tuple[Graph, ...]:
+    """Return the graphs of the model as it is."""
+    return (
+        Graph(
+            "difference",
+            "Cumulative difference",
+            panels_of(difference),
+            "The slope is the miscalibration. A perfectly calibrated model stays inside the grey "
+            "band 19 times in 20; the largest gap is the KS error.",
+            _trace_table(difference),
+        ),
+        Graph(
+            "reliability",
+            "Probability against score, without bins",
+            panels_of(reliability),
+            f"Fitted by {reliability.method}. Below the diagonal, less came true than promised.",
+            _map_table(reliability),
+        ),
+        Graph(
+            "bins",
+            "The same in bins",
+            panels_of(binned),
+            f"{binned.score.size} bins that hold rows; the intervals are Wilson's.",
+            _bin_table(binned),
+        ),
+    )
+
+
+def four_graphs(name: str, diagrams: Sequence[FourPanel]) -> tuple[Graph, ...]:
+    """Return the paper's four panels for each diagram, with the same scales."""
+    top, tall = score_range([d.reliability for d in diagrams])[1], cumulative_top(diagrams)
+    return tuple(
+        Graph(
+            f"{name}-{i}",
+            d.difference.title[:1].upper() + d.difference.title[1:],
+            four_panels(d, top, tall),
+            "",
+            _trace_table(d.difference, d),
+        )
+        for i, d in enumerate(diagrams)
+    )
+
+
+def method_graphs(comparison: Comparison) -> tuple[Graph, ...]:
+    """Return how far each method is from the best, and their ranks."""
+    if len(comparison.methods) < 2:  # noqa: PLR2004 - nothing to compare
+        return ()
+    differences, ranks = method_diagrams(comparison)
+    return (
+        Graph(
+            "losses",
+            "How much each method loses to the best",
+            panels_of(differences),
+            "Log loss, row by row on the test part. An interval that holds 0 is noise.",
+            None,
+        ),
+        Graph(
+            "ranks",
+            "Ranks by three measures",
+            panels_of(ranks),
+            "Ranks on one file say which comes first, not by how much.",
+            None,
+        ),
+    )
+
+
+def _spread(size: int, *also: int) -> IntArray:
+    """Return about `_ROWS` places spread over `size`, with others that must be among them."""
+    even = np.linspace(0, size - 1, min(_ROWS, size)).round().astype(np.intp)
+    return np.unique([*even, *also])
+
+
+def _trace_table(d: CumulativeDifference, four: FourPanel | None = None) -> Table:
+    t = d.summary.trace
+    # Even steps of the fractile, and the row of the largest gap.
+    places = np.unique([*np.searchsorted(t.fractile, np.linspace(0, 1, _ROWS)), t.peak])
+    at = np.minimum(places, len(t) - 1)
+    head = ("share of rows", "score", "cumulative score", "cumulative hits", "gap")
+    score, total, hits = t.score, t.cumulative_score, t.cumulative_hits
+    rows = [
+        (f"{t.fractile[i]:.4f}", f"{score[i]:.6g}", f"{total[i]:.5f}", f"{hits[i]:.5f}",
+         percent(float(t.gap[i]), 3))
+        for i in at
+    ]  # fmt: skip
+    note = f"{at.size} of {len(t):,} points drawn, of {d.summary.n:,} rows."
+    if four is None:
+        return Table(head, tuple(rows), note)
+    more = [f"{four.probability[i]:.5f}" for i in at]
+    return Table(
+        (*head, "probability"), tuple((*r, m) for r, m in zip(rows, more, strict=True)), note
+    )
+
+
+def _map_table(r: Reliability) -> Table:
+    at = _spread(r.score.size)
+    head: tuple[str, ...] = ("score", "probability")
+    columns = [r.score[at], r.probability[at]]
+    if r.low is not None and r.high is not None:
+        head = (*head, "95 % from", "to")
+        columns += [r.low[at], r.high[at]]
+    rows = tuple(tuple(f"{v:.4f}" for v in row) for row in zip(*columns, strict=True))
+    return Table(head, rows)
+
+
+def _bin_table(b: BinnedReliability) -> Table:
+    head = ("bin", "rows", "mean score", "share of hits", "95 % from", "to")
+    rows = tuple(
+        (f"{left:.3f} to {right:.3f}", f"{n:,.6g}", *(f"{v:.4f}" for v in rest))
+        for left, right, n, *rest in zip(
+            b.left, b.right, b.count, b.score, b.share, b.low, b.high, strict=True
+        )
+    )
+    return Table(head, rows)

@@ -1,0 +1,209 @@
+"""The report's contents: numbers and graphs, gathered; no markup."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from ogive import __version__
+from ogive.calibrators import METHODS
+from ogive.curve import Curve
+from ogive.diagrams import (
+    BeforeAfter,
+    BinnedReliability,
+    ClassHeat,
+    CumulativeDifference,
+    FourPanel,
+    Reliability,
+)
+from ogive.errors import InvalidInput
+from ogive.report.contents import (
+    Number,
+    class_rows,
+    class_words,
+    commands,
+    how_it_was_computed,
+    key_numbers,
+    view_rows,
+)
+from ogive.report.gather import repaired_curves, repaired_panels
+from ogive.report.graphs import Graph, four_graphs, map_graphs, method_graphs, one_graph
+from ogive.report.words import Verdict, verdict
+from ogive.studies.compare import compare
+from ogive.studies.measure import measure
+from ogive.views import check_view
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import date
+
+    from ogive.predictions import Predictions
+    from ogive.report.graphs import Table
+    from ogive.studies.compare import Comparison
+    from ogive.studies.measurement import Measurement
+
+_STEPS = 5
+_WIDE = 5_000_000  # numbers in a matrix from which fits of whole vectors take minutes
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What a calibrator did to the test part; None of it was fitted there.
+
+    n : rows of the fit; allowed : the KS error that its noise explains; graph : before and after;
+    left_out : methods that were not compared
+    """
+
+    method: str
+    n: float
+    after: Measurement
+    allowed: float
+    graph: Graph
+    panels: tuple[Graph, ...]
+    comparison: Comparison
+    left_out: tuple[str, ...]
+    comparison_graphs: tuple[Graph, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that the page says."""
+
+    source: str
+    made: str
+    version: str
+    view: str
+    before: Measurement
+    repair: Repair | None
+    verdict: Verdict
+    numbers: tuple[Number, ...]
+    graphs: tuple[Graph, ...]
+    panels: tuple[Graph, ...]
+    views: Table | None
+    class_graph: Graph | None
+    class_table: Table | None
+    class_words: str
+    commands: tuple[tuple[str, str], ...]
+    how: tuple[str, ...]
+
+
+def build_report(
+    test: Predictions,
+    cal: Predictions | None = None,
+    *,
+    view: str | None = None,
+    method: str = "spline",
+    methods: Sequence[str] | None = None,
+    source: str = "predictions",
+    today: date | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Report:
+    """Measure, repair and compare; gather what the report shows.
+
+    Parameters
+    ----------
+    test : Predictions
+        Labelled rows to measure.
+    cal : Predictions, optional
+        Labelled rows to fit on. Without them nothing is repaired, and the report says so.
+    view : str, optional
+        Default: ``"top-1"``, or ``"score"`` for one column.
+    method : str
+        The repair: a method that reads curves.
+    methods : sequence of str, optional
+        What to compare. Default: all that are not slow.
+    source : str
+        Where the predictions came from: the file's name.
+    today : date, optional
+    progress : function of (what, done, total), optional
+    """
+    name = check_view(view, test).name
+    if METHODS.get(method) and METHODS[method].reads != "curve":
+        msg = (
+            f"`method` {method!r} calibrates whole matrices, and the report repairs one view. "
+            "Give a method that reads a curve; this one can be among those compared."
+        )
+        raise InvalidInput(msg)
+    step = progress or (lambda what, done, total: None)  # noqa: ARG005
+    step("measuring", 0, _STEPS)
+    curve = Curve.from_predictions(test, name)
+    before = measure(curve)
+    step("fitting the repair", 1, _STEPS)
+    repaired = (
+        None
+        if cal is None
+        else _repair(cal, test, name, method=method, methods=methods, curve=curve, step=step)
+    )
+    step("measuring every class", 4, _STEPS)
+    heat = None if test.one_column else ClassHeat.from_predictions(test)
+    after = None if repaired is None else repaired.after
+    reliability = Reliability.from_curve(curve, method)
+    step("done", _STEPS, _STEPS)
+    return Report(
+        source=source,
+        made=(today or datetime.now(tz=UTC).date()).isoformat(),
+        version=__version__,
+        view=name,
+        before=before,
+        repair=repaired,
+        verdict=verdict(before, repaired),
+        numbers=key_numbers(curve, before, after),
+        graphs=map_graphs(
+            CumulativeDifference.from_curve(curve), reliability, BinnedReliability.from_curve(curve)
+        ),
+        panels=four_graphs(
+            "panels", [FourPanel.from_curve(curve, method=method, label="as it is, test part")]
+        ),
+        views=None if test.one_column else view_rows(test),
+        class_graph=None if heat is None else one_graph("classes", "Signed KS of each class", heat),
+        class_table=None if heat is None else class_rows(heat),
+        class_words="" if heat is None else class_words(heat),
+        commands=commands(source, name, method, has_cal=cal is not None),
+        how=how_it_was_computed(before, repaired),
+    )
+
+
+def default_methods(cal: Predictions) -> list[str]:
+    """Return the methods to compare: those that take seconds on predictions of this size.
+
+    On wide matrices only temperature is left of the methods that fit whole vectors.
+    """
+    wide = cal.n * cal.K > _WIDE
+    return [
+        name
+        for name, method in METHODS.items()
+        if method.reads == "curve"
+        or (not method.slow and not cal.one_column and (not wide or name == "temperature"))
+    ]
+
+
+def _repair(
+    cal: Predictions,
+    test: Predictions,
+    view: str,
+    *,
+    method: str,
+    methods: Sequence[str] | None,
+    curve: Curve,
+    step: Callable[[str, int, int], None],
+) -> Repair:
+    """Fit on the cal part, apply to both, and compare with the other methods."""
+    inside, outside, n = repaired_curves(cal, test, view, method)
+    after = CumulativeDifference.from_curve(outside, label="after", fitted_on=n)
+    pair = BeforeAfter(CumulativeDifference.from_curve(curve, label="before"), after)
+    panels = repaired_panels(inside, outside, n, method)
+    step("comparing methods", 2, _STEPS)
+    chosen = list(methods) if methods is not None else default_methods(cal)
+    comparison = compare(cal, test, chosen, view)
+    return Repair(
+        method=method,
+        n=n,
+        after=measure(outside),
+        allowed=after.half_width or 0.0,
+        graph=one_graph("before-after", "Before and after the repair", pair),
+        panels=four_graphs("repaired", panels),
+        comparison=comparison,
+        left_out=tuple(name for name in METHODS if name not in chosen),
+        comparison_graphs=method_graphs(comparison),
+    )

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from ogive.cli import main
+from tests.cli import schemas
+from tests.cli.test_cli import DEMO, run, run_json, scores  # noqa: F401 - fixtures
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])
+def test_plot(run_json, tmp_path, name):  # noqa: F811
+    out = tmp_path / name
+    words = ("plot", DEMO, "-o", out, "--graph", "difference")
+    assert run_json(schemas.OUT, *words) == {"out": str(out)}
+    assert out.stat().st_size > 2000
+
+
+@pytest.mark.parametrize(
+    "graph", ["panels", "reliability", "bins", "before-after", "methods", "classes"]
+)
+def test_every_graph(run, tmp_path, scores, graph):  # noqa: F811
+    file = DEMO if graph == "classes" else scores
+    out = tmp_path / "a.png"
+    code, text, err = run("plot", file, "-o", out, "--graph", graph, "--method", "platt")
+    assert (code, text) == (0, f"Written: {out}\n"), err
+    assert out.read_bytes().startswith(b"\x89PNG")
+
+
+def test_report(run, run_json, tmp_path, scores):  # noqa: F811
+    out = tmp_path / "report.html"
+    result = run_json(schemas.OUT, "report", scores, "-o", out, "--method", "platt")
+    assert result == {"out": str(out)}
+    page = out.read_text(encoding="utf-8")
+    assert "Calibration of scores.npz" in page
+    code, text, _ = run("report", scores, "-o", out, "--methods", "none,platt")
+    assert code == 0
+    assert text.startswith("These probabilities c")
+
+
+def test_without_parts(run, run_json, tmp_path, rng):  # noqa: F811
+    p = rng.random(300)
+    file, out = tmp_path / "one.npz", tmp_path / "one.html"
+    np.savez(file, scores=p, outcomes=rng.random(300) < p)
+    run_json(schemas.OUT, "report", file, "-o", out)
+    assert "before-after" not in out.read_text(encoding="utf-8")
+    run_json(schemas.OUT, "report", file, "-o", out, "--split", "0.5", "--methods", "none")
+    assert "before-after" in out.read_text(encoding="utf-8")
+    code, _, err = run("plot", file, "-o", tmp_path / "a.png", "--graph", "methods")
+    assert code == 1
+    assert "needs rows to fit on: a cal part, or --split 0.5" in err
+
+
+def test_errors_leave_files_alone(run, tmp_path):  # noqa: F811
+    out = tmp_path / "a.jpg"
+    code, _, err = run("plot", DEMO, "-o", out)
+    assert code == 1
+    assert "must end in .png, .svg, .pdf" in err
+    old = tmp_path / "old.html"
+    old.write_text("kept")
+    code, _, err = run("report", DEMO, "-o", old, "--view", "class-99")
+    assert code == 1
+    assert "class-k needs k in [0, 10)" in err
+    assert old.read_text() == "kept"
+    assert [p.name for p in tmp_path.iterdir()] == ["old.html"]
+    assert main(["plot", DEMO, "-o", "a.png", "--graph", "nonsense"]) == 2

@@ -1,0 +1,186 @@
+import sys
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive import Curve, CurveDisplay, Predictions
+from ogive.diagrams import (
+    BeforeAfter,
+    BinnedReliability,
+    ClassHeat,
+    CumulativeDifference,
+    Differences,
+    FourPanel,
+    Ranks,
+    Reliability,
+)
+from ogive.errors import InvalidInput, InvalidType, UnknownName
+from ogive.plotting import draw, figure, save_figure
+from ogive.plotting.figures import panels_of
+from ogive.plotting.marks import Label, Line, axis
+from tests.simulate import overconfident
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def curve(rng):
+    scores, hits, _ = overconfident(rng, 2000)
+    return Curve.from_scores(scores, hits)
+
+
+@pytest.fixture
+def diagrams(curve, rng):
+    preds = Predictions(rng.standard_normal((300, 70)), rng.integers(0, 70, 300), kind="logits")
+    before = CumulativeDifference.from_curve(curve, label="before")
+    return [
+        before,
+        BeforeAfter(before, CumulativeDifference.from_curve(curve, fitted_on=500)),
+        Reliability.from_curve(curve),
+        Reliability.from_curve(curve, "platt"),
+        BinnedReliability.from_curve(curve),
+        Ranks.from_values(["a", "b", "c", "d"], {"KS": [1, 2, 3, 4], "NLL": [2, 1, 4, 3]}),
+        Differences(("a", "b", "none"), np.array([0.0, 0.1, 9.0]), np.array([0.0, 0.1, 0.2])),
+        ClassHeat.from_predictions(preds),
+    ]
+
+
+def new_axes(n=1):
+    from matplotlib.figure import Figure
+
+    return Figure().subplots(1, n)
+
+
+def test_every_diagram_is_drawn_and_nothing_else_is_changed(diagrams):
+    before = dict(matplotlib.rcParams)
+    for diagram in diagrams:
+        ax = new_axes()
+        artists = draw(diagram, ax)
+        assert artists
+        assert all(artist.axes is ax for artist in artists)
+        ax.figure.canvas.draw()
+    assert dict(matplotlib.rcParams) == before
+    assert (
+        "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    )
+
+
+def test_the_drawing_holds_the_numbers(curve):
+    ax = new_axes()
+    draw(CumulativeDifference.from_curve(curve), ax)
+    ks = f"KS {100 * ogive.measure(curve).ks:.2f} %"
+    assert ax.get_title(loc="left").startswith(ks)
+    assert any(text.get_text() == ks for text in ax.texts)
+    drawn = max((line.get_ydata() for line in ax.lines), key=len)
+    assert np.abs(drawn).max() == ogive.ks_error(curve)
+
+
+def test_four_panels_need_four_axes(curve):
+    shown = FourPanel.from_curve(curve, method="platt")
+    axes = new_axes(4)
+    assert len(draw(shown, axes)) > 20
+    assert [ax.get_title(loc="left")[0] for ax in axes] == ["a", "b", "c", "d"]
+    with pytest.raises(InvalidInput, match="must be 4 Axes for this diagram, not 2"):
+        draw(shown, new_axes(2))
+
+
+def test_the_warped_score_is_a_straight_line(curve):
+    panel = panels_of(FourPanel.from_curve(curve, method="platt"))[1]
+    score = next(m for m in panel.marks if isinstance(m, Line) and m.role == "score")
+    np.testing.assert_allclose(score.y, score.x * score.y[-1], atol=1e-12)
+    places = [place for place, _ in panel.x.ticks]
+    assert places == sorted(places)
+
+
+def test_side_by_side_has_the_same_scales(curve, rng):
+    p = rng.random(500)
+    other = Curve.from_scores(p, rng.random(500) < p)
+    both = [CumulativeDifference.from_curve(c) for c in (curve, other)]
+    limits = {ax.get_ylim() for ax in figure(*both).axes}
+    assert len(limits) == 1
+    rows = [FourPanel.from_curve(c, method="platt") for c in (curve, other)]
+    axes = figure(*rows).axes
+    assert len(axes) == 8
+    assert axes[3].get_ylim() == axes[7].get_ylim()
+    assert axes[2].get_ylim() == axes[3].get_ylim()
+
+
+def test_many_rows_draw_as_few_points(rng):
+    scores, hits, _ = overconfident(rng, 400_000)
+    panels = panels_of(FourPanel.from_curve(Curve.from_scores(scores, hits), method="platt"))
+    assert max(m.x.size for p in panels for m in p.marks if isinstance(m, Line)) < 5000
+
+
+def test_labels_stay_in_the_panel(diagrams):
+    for diagram in diagrams:
+        for panel in panels_of(diagram):
+            assert len(panel.alt) > 40
+            for mark in panel.marks:
+                if isinstance(mark, Label):
+                    assert panel.x.low <= mark.x <= panel.x.high
+                    assert panel.y.low <= mark.y <= panel.y.high + 1
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_saving(tmp_path, diagrams, suffix):
+    path = tmp_path / f"figure{suffix}"
+    save_figure(figure(diagrams[0]), path)
+    start = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[suffix]
+    assert path.read_bytes().startswith(start)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_errors(tmp_path, diagrams):
+    with pytest.raises(InvalidInput, match=r"must end in .png, .svg, .pdf, but is 'a.jpg'"):
+        save_figure(figure(diagrams[0]), "a.jpg")
+    with pytest.raises(InvalidInput, match="`diagrams` is empty"):
+        figure()
+    with pytest.raises(InvalidType, match=r"must be one of ogive\.diagrams, not int"):
+        panels_of(3)
+
+
+def test_ticks_are_round():
+    assert [t for _, t in axis("x", 0.0, 0.35).ticks] == ["0", "0.1", "0.2", "0.3"]
+    for low, high in ((0.0, 1e-6), (-2.0, 7.0), (0.31, 0.32)):
+        ticks = axis("x", low, high).ticks
+        assert 3 <= len(ticks) <= 7
+        assert all(low - 1e-9 <= place <= high + 1e-9 for place, _ in ticks)
+
+
+class TestCurveDisplay:
+    def test_from_predictions(self, rng):
+        p = rng.random(400)
+        y = rng.random(400) < p
+        display = CurveDisplay.from_predictions(y, p, name="a model")
+        assert display.curve == Curve.from_scores(p, y)
+        assert display.ax_.get_title(loc="left").startswith("a model: KS")
+        assert display.figure_ is display.ax_.figure
+        assert display._repr_png_().startswith(b"\x89PNG")
+        ax = new_axes()
+        again = CurveDisplay.from_predictions(y, p, ax=ax, graph="bins")
+        assert again.ax_ is ax
+        assert again.artists_
+
+    def test_from_estimator(self, rng):
+        from sklearn.linear_model import LogisticRegression
+
+        X = rng.standard_normal((300, 2))
+        y = np.where(X[:, 0] + rng.standard_normal(300) > 0, "yes", "no")
+        model = LogisticRegression().fit(X, y)
+        display = CurveDisplay.from_estimator(model, X, y, graph="reliability", method="platt")
+        assert display.curve.view == "class-1"  # the positive class, as scikit-learn has it
+        assert display.name == "LogisticRegression"
+        expected = Curve.from_scores(model.predict_proba(X)[:, 1], y == "yes")
+        assert ogive.ks_error(display.curve) == pytest.approx(ogive.ks_error(expected))
+        with pytest.raises(InvalidType, match="must have predict_proba, and int has not"):
+            CurveDisplay.from_estimator(3, X, y)
+
+    def test_matrices_are_drawn_by_their_top_class(self, rng):
+        logits = rng.standard_normal((200, 4))
+        display = CurveDisplay.from_predictions(rng.integers(0, 4, 200), logits, kind="logits")
+        assert display.curve.view == "top-1"
+
+    def test_an_unknown_graph(self, curve):
+        with pytest.raises(UnknownName, match="Did you mean 'reliability'"):
+            CurveDisplay(curve, graph="reliabilty")

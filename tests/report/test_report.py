@@ -1,0 +1,223 @@
+import base64
+import hashlib
+import re
+from datetime import date
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive import Predictions
+from ogive.errors import InvalidInput, UnknownName
+from ogive.report import build_report, render_html
+from ogive.report.gather import gather
+
+DEMO = files("ogive") / "data" / "fmnist_lenet5.npz"
+SECTIONS = ["numbers", "repair", "graphs", "methods", "per-class", "next", "how"]
+EVIL = "<script>alert(1)</script>"
+VOID = {"meta", "path", "circle", "rect"}
+
+
+class Outline(HTMLParser):
+    """Collects tags, ids and text, and checks that every element is closed."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.ids, self.text, self.open = [], [], [], []
+        self.feed(page)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.ids += [value for name, value in attrs if name == "id"]
+        assert not any(name.startswith("on") for name, _ in attrs)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    cal, test = (ogive.read(str(DEMO), part=part) for part in ("cal", "test"))
+    return cal, test
+
+
+@pytest.fixture(scope="module")
+def report(sample):
+    return build_report(
+        sample[1], sample[0], methods=["none", "spline", "platt"], source="demo.npz",
+        today=date(2026, 1, 2),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    return render_html(report)
+
+
+def test_every_section_is_there_once(page):
+    outline = Outline(page)
+    assert [i for i in outline.ids if i in SECTIONS] == SECTIONS
+    assert len(set(outline.ids)) == len(outline.ids)
+    assert outline.tags.count("h1") == 1
+
+
+def test_nothing_runs_and_nothing_is_loaded(page):
+    tags = Outline(page).tags
+    assert not {"script", "link", "img", "iframe", "object", "embed", "base"} & set(tags)
+    assert "http:" not in page
+    assert "https:" not in page
+    assert "url(" not in page
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy.startswith("default-src 'none'")
+    assert f"style-src 'sha256-{digest}'" in policy.replace("&#39;", "'")
+    assert "style=" not in page  # the policy would not let it work
+
+
+def test_the_numbers_are_those_of_measure(page, report, sample):
+    measured = ogive.measure(sample[1])
+    assert report.before.ks == measured.ks
+    assert f"{100 * measured.ks:.2f} %" in page
+    assert f"{100 * measured.ks_test.low:.2f} % to {100 * measured.ks_test.high:.2f} %" in page
+    title = report.graphs[0].panels[0].title
+    assert title == f"KS {100 * measured.ks:.2f} %, accuracy {100 * measured.accuracy:.2f} %"
+    compared = {row.method: row for row in report.repair.comparison.methods}
+    assert report.repair.after.ks == pytest.approx(compared["spline"].ks, abs=1e-12)
+    numbers = {number.name: number for number in report.numbers}
+    assert numbers["log loss"].before == f"{measured.nll:.4f}"
+    assert numbers["Brier score"].before == f"{measured.brier:.4f}"
+
+
+def test_the_verdict_is_one_sentence_on_top(page, report):
+    said = report.verdict.sentence
+    assert said.startswith(
+        "These probabilities cannot be trusted as they are: on average they promise 96.6 %"
+    )
+    assert said.endswith("spline repairs them, from a KS of 5.63 % to 0.28 %.")
+    assert page.index(said) < page.index("<h2")
+    assert report.verdict.tone == "repaired"
+    assert "within what a map fitted on 5,000 rows leaves" in report.verdict.detail
+
+
+def test_graphs_have_words_and_numbers_behind_them(page):
+    graphs = re.findall(r"<svg .*?</svg>", page, re.DOTALL)
+    assert len(graphs) == 19
+    for graph in graphs:
+        assert 'role="img"' in graph
+        assert re.search(r"<desc id=\"[^\"]+\">[^<]{40,}</desc>", graph)
+    assert page.count("The numbers behind this graph") == 8
+
+
+def test_names_are_escaped(rng):
+    names = [EVIL, "b&b", '"c"', "d"]
+    logits = rng.standard_normal((400, 4))
+    labels = np.array(names)[rng.integers(0, 4, 400)]
+    parts = [
+        Predictions(logits[at], labels[at], kind="logits", classes=names)
+        for at in (slice(0, 200), slice(200, 400))
+    ]
+    made = build_report(*parts, methods=["none", "platt"], method="platt", source=f"{EVIL}.npz")
+    page = render_html(made)
+    assert EVIL not in page
+    assert "&lt;script&gt;" in page
+    outline = Outline(page)
+    assert "script" not in outline.tags
+    assert any(EVIL in text for text in outline.text)
+    assert "ogive fit &#39;&lt;script&gt;" in page  # quoted for the shell as well
+
+
+def test_without_rows_to_fit_on(sample):
+    made = build_report(sample[1], source="x.npz")
+    assert made.repair is None
+    outline = Outline(render_html(made))
+    assert [i for i in outline.ids if i in SECTIONS] == [
+        "numbers", "graphs", "per-class", "next", "how",
+    ]  # fmt: skip
+    assert "--split 0.5" in made.commands[0][0]
+
+
+def test_one_column_and_calibrated(rng):
+    p = rng.random(2000)
+    preds = Predictions(p, rng.random(2000) < p, kind="probs")
+    made = build_report(preds, preds, methods=["none"], method="platt")
+    assert made.verdict.tone == "fine"
+    assert "can be trusted as far as 2,000 rows can tell" in made.verdict.sentence
+    assert made.class_graph is None
+    assert "per-class" not in Outline(render_html(made)).ids
+
+
+def test_slightly_off_and_no_better(rng):
+    p = rng.uniform(0.1, 0.9, 40_000)
+    hits = rng.random(40_000) < p - 0.008
+    test = Predictions(p, hits, kind="probs")
+    few = Predictions(p[:60], hits[:60], kind="probs")
+    made = build_report(test, few, methods=["none", "isotonic"], method="isotonic")
+    assert made.verdict.tone == "slight"
+    assert made.verdict.sentence.startswith("These probabilities are slightly off: on average")
+    assert made.verdict.sentence.endswith("no repair gains more than noise on 40,000 rows.")
+    alone = build_report(test, few, methods=["isotonic"], method="isotonic")
+    assert alone.verdict.sentence.endswith("isotonic does not help.")
+
+
+def test_something_is_left(rng):
+    p = rng.random(20_000)
+    test = Predictions(p, rng.random(20_000) < p**3, kind="probs")
+    cal = Predictions(p[:5000], rng.random(5000) < p[:5000] ** 2, kind="probs")
+    made = build_report(test, cal, methods=["none", "platt"], method="platt")
+    assert made.verdict.tone == "off"
+    assert "but something is left" in made.verdict.sentence
+    assert "above what a map fitted on 5,000 rows leaves" in made.verdict.detail
+
+
+def test_certain_scores():
+    preds = Predictions(np.array([0.0, 1.0, 1.0]), [0, 1, 0], kind="probs")
+    made = build_report(preds, method="none")
+    assert made.verdict.tone == "off"
+    assert "beyond doubt" in made.verdict.sentence
+    assert "nan" not in render_html(made).lower().replace("finance", "")
+
+
+def test_weights_and_many_classes(rng):
+    logits = rng.standard_normal((600, 80))
+    preds = Predictions(
+        logits, rng.integers(0, 80, 600), kind="logits", weights=rng.random(600),
+        weight_kind="sampling",
+    )  # fmt: skip
+    made = build_report(preds, method="platt")
+    assert len(made.class_table.rows) == 20
+    assert "of 80" in made.class_table.note
+
+
+def test_a_matrix_method_is_no_repair_of_a_view(sample):
+    with pytest.raises(InvalidInput, match="'temperature' calibrates whole matrices"):
+        build_report(*sample, method="temperature")
+    with pytest.raises(UnknownName, match="unknown method 'splin'"):
+        build_report(*sample, method="splin")
+
+
+def test_what_plot_draws(sample):
+    cal, test = sample
+    kinds = {
+        graph: [type(d).__name__ for d in gather(graph, test, cal, method="platt")]
+        for graph in ("panels", "difference", "reliability", "bins", "before-after", "classes")
+    }
+    assert kinds["panels"] == ["FourPanel"] * 3
+    assert kinds["before-after"] == ["BeforeAfter"]
+    assert kinds["classes"] == ["ClassHeat"]
+    assert len(gather("panels", test, method="platt")) == 1
+    with pytest.raises(InvalidInput, match="'before-after' needs rows to fit on"):
+        gather("before-after", test)
+    with pytest.raises(UnknownName, match="Did you mean 'panels'"):
+        gather("panel", test)

@@ -1,0 +1,78 @@
+"""The HTML forms of notebooks."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive import Curve, Predictions
+
+EVIL = "<script>alert(1)</script>"
+
+
+class Tags(HTMLParser):
+    def __init__(self, page):
+        super().__init__()
+        self.tags = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+
+@pytest.fixture
+def curve(rng):
+    p = rng.random(600)
+    return Curve.from_scores(p**0.5, rng.random(600) < p, view=EVIL)
+
+
+@pytest.fixture
+def preds(rng):
+    p = rng.random(600)
+    return Predictions(p**0.5, rng.random(600) < p, kind="probs")
+
+
+def test_a_curve(curve):
+    page = curve._repr_html_()
+    assert "600" in page
+    assert EVIL not in page
+    assert "&lt;script&gt;" in page
+    assert repr(curve).startswith("Curve(view=")
+
+
+@pytest.mark.parametrize("fit", [ogive.fit_platt, ogive.fit_spline, ogive.fit_paper_spline])
+def test_maps_draw_themselves(curve, fit):
+    gamma = fit(curve)
+    page = gamma._repr_html_()
+    assert "<svg" in page
+    assert f"{float(gamma([0.5])[0]):.4f}" in page
+    assert EVIL not in page
+    assert "600" in repr(gamma)
+
+
+def test_matrix_maps(rng):
+    preds = Predictions(rng.standard_normal((300, 3)), rng.integers(0, 3, 300), kind="logits")
+    assert "300" in ogive.fit_temperature(preds)._repr_html_()
+
+
+def test_results(preds, rng):
+    one = ogive.measure(preds)
+    assert f"{one.ks:.4f}" in one._repr_html_()
+    assert one.verdict in repr(one)
+    compared = ogive.compare(preds, preds, ["none", "platt"])
+    page = compared._repr_html_()
+    assert "platt" in page
+    assert compared.verdict.split(":")[0] in page
+    matrix = Predictions(rng.standard_normal((200, 3)), rng.integers(0, 3, 200), kind="logits")
+    every = ogive.measure(matrix, "all")
+    assert "within-top-2" in every._repr_html_()
+    for shown in (one, compared, every):
+        assert not {"script", "style"} & set(Tags(shown._repr_html_()).tags)
+
+
+def test_evil_class_names_stay_text(rng):
+    names = np.array([EVIL, "b"])
+    labels = names[rng.integers(0, 2, 50)]
+    preds = Predictions(rng.standard_normal((50, 2)), labels, kind="logits", classes=names)
+    assert EVIL not in ogive.measure(preds, "all")._repr_html_()
