@@ -89,7 +89,10 @@ def _cumulative(f: FourPanel, x: FloatArray, x_axis: Axis, y_axis: Axis) -> list
         above = float(np.interp(0.35, x, np.maximum(score, hits)))
         marks.append(Label(0.03, above, text, "reference", "start", 0.35))
     upper = free_corner(x_axis, y_axis, (x, score), (x, hits), upper=False)
-    return marks + corner(words, x_axis, y_axis, upper=upper)
+    # Where lines run through both corners, as of rare events on a warped axis, they are far apart.
+    lowest = np.minimum(score, hits)[x > 0.45].min() / y_axis.high  # noqa: PLR2004
+    foot = 0.62 if not upper and lowest < 0.28 else 0.24  # noqa: PLR2004
+    return marks + corner(words, x_axis, y_axis, upper=upper, foot=foot)
 
 
 def _every(x: FloatArray) -> IntArray:
