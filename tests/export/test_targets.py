@@ -41,12 +41,12 @@ def test_the_export_gives_the_artifacts_numbers(name, target, kind, tmp_path):
     out = tmp_path / "out"
     # a row of four classes in Python takes 0.1 ms: a quarter of the numbers, unless asked for all
     few = target == "python" and name not in CURVE_NAMES
-    points = int(os.environ.get("OGIVE_EXPORT_POINTS", 25_000 if few else 100_000))
+    points = int(os.environ.get("OGIVE_EXPORT_POINTS", "25000" if few else "100000"))
     done = export(fitted(name), target, out, kind=kind, points=points)
     assert done.out == str(out)
     assert out.stat().st_size > 100
     assert done.max_abs_difference <= BOUNDS[target]
-    assert done.points >= points / (1 if name in CURVE_NAMES and "score" in name else 4)
+    assert done.points >= 0.999 * points / (1 if name in CURVE_NAMES and "score" in name else 4)
     assert done.at_jumps <= 0.002 * done.points
 
 
