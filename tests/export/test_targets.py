@@ -46,7 +46,7 @@ def test_the_export_gives_the_artifacts_numbers(name, target, kind, tmp_path):
     assert done.out == str(out)
     assert out.stat().st_size > 100
     assert done.max_abs_difference <= BOUNDS[target]
-    assert done.points >= points / (1 if name in CURVE_NAMES and "score" in name else 4)
+    assert done.points >= 0.999 * points / (1 if name in CURVE_NAMES and "score" in name else 4)
     assert done.at_jumps <= 0.002 * done.points
 
 

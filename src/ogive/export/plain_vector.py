@@ -66,7 +66,8 @@ def log_values(x: list[float], kind: str, floor: float) -> list[float]:
 
 def temperature(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
     """Return softmax(factor * logits)."""
-    gaps = [value - max(x) for value in x]
+    top = max(x)
+    gaps = [value - top for value in x]
     if kind == "probs":
         gaps = [log(value) if value > 0.0 else -inf for value in x]
         gaps = gaps if cal["floor"] is None else lifted(gaps, cal["floor"])
