@@ -6,6 +6,7 @@ parameters in ``__init__`` and says in ``_fit_map`` what is fitted to the predic
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,9 +44,9 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
     classes: ArrayLike | None
     n_jobs: int | None
 
+    @abstractmethod
     def _fit_map(self, preds: Predictions) -> MatrixMap:
         """Fit to labelled predictions of two classes or more."""
-        raise NotImplementedError
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to the outputs of a model on rows it was not trained on.

@@ -5,6 +5,7 @@ Each class follows its map in `ogive.calibrators.matrix`, step by step; see ther
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from ogive.export.arrays import Bank, ScoreProgram, masses, safe_log
 from ogive.export.forms import form_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ogive._typing import AnyArray, Kind
     from ogive.calibrators.maps import Fitted
     from ogive.export.arrays import Array, Constants, Namespace
@@ -43,8 +46,9 @@ class _Vectors:
         first = 1.0 - x if self.kind == "probs" else xp.minimum(xp.maximum(x, 0.0), 0.0)
         return xp.columns(self._vectors(xp, c, xp.join([first, x])), 1, 2)
 
+    @abstractmethod
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
-        raise NotImplementedError
+        """Return the calibrated probabilities of a batch of whole vectors: (n, K)."""
 
     def log_softmax(self, xp: Namespace, x: Array) -> Array:
         """Return the logarithms of the probabilities; exact zeros are far below."""
@@ -234,7 +238,7 @@ def _filled(  # noqa: PLR0917 - internal
     return xp.minimum(chosen * weights, cap)
 
 
-_PROGRAMS = {
+_PROGRAMS: dict[str, Callable[[Any, Kind], _Vectors]] = {
     "dir-odir": Odir,
     "every-rank": EveryRank,
     "keep": Ranks,

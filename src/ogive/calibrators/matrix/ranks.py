@@ -126,7 +126,7 @@ class RanksMap(MatrixMap):
         _put(out, top.order, 0.0)
 
     def _block(self, preds: Predictions, at: slice) -> FloatArray:
-        raise NotImplementedError  # a block does not go through the maps alone
+        return self(preds)[at]  # all rows go through the maps together: see `__call__`
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
