@@ -2,7 +2,8 @@
 
 The distinct rows of each class are dealt to the folds in turn, in the order of a hash of their
 numbers. So permuting the rows changes nothing, weight 2 is the same as the row twice, and the
-copies of a row are never split between training and calibration.
+copies of a row are never split between training and calibration. Scores, of which many may be
+equal without being copies, are dealt row by row instead.
 """
 
 from __future__ import annotations
@@ -20,11 +21,15 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)  # an odd constant: multiplying by it mixes
 _SHIFT = np.uint64(29)
 
 
-def content_folds(X: ArrayLike, codes: IntArray, folds: int) -> IntArray | None:
+def content_folds(
+    X: ArrayLike, codes: IntArray, folds: int, *, together: bool = True
+) -> IntArray | None:
     """Return the fold of each row; None if the rows are not numbers.
 
     >>> content_folds([[1.0], [2.0], [1.0], [3.0]], np.zeros(4, dtype=int), 2)
     array([0, 0, 0, 1])
+    >>> content_folds([[1.0], [1.0], [1.0], [1.0]], np.zeros(4, dtype=int), 2, together=False)
+    array([0, 1, 0, 1])
     """
     hashes = _hashes(X)
     if hashes is None:
@@ -32,7 +37,10 @@ def content_folds(X: ArrayLike, codes: IntArray, folds: int) -> IntArray | None:
     fold = np.empty(codes.size, dtype=np.intp)
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
-        _, place = np.unique(hashes[rows], return_inverse=True)
+        if together:
+            _, place = np.unique(hashes[rows], return_inverse=True)
+        else:
+            place = np.argsort(np.argsort(hashes[rows], kind="stable"), kind="stable")
         fold[rows] = place % folds
     return fold
 

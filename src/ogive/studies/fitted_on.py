@@ -94,7 +94,9 @@ def _method_of(gamma: Fitted) -> str:
 def _after(preds: Predictions, method: str, view: str, folds: int) -> float | None:
     """Return the KS error of rows calibrated by maps that had not seen them."""
     assert preds.labels is not None  # noqa: S101 - it was fitted
-    fold = content_folds(preds.values.reshape(preds.n, -1), preds.labels, folds)
+    # Equal scores are not copies of one row, and must not stay together.
+    rows_of = preds.values.reshape(preds.n, -1)
+    fold = content_folds(rows_of, preds.labels, folds, together=False)
     if fold is None or np.unique(fold).size < folds:
         return None
     score, hit = np.empty(preds.n), np.empty(preds.n, dtype=np.bool_)
