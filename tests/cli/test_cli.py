@@ -68,6 +68,14 @@ def test_measure(run_json):
     assert run_json(schemas.MEASURE, "measure", DEMO, "--view", "class-3")["view"] == "class-3"
 
 
+def test_measure_with_bootstrap_intervals(run_json, scores):
+    result = run_json(schemas.MEASURE, "measure", scores, "--resamples", "50")
+    assert result["brier_low"] < result["brier"] < result["brier_high"]
+    assert result == run_json(schemas.MEASURE, "measure", scores, "--resamples", "50")
+    other = run_json(schemas.MEASURE, "measure", scores, "--resamples", "50", "--seed", "1")
+    assert other["brier_low"] != result["brier_low"]
+
+
 def test_measure_all_views(run_json):
     views = run_json(schemas.MEASURE_ALL, "measure", DEMO, "--view", "all")["views"]
     names = [view["view"] for view in views]

@@ -50,14 +50,18 @@ def _names(words: str | None) -> list[str] | None:
 @click.option("--part", metavar="PART", help="cal, test or all [test, if the file has parts].")
 @click.option("--view", metavar="VIEW", help="top-1, within-top-2, class-7, score, … or all.")
 @click.option("--bins", default=15, show_default=True, help="Bins of the binned measures.")
+@click.option("--resamples", default=0, help="Bootstrap intervals from so many resamples [none].")
+@click.option("--seed", default=0, show_default=True, help="Of resamples and simulated p-values.")
 @reads_files
 @as_json_option
 def measure(
     files: tuple[Path, ...],
     part: str | None,
     view: str | None,
-    bins: int,
     *,
+    bins: int,
+    resamples: int,
+    seed: int,
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
@@ -67,8 +71,15 @@ def measure(
     from ogive.studies.measure import measure as measured  # noqa: PLC0415
 
     preds = read_together(files, columns_of(options), options["experiment"], part, default="test")
-    with terminal.progress("measuring"):
-        result = measured(preds, view, bins=bins)
+    with terminal.progress("measuring") as step:
+        result = measured(
+            preds,
+            view,
+            bins=bins,
+            seed=seed,
+            resamples=resamples,
+            progress=lambda done, total: step("resampling", done, total),
+        )
     if as_json:
         terminal.print_json(result.to_dict())
     else:
@@ -255,8 +266,10 @@ def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bo
     with the place where the paper's authors keep them. The ODIR columns take minutes.
     """
     from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.errors import FileFormatError  # noqa: PLC0415
     from ogive.readers import read  # noqa: PLC0415
     from ogive.studies.paper import paper_tables  # noqa: PLC0415
+    from ogive.studies.paper_files import REPOSITORY  # noqa: PLC0415
 
     with terminal.progress("the paper's tables") as step:
         result = paper_tables(
@@ -266,6 +279,12 @@ def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bo
             cache=resume,
             progress=lambda done, total, what: step(what, done, total),
         )
+    if not result.copies:
+        msg = (
+            f"{folder} holds none of the paper's {len(result.missing)} logit files, such as "
+            f"{result.missing[0].name}. The paper has them from {REPOSITORY} (folder logits)."
+        )
+        raise FileFormatError(msg)
     if as_json:
         terminal.print_json(result.to_dict())
     else:

@@ -76,6 +76,8 @@ def _show_view(out: Console, one: Measurement) -> None:
     if one.brier_vector is not None and one.nll_vector is not None:
         table.add_row("Brier, whole vectors", f"{one.brier_vector:.4f}")
         table.add_row("log loss, whole vectors", f"{one.nll_vector:.4f}")
+    for key, (low, high) in one.intervals.items():
+        table.add_row(f"{key}, bootstrap", "", f"{low:.4f} … {high:.4f}")
     out.print(table)
     out.print(f"\n{one.verdict}", style="bold", markup=False)
 

@@ -1,0 +1,44 @@
+import json
+import pickle
+
+import pytest
+
+from ogive.cli import main
+from tests.studies.test_paper import NAME, sample, small_grid, write  # noqa: F401 - fixtures
+
+pytestmark = pytest.mark.filterwarnings("ignore::ogive.errors.FallbackWarning")
+
+
+def test_paper_prints_the_tables_and_resumes(tmp_path, sample, capsys):  # noqa: F811
+    write(tmp_path / NAME, sample)
+    words = ["paper", str(tmp_path), "--resume", str(tmp_path / "r.json")]
+    words += ["--methods", "uncalibrated,temperature,spline"]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert "KS error, top-1 (%): paper / here" in text
+    assert "probs_lenet5_c10_logits.p" in text
+    assert main([*words, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert {cell["method"] for cell in result["tables"]} == {
+        "uncalibrated",
+        "temperature",
+        "spline",
+    }
+    promised = {"metric", "dataset", "model", "method", "paper", "here"}
+    assert all(promised <= cell.keys() for cell in result["tables"])
+
+
+def test_every_column_of_the_row(tmp_path, sample, small_grid, capsys):  # noqa: F811
+    write(tmp_path / NAME, sample)
+    assert main(["paper", str(tmp_path), "--json"]) == 0
+    cells = json.loads(capsys.readouterr().out)["tables"]
+    for metric in ("ks-top1", "ks-top2", "ks-within-top2", "ece25-top1", "accuracy"):
+        assert len({c["method"] for c in cells if c["metric"] == metric}) == 6
+
+
+def test_a_folder_without_them_says_where_they_are(tmp_path, capsys):
+    assert main(["paper", str(tmp_path)]) == 1
+    assert "github.com/markus93/NN_calibration" in capsys.readouterr().err
+    (tmp_path / NAME).write_bytes(pickle.dumps(print))
+    assert main(["paper", str(tmp_path)]) == 1
+    assert "only NumPy arrays are read" in capsys.readouterr().err
