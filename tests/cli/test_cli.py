@@ -1,4 +1,3 @@
-import json
 import os
 import signal
 import subprocess
@@ -14,47 +13,7 @@ from ogive.cli import main
 from tests.cli import schemas
 from tests.readers.bad_files import BAD_FILES
 
-jsonschema = pytest.importorskip("jsonschema")
 DEMO = str(files("ogive") / "data" / "fmnist_lenet5.npz")
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command line; return its exit code, stdout and stderr."""
-
-    def run(*words):
-        code = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
-def run_json(run):
-    """Run a command with --json and check its one object against a schema."""
-
-    def run_json(schema, *words):
-        code, out, err = run(*words, "--json")
-        assert code == 0, err
-        assert out.count("\n") == 1
-        result = json.loads(out, parse_constant=pytest.fail)
-        jsonschema.validate(result, schema)
-        return result
-
-    return run_json
-
-
-@pytest.fixture
-def scores(tmp_path, rng):
-    s = rng.random(800)
-    path = tmp_path / "scores.npz"
-    arrays = {}
-    for part, at in (("cal", slice(0, 500)), ("test", slice(500, 800))):
-        arrays[f"{part}_scores"] = s[at] ** 0.5
-        arrays[f"{part}_outcomes"] = rng.random(s[at].size) < s[at]
-    np.savez(path, **arrays)
-    return path
 
 
 def test_measure(run_json):
@@ -286,66 +245,3 @@ def test_a_kill_in_the_middle_of_apply_leaves_no_half_file(tmp_path, scores):
     assert out.read_bytes() == b"old"
     assert main(["apply", str(cal), str(scores), "-o", str(out)]) == 0
     assert ogive.read(out, part="all").n == 800
-
-
-def test_fit_writes_what_it_was_fitted_on(run_json, scores, tmp_path):
-    from ogive.export.artifact import load_fitted_on
-
-    out = tmp_path / "cal.json"
-    words = ["fit", scores, "-o", out, "--method", "platt", "--date", "2026-01-31", "--tag", "v7"]
-    run_json(schemas.FIT, *words)
-    info = load_fitted_on(out)
-    assert (info.n, info.view, info.method, info.kind) == (500, "score", "platt", "probs")
-    assert (info.date, info.tag, info.folds) == ("2026-01-31", "v7", 5)
-    assert 0 < info.ks_after < info.ks_before
-    run_json(schemas.FIT, *words, "--folds", "0")
-    assert load_fitted_on(out).ks_after is None
-
-
-@pytest.mark.parametrize("to", ["python", "sql", "onnx", "torch"])
-def test_export(run, run_json, scores, tmp_path, to):
-    if to in {"onnx", "torch"}:
-        pytest.importorskip(to)
-        if to == "onnx":
-            pytest.importorskip("onnxruntime")
-    cal, out = tmp_path / "cal.json", tmp_path / "out"
-    run_json(schemas.FIT, "fit", scores, "-o", cal, "--method", "platt")
-    result = run_json(schemas.EXPORT, "export", cal, "--to", to, "-o", out)
-    assert result["out"] == str(out)
-    assert result["max_abs_difference"] <= 1e-9
-    assert out.exists()
-    code, text, _ = run("export", cal, "--to", to, "-o", out)
-    assert code == 0
-    assert "checked at 100,000 points, the largest difference is" in text
-
-
-def test_export_refuses_in_one_line(run, scores, tmp_path):
-    cal, out = tmp_path / "cal.json", tmp_path / "out"
-    run("fit", scores, "-o", cal, "--method", "platt")
-    for words, message in (
-        (("--to", "onxx"), "unknown target 'onxx'"),
-        (("--to", "sql", "--kind", "logits"), "`kind` must be 'probs'"),
-        (("--to", "python", "--column", "p"), "`column` is for sql"),
-    ):
-        code, text, err = run("export", cal, *words, "-o", out)
-        assert (code, text) == (1, "")
-        assert message in err
-        assert err.count("\n") == 1
-        assert not out.exists()
-    cal.write_text(cal.read_text().replace('"slope"', '"slop"'))
-    code, _, err = run("export", cal, "--to", "python", "-o", out)
-    assert code == 1
-    assert "altered" in err
-
-
-def test_export_takes_what_the_calibrator_was_fitted_to(run_json, tmp_path):
-    cal, out = tmp_path / "cal.json", tmp_path / "cal.py"
-    run_json(schemas.FIT, "fit", DEMO, "-o", cal, "--method", "temperature", "--view", "vector",
-             "--folds", "0")  # fmt: skip
-    run_json(schemas.EXPORT, "export", cal, "--to", "python", "-o", out)
-    names = {}
-    exec(out.read_text(), names)  # noqa: S102 - the export itself
-    preds = ogive.read(DEMO, part="test")
-    wanted = ogive.load(cal)(preds)[:20]
-    found = [names["calibrate"](row) for row in preds.values[:20].tolist()]
-    np.testing.assert_allclose(found, wanted, atol=1e-9)

@@ -3,11 +3,11 @@ import pytest
 
 from ogive.cli import main
 from tests.cli import schemas
-from tests.cli.test_cli import DEMO, run, run_json, scores  # noqa: F401 - fixtures
+from tests.cli.test_cli import DEMO
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])
-def test_plot(run_json, tmp_path, name):  # noqa: F811
+def test_plot(run_json, tmp_path, name):
     out = tmp_path / name
     words = ("plot", DEMO, "-o", out, "--graph", "difference")
     assert run_json(schemas.OUT, *words) == {"out": str(out)}
@@ -17,7 +17,7 @@ def test_plot(run_json, tmp_path, name):  # noqa: F811
 @pytest.mark.parametrize(
     "graph", ["panels", "reliability", "bins", "before-after", "methods", "classes"]
 )
-def test_every_graph(run, tmp_path, scores, graph):  # noqa: F811
+def test_every_graph(run, tmp_path, scores, graph):
     file = DEMO if graph == "classes" else scores
     out = tmp_path / "a.png"
     code, text, err = run("plot", file, "-o", out, "--graph", graph, "--method", "platt")
@@ -25,7 +25,7 @@ def test_every_graph(run, tmp_path, scores, graph):  # noqa: F811
     assert out.read_bytes().startswith(b"\x89PNG")
 
 
-def test_report(run, run_json, tmp_path, scores):  # noqa: F811
+def test_report(run, run_json, tmp_path, scores):
     out = tmp_path / "report.html"
     result = run_json(schemas.OUT, "report", scores, "-o", out, "--method", "platt")
     assert result == {"out": str(out)}
@@ -36,7 +36,7 @@ def test_report(run, run_json, tmp_path, scores):  # noqa: F811
     assert text.startswith("These probabilities c")
 
 
-def test_without_parts(run, run_json, tmp_path, rng):  # noqa: F811
+def test_without_parts(run, run_json, tmp_path, rng):
     p = rng.random(300)
     file, out = tmp_path / "one.npz", tmp_path / "one.html"
     np.savez(file, scores=p, outcomes=rng.random(300) < p)
@@ -49,7 +49,7 @@ def test_without_parts(run, run_json, tmp_path, rng):  # noqa: F811
     assert "needs rows to fit on: a cal part, or --split 0.5" in err
 
 
-def test_errors_leave_files_alone(run, tmp_path):  # noqa: F811
+def test_errors_leave_files_alone(run, tmp_path):
     out = tmp_path / "a.jpg"
     code, _, err = run("plot", DEMO, "-o", out)
     assert code == 1

@@ -39,6 +39,15 @@ def test_gradients_stay_finite_where_scores_saturate(name):
     assert torch.isfinite(z.grad).all()
 
 
+@pytest.mark.parametrize("name", ["spline.keep", "paper-spline.keep", "isotonic.keep"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_vectors_that_keep_the_decision_keep_it_here_too(name, dtype):
+    z = torch.tensor(predictions(rows=3000, seed=9).values, dtype=dtype)
+    q = to_torch.module(fitted(name))(z)
+    assert torch.equal(q.argmax(1), z.argmax(1))
+    assert torch.allclose(q.sum(1), torch.ones(3000, dtype=q.dtype), atol=1e-12)
+
+
 def test_the_file_needs_torch_alone_and_takes_any_batch():
     gamma = fitted("spline.keep")
     program = torch.export.load(io.BytesIO(to_torch.write(gamma))).module()

@@ -1,0 +1,72 @@
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import ogive
+from tests.cli import schemas
+
+DEMO = str(files("ogive") / "data" / "fmnist_lenet5.npz")
+
+
+def test_fit_writes_what_it_was_fitted_on(run_json, scores, tmp_path):
+    from ogive.export.artifact import load_fitted_on
+
+    out = tmp_path / "cal.json"
+    words = ["fit", scores, "-o", out, "--method", "platt", "--date", "2026-01-31", "--tag", "v7"]
+    run_json(schemas.FIT, *words)
+    info = load_fitted_on(out)
+    assert (info.n, info.view, info.method, info.kind) == (500, "score", "platt", "probs")
+    assert (info.date, info.tag, info.folds) == ("2026-01-31", "v7", 5)
+    assert 0 < info.ks_after < info.ks_before
+    run_json(schemas.FIT, *words, "--folds", "0")
+    assert load_fitted_on(out).ks_after is None
+
+
+@pytest.mark.parametrize("to", ["python", "sql", "onnx", "torch"])
+def test_export(run, run_json, scores, tmp_path, to):
+    if to in {"onnx", "torch"}:
+        pytest.importorskip(to)
+        if to == "onnx":
+            pytest.importorskip("onnxruntime")
+    cal, out = tmp_path / "cal.json", tmp_path / "out"
+    run_json(schemas.FIT, "fit", scores, "-o", cal, "--method", "platt")
+    result = run_json(schemas.EXPORT, "export", cal, "--to", to, "-o", out)
+    assert result["out"] == str(out)
+    assert result["max_abs_difference"] <= 1e-9
+    assert out.exists()
+    code, text, _ = run("export", cal, "--to", to, "-o", out)
+    assert code == 0
+    assert "checked at 100,000 points, the largest difference is" in text
+
+
+def test_export_refuses_in_one_line(run, scores, tmp_path):
+    cal, out = tmp_path / "cal.json", tmp_path / "out"
+    run("fit", scores, "-o", cal, "--method", "platt")
+    for words, message in (
+        (("--to", "onxx"), "unknown target 'onxx'"),
+        (("--to", "sql", "--kind", "logits"), "`kind` must be 'probs'"),
+        (("--to", "python", "--column", "p"), "`column` is for sql"),
+    ):
+        code, text, err = run("export", cal, *words, "-o", out)
+        assert (code, text) == (1, "")
+        assert message in err
+        assert err.count("\n") == 1
+        assert not out.exists()
+    cal.write_text(cal.read_text().replace('"slope"', '"slop"'))
+    code, _, err = run("export", cal, "--to", "python", "-o", out)
+    assert code == 1
+    assert "altered" in err
+
+
+def test_export_takes_what_the_calibrator_was_fitted_to(run_json, tmp_path):
+    cal, out = tmp_path / "cal.json", tmp_path / "cal.py"
+    run_json(schemas.FIT, "fit", DEMO, "-o", cal, "--method", "temperature", "--view", "vector",
+             "--folds", "0")  # fmt: skip
+    run_json(schemas.EXPORT, "export", cal, "--to", "python", "-o", out)
+    names = {}
+    exec(out.read_text(), names)  # noqa: S102 - the export itself
+    preds = ogive.read(DEMO, part="test")
+    wanted = ogive.load(cal)(preds)[:20]
+    found = [names["calibrate"](row) for row in preds.values[:20].tolist()]
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
