@@ -27,20 +27,42 @@ def coarse(curve: Curve) -> Curve:
     >>> small.score.size < 5000, small.n == curve.n, small.total_hits == curve.total_hits
     (True, True, True)
     """
-    parts = [_joined(run) for run in curve.runs()]
-    columns = [np.concatenate([part[i] for part in parts]) for i in range(5)]
-    return Curve(groups=Groups(*map(frozen, columns)), view=curve.view)
+    reader = CoarseReader()
+    for run in curve.runs():
+        reader.add(run)
+    return reader.curve(curve.view)
+
+
+class CoarseReader:
+    """Keeps the joined rows, in a pass that others may share."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[np.ndarray, ...]] = []
+
+    def add(self, run: Run) -> None:
+        """Take in the next rows."""
+        self._parts.append(_joined(run))
+
+    def curve(self, view: str) -> Curve:
+        """Return the coarse curve of all rows."""
+        columns = (frozen(np.concatenate(column)) for column in zip(*self._parts, strict=True))
+        return Curve(groups=Groups(*columns), view=view)
 
 
 def _joined(run: Run) -> tuple[np.ndarray, ...]:
     """Join the rows of a run: cells, counts, hits and sums of squared weights."""
-    first = np.flatnonzero(np.diff(run.tail.view(np.uint64) >> _DROPPED_BITS, prepend=np.uint64(0)))
-    if first.size == 0 or first[0] != 0:
-        first = np.append(0, first)
-    count = np.broadcast_to(run.count, run.tail.shape)
-    square = count if run.square is None else run.square
-    square_hits = run.hits if run.square_hits is None else run.square_hits
-    columns = (count, run.hits, square, square_hits, count * run.tail)
-    n, hits, squares, squares_of_hits, tails = (np.add.reduceat(c, first) for c in columns)
+    near = run.tail.view(np.uint64) >> _DROPPED_BITS
+    change = (near[1:] != near[:-1]).nonzero()[0] + 1
+    ends = np.concatenate([[0], change, [near.size]])
+    first = ends[:-1]
+    hits = np.add.reduceat(run.hits, first)
+    if isinstance(run.count, float):
+        n = np.diff(ends).astype(np.float64)
+        tails = np.add.reduceat(run.tail, first)
+    else:
+        n = np.add.reduceat(run.count, first)
+        tails = np.add.reduceat(run.count * run.tail, first)
+    squares = n if run.square is None else np.add.reduceat(run.square, first)
+    of_hits = hits if run.square_hits is None else np.add.reduceat(run.square_hits, first)
     cell = (tails / n).view(np.uint64) << ONE
-    return (cell ^ EVEN if run.high else cell), n, hits, squares, squares_of_hits
+    return (cell ^ EVEN if run.high else cell), n, hits, squares, of_hits

@@ -15,6 +15,7 @@ gathers, and a score that rounds to 1 in float64 keeps its place by its tail.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +35,7 @@ HIGH = np.uint64(1 << 63)  # keys from here up are on the high side
 ROUNDS_TO_ONE = 2.0**-54
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what several readers ask for is kept
 class Run:
     """Consecutive rows of a curve, all on one side of ½, equal scores already grouped.
 
@@ -52,7 +53,7 @@ class Run:
     square: FloatArray | None = None
     square_hits: FloatArray | None = None
 
-    @property
+    @cached_property
     def surplus(self) -> FloatArray:
         """Hits minus expected hits of each row, (m,): the steps of N times the gap.
 
@@ -70,10 +71,28 @@ class Run:
         """The score, (m,)."""
         return 1.0 - self.tail if self.high else self.tail
 
-    @property
+    @cached_property
     def size(self) -> float:
         """How many samples the run stands for."""
         return float(self.tail.size if isinstance(self.count, float) else self.count.sum())
+
+    @cached_property
+    def tails(self) -> float:
+        """The sum of the tails over all samples."""
+        if isinstance(self.count, float):
+            return float(self.tail.sum())
+        return dot(self.count, self.tail)
+
+    @cached_property
+    def squared_tails(self) -> float:
+        """The sum of the squared tails over all samples."""
+        q = self.tail
+        return dot(q, q) if isinstance(self.count, float) else dot(self.count * q, q)
+
+    @cached_property
+    def total_hits(self) -> float:
+        """How many of the samples were hits."""
+        return float(self.hits.sum())
 
     @property
     def ends(self) -> FloatArray:
@@ -81,6 +100,11 @@ class Run:
         if isinstance(self.count, float):
             return np.arange(self.tail.size + 1.0)
         return np.concatenate([[0.0], np.cumsum(self.count)])
+
+
+def dot(a: FloatArray, b: FloatArray) -> float:
+    """Return the inner product, without the threads that BLAS would start for each run."""
+    return float(np.einsum("i,i->", a, b))
 
 
 def pack(tail: FloatArray, high: BoolArray, hit: BoolArray, out: KeyArray) -> None:

@@ -96,6 +96,17 @@ class BinReader:
 
     def add(self, run: Run) -> None:
         """Take in the next rows."""
+        first, last = run.tail[0], run.tail[-1]
+        outer = np.array([1.0 - first, 1.0 - last] if run.high else [first, last])
+        here, there = np.searchsorted(self.edges[1:-1], outer)
+        if run.square is None and here == there:  # all rows in one bin, as most runs are
+            scores = run.size - run.tails if run.high else run.tails
+            surplus = float(run.surplus.sum())
+            self.sums[:, here] += run.size, run.total_hits, scores, run.size, surplus
+        else:
+            self._add_slices(run)
+
+    def _add_slices(self, run: Run) -> None:
         score = run.score
         ends = np.searchsorted(score, self.edges[1:], side="right")
         ends[-1] = score.size

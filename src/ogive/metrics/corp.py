@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
 
 Kind = Literal["brier", "nll"]
+_TOGETHER = 8  # runs that are pooled at once
 _SCORES: tuple[Kind, ...] = ("brier", "nll")
 
 
@@ -49,32 +50,54 @@ class Decomposition:
 class PoolReader:
     """Keeps the pools of the isotonic regression, run after run.
 
-    Pools of a part stay together in the whole, so that each run is pooled alone and the pools
+    Pools of a part stay together in the whole, so that some runs are pooled alone and the pools
     are pooled once more at the end.
     """
 
     def __init__(self) -> None:
         self._weights: list[FloatArray] = []
         self._hits: list[FloatArray] = []
+        self._loose = 0  # runs at the end of the lists that are not pooled yet
 
     def add(self, run: Run) -> None:
         """Take in the next rows."""
-        count = None if isinstance(run.count, float) else run.count
-        weights, hits = _pooled(count, run.hits)
+        weights, hits = run.count, run.hits
+        if isinstance(weights, float):
+            weights, hits = _falls(hits)
         self._weights.append(weights)
         self._hits.append(hits)
+        self._loose += 1
+        if self._loose == _TOGETHER:
+            pooled = _pooled(*(np.concatenate(x[-_TOGETHER:]) for x in (self._weights, self._hits)))
+            self._weights[-_TOGETHER:], self._hits[-_TOGETHER:] = pooled[:1], pooled[1:]
+            self._loose = 0
 
     def pools(self) -> tuple[FloatArray, FloatArray]:
         """Return the rows and the hits of each pool; their ratios rise."""
         return _pooled(np.concatenate(self._weights), np.concatenate(self._hits))
 
 
-def _pooled(weights: FloatArray | None, hits: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _falls(hits: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the rows and hits of each stretch 1…10…0, whose rows end in one pool in any case.
+
+    For single rows, which are hits (1) or not (0). Rows before the first hit are a stretch too.
+    """
+    inner = (hits[1:] != hits[:-1]).nonzero()[0]
+    # Each 1…1 starts at an even change and ends at an odd one; a first miss makes an empty one.
+    before, after = (1 if hits[0] else 2), (2 if hits[-1] else 1)
+    change = np.empty(before + inner.size + after)
+    change[:before] = 0.0
+    np.add(inner, 1.0, out=change[before : before + inner.size])
+    change[before + inner.size :] = hits.size
+    first = change[::2]
+    return first[1:] - first[:-1], change[1:-1:2] - first[:-1]
+
+
+def _pooled(weights: FloatArray, hits: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Pool adjacent violators of rows in order of score."""
     from scipy.optimize import isotonic_regression  # noqa: PLC0415 - heavy, and only used here
 
-    rates = hits if weights is None else hits / weights
-    fit = isotonic_regression(rates, weights=weights)
+    fit = isotonic_regression(hits / weights, weights=weights)
     return fit.weights, np.add.reduceat(hits, fit.blocks[:-1])
 
 

@@ -25,8 +25,10 @@ from ogive.metrics.onepass import read
 
 if TYPE_CHECKING:
     from ogive._keys import Run
-    from ogive._typing import FloatArray
     from ogive.curve import Curve
+
+_STRETCH = 128  # rows whose sum is looked at first
+_SHORT = 16 * _STRETCH  # runs for which that does not pay
 
 Direction = Literal["overconfident", "underconfident", "none"]
 
@@ -76,21 +78,57 @@ class GapReader:
 
     def add(self, run: Run) -> None:
         """Take in the next rows."""
-        gap = np.cumsum(run.surplus)
-        gap += self.total
-        lowest, highest = int(gap.argmin()), int(gap.argmax())
-        if gap[lowest] < self.low.value:
-            self.low = self._at(run, lowest, gap)
-        if gap[highest] > self.high.value:
-            self.high = self._at(run, highest, gap)
-        self.total = float(gap[-1])
+        end = None
+        if isinstance(run.count, float) and run.tail.size > _SHORT:
+            end = self._skim(run)
+        self.total = self._look(run) if end is None else end
         self.rows += run.size
 
-    def _at(self, run: Run, i: int, gap: FloatArray) -> Extreme:
+    def _skim(self, run: Run) -> float | None:
+        """Look only where single rows can have a new extreme; None if that is in many places.
+
+        A single row moves the gap by at most 1. So between the ends l and r of a stretch of m
+        rows it stays below (l + r + m) / 2, and above (l + r − m) / 2. Sums of stretches take a
+        tenth of the time of a running sum.
+        """
+        starts = np.arange(0, run.tail.size, _STRETCH)
+        ends = np.empty(starts.size + 1)
+        ends[0] = self.total
+        np.add.reduceat(run.surplus, starts, out=ends[1:])
+        ends.cumsum(out=ends)
+        middle = (ends[:-1] + ends[1:]) / 2
+        room = _STRETCH / 2 + 1.0  # 1 for rounding
+        above = middle >= max(self.high.value, float(ends.max())) - room
+        below = middle <= min(self.low.value, float(ends.min())) + room
+        for hopeful in (above, below):
+            places = hopeful.nonzero()[0]
+            if places.size == 0:
+                continue
+            first, last = int(places[0]), int(places[-1])
+            if 2 * (last - first) > starts.size:
+                return None
+            stop = int(starts[last]) + _STRETCH
+            self._look(run, int(starts[first]), stop, float(ends[first]))
+        return float(ends[-1])
+
+    def _look(
+        self, run: Run, start: int = 0, stop: int | None = None, before: float | None = None
+    ) -> float:
+        """Look at some rows, one after the other; return the gap after the last."""
+        gap = np.cumsum(run.surplus[start:stop])
+        gap += self.total if before is None else before
+        lowest, highest = int(gap.argmin()), int(gap.argmax())
+        if gap[lowest] < self.low.value:
+            self.low = self._at(run, start + lowest, float(gap[lowest]))
+        if gap[highest] > self.high.value:
+            self.high = self._at(run, start + highest, float(gap[highest]))
+        return float(gap[-1])
+
+    def _at(self, run: Run, i: int, gap: float) -> Extreme:
         tail = float(run.tail[i])
         score = 1.0 - tail if run.high else tail
         count = i + 1.0 if isinstance(run.count, float) else float(run.count[: i + 1].sum())
-        return Extreme(float(gap[i]), score, self.rows + count)
+        return Extreme(gap, score, self.rows + count)
 
     def largest(self) -> LargestGap:
         """Return the extreme farther from 0: the KS error; of two as far, the first."""

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._keys import dot
 from ogive.curve import check_curve
 from ogive.metrics.onepass import read
 
@@ -41,11 +42,9 @@ class MeanReader:
 
     def add(self, run: Run) -> None:
         """Take in the next rows."""
-        size = run.size
-        tails = float(np.sum(run.count * run.tail))
-        self.n += size
-        self.hits += float(run.hits.sum())
-        self.score += size - tails if run.high else tails
+        self.n += run.size
+        self.hits += run.total_hits
+        self.score += run.size - run.tails if run.high else run.tails
 
 
 class BrierReader:
@@ -64,12 +63,13 @@ class BrierReader:
     def add(self, run: Run) -> None:
         """Take in the next rows."""
         self.n += run.size
-        total = _squared_errors(run, run.count, run.hits)
+        total = _squared_errors(run.tail, _unlikely(run), run.squared_tails)
         self.total += total
         if run.square is None or run.square_hits is None:
             self.noise += total
-        else:
-            self.noise += _squared_errors(run, run.square, run.square_hits)
+            return
+        unlikely = run.square - run.square_hits if run.high else run.square_hits
+        self.noise += _squared_errors(run.tail, unlikely, dot(run.square * run.tail, run.tail))
 
     @property
     def value(self) -> float:
@@ -77,11 +77,9 @@ class BrierReader:
         return self.total / self.n
 
 
-def _squared_errors(run: Run, count: FloatArray | float, hits: FloatArray) -> float:
+def _squared_errors(q: FloatArray, unlikely: FloatArray, squares: float) -> float:
     """Return the sum of (y − p)²: q² for all, and (1 − q)² − q² = 1 − 2q more for the unlikely."""
-    q = run.tail
-    unlikely = count - hits if run.high else hits
-    return float(np.sum(count * q * q) + np.sum(unlikely * (1.0 - 2.0 * q)))
+    return squares + float(unlikely.sum()) - 2.0 * dot(unlikely, q)
 
 
 class NllReader:

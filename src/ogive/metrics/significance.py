@@ -102,12 +102,12 @@ class VarianceReader:
 
     def add(self, run: Run) -> None:
         """Take in the next rows: sums of w p (1 − p) and of w² p (1 − p), and large groups."""
-        spread = run.tail * (1.0 - run.tail)
         if isinstance(run.count, float):
-            total = float(spread.sum())
+            total = run.tails - run.squared_tails
             self.weighted += total
             self.variance += total
             return
+        spread = run.tail * (1.0 - run.tail)
         square = run.count if run.square is None else run.square
         self.weighted += float(run.count @ spread)
         spread *= square

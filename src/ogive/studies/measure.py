@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from ogive._coarse import coarse
+from ogive._coarse import CoarseReader
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics import MEASURES
@@ -177,8 +177,7 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
 
     From a million rows on, what is smooth in the scores is read off a coarse copy of the curve.
     """
-    short = coarse(curve) if curve.n > MANY else curve
-    values = one_pass(curve, how.bins, how.seed, short=short)
+    values, short = one_pass(curve, how.bins, how.seed)
     kde = kde_error(short)
     known = {*values, "ks", "kuiper", "kde_ece"}
     more = {key: of(short) for key, of in MEASURES.items() if key not in known}
@@ -228,22 +227,26 @@ def _resampled_values(curve: Curve, edges: FloatArray) -> dict[str, float]:
 
 
 def one_pass(
-    curve: Curve, bins: ArrayLike | int = BINS, seed: int = 0, *, short: Curve | None = None
-) -> dict[str, Any]:
+    curve: Curve, bins: ArrayLike | int = BINS, seed: int = 0
+) -> tuple[dict[str, Any], Curve]:
     """Return all that one pass over the curve gives, under the names of `Measurement`.
 
-    `short` is a coarse copy for the log loss and Spiegelhalter's z.
+    With it comes the curve to read smooth measures off: a coarse copy from a million rows on,
+    made in the same pass, which also serves the log loss and Spiegelhalter's z.
     """
     tests, means, log_loss = TestReader(), MeanReader(), NllReader()
     binned, pools, z = BinReader(as_edges(curve, bins)), PoolReader(), SpiegelhalterReader()
-    if short is None or short is curve:
-        read(curve, tests, means, binned, log_loss, pools, z)
-    else:
-        read(curve, tests, means, binned, pools)
+    short = curve
+    if curve.n > MANY:
+        joined = CoarseReader()
+        read(curve, tests, means, binned, pools, joined)
+        short = joined.curve(curve.view)
         read(short, log_loss, z)
+    else:
+        read(curve, tests, means, binned, log_loss, pools, z)
     cells, z_test = binned.bins(), spiegelhalter_of(z)
     parts = decomposition_of(pools, tests.brier.value, "brier")
-    return {
+    values = {
         "accuracy": means.hits / means.n,
         "mean_score": means.score / means.n,
         "ks_test": ks_of(curve, tests, seed=seed),
@@ -260,6 +263,7 @@ def one_pass(
         "spiegelhalter": z_test.z,
         "spiegelhalter_pvalue": z_test.pvalue,
     }
+    return values, short
 
 
 def _check_same_view(curve: Curve, view: str | View | None) -> None:
