@@ -27,7 +27,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ogive._typing import FloatArray, IntArray
+    from ogive._typing import AnyArray, FloatArray, IntArray
 
 #: Up to this many parameters the whole Hessian is used, above it its blocks.
 MOST_PARAMETERS = 256
@@ -68,10 +68,13 @@ def softmax_columns(scores: FloatArray) -> FloatArray:
 
 
 class LinearSoftmax:
-    """Scores θ x with one x for all classes: rows (n, d), parameters (K, d)."""
+    """Scores θ x with one x for all classes: rows (n, d), parameters (K, d).
+
+    Rows of float32 are worked on in float32: half the time, and a loss of seven digits.
+    """
 
     def __init__(
-        self, rows: FloatArray, labels: IntArray, weights: FloatArray | None, K: int
+        self, rows: AnyArray, labels: IntArray, weights: FloatArray | None, K: int
     ) -> None:
         self.rows, self.labels, self.K = rows, labels, K
         w = np.ones(labels.size) if weights is None else weights
@@ -87,17 +90,22 @@ class LinearSoftmax:
             loss, gradient = float((pull * theta).sum()), 2.0 * pull
             for at in self._cuts:
                 rows = self.rows[at]
-                scores = theta @ rows.T
+                scores = self._scores(theta, rows)
                 loss += cross_entropy(scores, self.labels[at], self.weights[at])
                 gradient += scores @ rows
             return loss, gradient
 
         return objective
 
+    @staticmethod
+    def _scores(theta: FloatArray, rows: AnyArray) -> FloatArray:
+        scores: FloatArray = theta.astype(rows.dtype, copy=False) @ rows.T
+        return scores
+
     def loss(self, theta: FloatArray) -> float:
         """Return the mean of −log p(label)."""
         return sum(
-            cross_entropy(theta @ self.rows[at].T, self.labels[at], self.weights[at])
+            cross_entropy(self._scores(theta, self.rows[at]), self.labels[at], self.weights[at])
             for at in self._cuts
         )
 
@@ -115,7 +123,7 @@ class LinearSoftmax:
         blocks = np.zeros((self.K, d, d) if whole else (self.K, d))
         for at in self._cuts:
             rows = self.rows[at]
-            p = softmax_columns(theta @ rows.T)
+            p = softmax_columns(self._scores(theta, rows))
             p *= (1.0 - p) * self.weights[at]
             if whole:
                 for k, line in enumerate(p):
@@ -130,7 +138,7 @@ class LinearSoftmax:
         H = np.zeros((K, d, K, d))
         for at in self._cuts:
             rows, w = self.rows[at], self.weights[at]
-            p = softmax_columns(theta @ rows.T)
+            p = softmax_columns(self._scores(theta, rows))
             for k in range(K):
                 own = w * p[k]
                 H[k, :, k] += (rows.T * own) @ rows

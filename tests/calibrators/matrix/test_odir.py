@@ -205,3 +205,38 @@ def test_it_meets_the_papers_table(arena, fit, published, strength, offset_stren
     gamma = fit(cal, strengths=[strength], offset_strengths=[offset_strength])
     calibrated = Predictions(gamma(test), test.labels, kind="probs")
     assert 100 * ks_error(Curve.from_predictions(calibrated)) == pytest.approx(published, abs=0.15)
+
+
+def test_a_hasty_search_finds_what_the_whole_grid_finds(rng, monkeypatch):
+    """Above 256 classes: float32 on the way, and no smaller strengths once one is worse."""
+    logits, labels = sample(rng, n=400, K=4)
+    preds = Predictions(logits, labels, kind="logits")
+    grid = dict(strengths=[1e-6, 1e-3, 0.1, 10.0, 1e3], offset_strengths=[0.01, 1.0])
+    whole = fit_ms_odir(preds, **grid)
+    monkeypatch.setattr("ogive.calibrators.matrix.odir._MANY_CLASSES", 3)
+    seen = []
+    hasty = fit_ms_odir(preds, **grid, progress=lambda done, total: seen.append((done, total)))
+    assert (hasty.strength, hasty.offset_strength) == (whole.strength, whole.offset_strength)
+    assert hasty.cv_loss == pytest.approx(whole.cv_loss, abs=1e-5)
+    assert np.abs(hasty(preds) - whole(preds)).max() < 2e-3
+    assert seen[-1] == (50, 50)
+
+
+def test_more_classes_than_the_published_grids_know(rng):
+    K, n = 300, 650
+    logits = 2.5 * rng.normal(size=(n, K))
+    labels = (0.5 * logits + rng.gumbel(size=(n, K))).argmax(axis=1)
+    preds = Predictions(logits, labels, kind="logits")
+    seen = []
+    gamma = fit_dir_odir(
+        preds,
+        strengths=[1e2, 1e4],
+        offset_strengths=[1e2],
+        folds=2,
+        progress=lambda *x: seen.append(x),
+    )
+    p = gamma(preds)
+    assert np.abs(p.sum(axis=1) - 1).max() < 1e-12
+    own = -np.log(p[np.arange(n), labels]).mean()
+    assert own < -np.log(softmax(logits, axis=1)[np.arange(n), labels]).mean()
+    assert seen[-1] == (4, 4)

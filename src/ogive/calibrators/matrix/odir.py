@@ -156,7 +156,8 @@ def fit_ms_odir(
     strengths, offset_strengths : array-like, optional
         The grids of λ and μ, > 0. Default: λ in {1, 0.5, 0.25} · 10^e and μ in 10^e, for e from
         −5 to 6 (from −2 for 50 classes and more; one λ and μ for each two decades from −2 to 4
-        above 256 classes, where a fit takes minutes).
+        above 256 classes, where a fit takes minutes and the search stops at the first λ that is
+        worse than the one before).
     folds : int or list of pairs
         How many parts the rows are shuffled into, or the rows to fit and to hold out of each.
     seed : int
@@ -241,7 +242,7 @@ def _fit(
     rows = np.ones((preds.n, preds.K + 1))
     for at in blocks(preds.n, width=preds.K):
         rows[at, :-1] = cls.features(preds, at, floor)
-    search = Search(rows, labelled(preds), preds.weights, *grid)
+    search = Search(rows, labelled(preds), preds.weights, *grid, hasty=preds.K > _MANY_CLASSES)
     parts = splits(preds.n, folds, seed) if isinstance(folds, int) else folds
     found = search.run(parts, progress, threads)
     return cls(

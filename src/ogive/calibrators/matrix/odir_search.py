@@ -2,7 +2,9 @@
 
 λ runs from large to small and μ to and fro under each λ, so that every fit starts at the solution
 of its neighbour: a few evaluations instead of hundreds. No pair of the grid is left out, because
-the loss on held-out rows need not have one valley only.
+the loss on held-out rows need not have one valley only; except in a `hasty` search, for classes
+so many that a fit takes minutes: it works in float32 until the pair is chosen, and goes down to
+no smaller λ once one is worse than the one before.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     Split = tuple[IntArray, IntArray]
 
 _FINAL = 1e-13  # the chosen models are fitted until a step gains less than this
+_WORSE = 1e-5  # in log-loss, far above the rounding of float32
+_HASTY, _HASTY_FINAL = 1e-7, 1e-9  # the same of a hasty search, before and after the choice
 
 
 class Found(NamedTuple):
@@ -60,6 +64,7 @@ class Search:
     weights: FloatArray | None
     strengths: FloatArray
     offset_strengths: FloatArray
+    hasty: bool = False
 
     def run(
         self,
@@ -74,46 +79,76 @@ class Search:
         tick = _Counter(total, progress)
         # One BLAS thread each: the folds are the threads, and the sums do not depend on them.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(thread_count(threads)) as pool:
-            paths = list(pool.map(lambda split: self._path(split, tick), parts))
-            losses = np.mean([loss for loss, _ in paths], axis=0)
-            i, j = np.unravel_index(int(losses.argmin()), losses.shape)
-            starts = [solutions[i, j] for _, solutions in paths]
-            pair = float(self.strengths[i]), float(self.offset_strengths[j])
+            paths = list(pool.map(self._start, parts))
+            for i in range(self.strengths.size):
+                list(pool.map(lambda path, i=i: self._line(path, i, tick), paths))
+                losses = np.mean([path.loss for path in paths], axis=0)
+                if self.hasty and i > 0 and losses[i].min() > losses[i - 1].min() + _WORSE:
+                    break
+            at = np.unravel_index(int(np.nanargmin(losses)), losses.shape)
+            starts = [path.solutions[at] for path in paths]
+            pair = float(self.strengths[at[0]]), float(self.offset_strengths[at[1]])
             models = list(pool.map(lambda s, at: self._refine(s, at, pair), parts, starts))
-        return Found(*pair, float(losses[i, j]), np.stack(models))
+        tick.finish()
+        return Found(*pair, float(losses[at]), np.stack(models))
 
-    def _regression(self, at: IntArray) -> LinearSoftmax:
+    def _regression(self, at: IntArray, *, hasty: bool) -> LinearSoftmax:
         weights = None if self.weights is None else self.weights[at]
-        return LinearSoftmax(self.rows[at], self.labels[at], weights, self.rows.shape[1] - 1)
+        rows: AnyArray = self.rows[at]
+        if hasty:
+            rows = rows.astype(np.float32)
+        return LinearSoftmax(rows, self.labels[at], weights, self.rows.shape[1] - 1)
 
-    def _path(self, split: Split, tick: Callable[[], None]) -> tuple[FloatArray, AnyArray]:
-        """Return the loss on held-out rows, (λ, μ), and the solutions, (λ, μ, K, K + 1)."""
-        train, held_out = (self._regression(at) for at in split)
-        K = train.K
+    def _start(self, split: Split) -> _Path:
+        """Fit the first pair of the grid in one fold, from the identity on."""
+        train, held_out = (self._regression(at, hasty=self.hasty) for at in split)
+        first = penalty(train.K, self.strengths[0], self.offset_strengths[0])
+        theta = np.eye(train.K, train.K + 1)
+        theta = self._fit(train, theta, train.curvature(theta), first)
         grid = (self.strengths.size, self.offset_strengths.size)
-        loss = np.empty(grid)
-        solutions = np.empty((*grid, K, K + 1), dtype=np.float32)  # starts need no more digits
-        first = penalty(K, self.strengths[0], self.offset_strengths[0])
-        theta = np.eye(K, K + 1)
-        theta = minimise(train.penalised(first), theta, train.curvature(theta), first)
-        for i, strength in enumerate(self.strengths):
-            curvature = train.curvature(theta)
-            there = range(grid[1])
-            for j in there if i % 2 == 0 else reversed(there):
-                R = penalty(K, strength, self.offset_strengths[j])
-                theta = minimise(train.penalised(R), theta, curvature, R)
-                loss[i, j] = held_out.loss(theta)
-                solutions[i, j] = theta
-                tick()
-        return loss, solutions
+        solutions = np.empty((*grid, *theta.shape), dtype=np.float32)  # starts need no more digits
+        return _Path(train, held_out, theta, np.full(grid, np.nan), solutions)
+
+    def _line(self, path: _Path, i: int, tick: Callable[[], None]) -> None:
+        """Fit every μ under one λ in one fold."""
+        curvature = path.train.curvature(path.theta)
+        there = range(self.offset_strengths.size)
+        for j in there if i % 2 == 0 else reversed(there):
+            R = penalty(path.train.K, self.strengths[i], self.offset_strengths[j])
+            path.theta = self._fit(path.train, path.theta, curvature, R)
+            path.loss[i, j] = path.held_out.loss(path.theta)
+            path.solutions[i, j] = path.theta
+            tick()
+
+    def _fit(
+        self, train: LinearSoftmax, theta: FloatArray, curvature: FloatArray, R: FloatArray
+    ) -> FloatArray:
+        options = {"tolerance": _HASTY} if self.hasty else {}
+        return minimise(train.penalised(R), theta, curvature, R, **options)
 
     def _refine(self, split: Split, start: AnyArray, pair: tuple[float, float]) -> FloatArray:
         """Fit the chosen pair to all digits."""
-        train = self._regression(split[0])
+        train = self._regression(split[0], hasty=False)
         R = penalty(train.K, *pair)
         theta = start.astype(np.float64)
-        curvature = train.curvature(theta)
-        return minimise(train.penalised(R), theta, curvature, R, tolerance=_FINAL)
+        tolerance = _HASTY_FINAL if self.hasty else _FINAL
+        return minimise(train.penalised(R), theta, train.curvature(theta), R, tolerance=tolerance)
+
+
+@dataclass
+class _Path:
+    """One fold on its way over the grid.
+
+    theta : where it is
+    loss : (λ, μ) on held-out rows, NaN if not yet known
+    solutions : (λ, μ, K, K + 1)
+    """
+
+    train: LinearSoftmax
+    held_out: LinearSoftmax
+    theta: FloatArray
+    loss: FloatArray
+    solutions: AnyArray
 
 
 class _Counter:
@@ -128,3 +163,8 @@ class _Counter:
             self.done += 1
             if self.progress is not None:
                 self.progress(self.done, self.total)
+
+    def finish(self) -> None:
+        """Say that all is done, also if some pairs were not needed."""
+        if self.progress is not None and self.done < self.total:
+            self.progress(self.total, self.total)
