@@ -1,69 +1,64 @@
-"""The core against its physical limit: `python -m benchmarks.core [N]`.
+"""The KS error of N scores: against sorting them, which is its limit, and against peers.
 
-The limit of everything that reads a curve is sorting the rows once: np.sort of N uint64. All
-candidates run in turn, round after round, so that a busy machine slows them alike; what is
-printed is the median of the ratios within a round, and their spread.
+The limit of everything that reads a curve is sorting the rows once: np.sort of N uint64. Peers
+have no KS error but one; what they compute of the same scores, the binned or smoothed error, is
+checked against ours.
 """
 
 from __future__ import annotations
 
-import sys
-import time
-import tracemalloc
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import ogive
+from benchmarks import samples
+from benchmarks.measuring_peers import measuring_peers
+from benchmarks.race import Budget, Race
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
-ROUNDS = 7
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+SORT, KS = "np.sort of uint64 (the limit)", "ogive: KS error"
+_BUDGETS = {"scikit-learn": 2, "netcal": 5, "probmetrics": 5, "relplot": 30}
 
 
-def peak_bytes(work: Callable[[], object]) -> int:
-    tracemalloc.start()
-    work()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
+def races() -> Iterator[Race]:
+    """Yield a race for each N."""
+    for n in (10**4, 10**5, 10**6, 10**7):
+        yield _race(n)
 
 
-def main(n: int = 10**7) -> None:
-    rng = np.random.default_rng(0)
-    scores = rng.random(n) ** 0.3
-    hits = rng.random(n) < scores**2
-    integers = rng.integers(0, 2**63, n, dtype=np.uint64)
+def _race(n: int) -> Race:
+    scores, hits = samples.scores(n)
+    integers = np.random.default_rng(1).integers(0, 2**63, n, dtype=np.uint64)
+    order = np.argsort(scores, kind="stable")
+    expected = float(np.abs(np.cumsum(hits[order] - scores[order])).max() / n)
+    peers = measuring_peers(scores, hits)
 
-    def curve() -> ogive.Curve:
-        return ogive.Curve.from_scores(scores, hits)
+    def ks() -> float:
+        return ogive.ks_error(ogive.Curve.from_scores(scores, hits))
 
-    # The right number before its speed: the definition, in its quick but wasteful form.
-    order = np.argsort(scores)
-    gap = np.cumsum(hits[order] - scores[order]) / n
-    assert abs(ogive.ks_error(curve()) - np.abs(gap).max()) < 1e-9
+    def check(entry: str, result: object) -> None:
+        if entry == KS:
+            assert abs(float(result) - expected) < 1e-9, (result, expected)  # type: ignore[arg-type]
+        elif entry in peers:
+            peers[entry].check(result)
 
-    work = {
-        "np.sort of uint64 (the limit)": lambda: np.sort(integers),
-        "KS error from scores": lambda: ogive.ks_error(curve()),
-        "paper spline from scores": lambda: ogive.fit_paper_spline(curve()),
-    }
-    times = np.array([[seconds(task) for task in work.values()] for _ in range(ROUNDS)])
-    ratios = times / times[:, :1]
-    print(f"N = {n:,}, {ROUNDS} interleaved rounds")
-    print(f"{'':34}{'ms':>8}{'times the limit':>18}{'peak / input':>14}")
-    for name, ms, ratio in zip(work, 1e3 * np.median(times, axis=0), ratios.T, strict=True):
-        memory = peak_bytes(work[name]) / (scores.nbytes + hits.nbytes)
-        spread = f"{np.median(ratio):.2f} ({ratio.min():.2f}-{ratio.max():.2f})"
-        print(f"{name:34}{ms:8.1f}{spread:>18}{memory:14.2f}")
-
-
-if __name__ == "__main__":
-    main(*(int(float(word)) for word in sys.argv[1:2]))
+    large = n >= 10**6
+    budgets = [Budget(KS, SORT, most=1.7)]
+    for entry in peers:
+        package = entry.partition(":")[0]
+        if package in _BUDGETS:
+            budgets.append(Budget(KS, entry, faster=_BUDGETS[package]))
+    return Race(
+        "ks",
+        f"KS error of {n:,} scores",
+        {SORT: lambda: np.sort(integers), KS: ks}
+        | {entry: peer.work for entry, peer in peers.items()},
+        budgets=tuple(budgets) if large else (),
+        check=check,
+        memory=scores.nbytes + hits.nbytes,
+        most_memory={KS: 1.3},
+        size=n,
+    )

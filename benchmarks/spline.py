@@ -1,112 +1,84 @@
-"""The default calibrator against its budgets: `python -m benchmarks.spline [N]`.
-
-* the fit from 5,000 scores, in units of scikit-learn's isotonic fit (budget: 6);
-* the fit from N scores (a million), in units of building their curve (budget: 3);
-* the map at a million scores, in units of scikit-learn's sigmoid calibrator (budget: 5), and
-  its isotonic map beside it;
-* splinecalib's fit, where it is installed.
-
-All candidates run in turn, round after round, so that a busy machine slows them alike; printed
-are the median of the times and of the ratios within a round, with their spread.
-"""
+"""Fits to N scores: the default spline and the paper's, against the curve and against peers."""
 
 from __future__ import annotations
 
-import sys
-import tracemalloc
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.calibration import _SigmoidCalibration
 from sklearn.isotonic import IsotonicRegression
 
 import ogive
-from benchmarks.core import seconds
+from benchmarks import samples
+from benchmarks.race import Budget, Race
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-ROUNDS = 11
-
-
-def sample(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of an overconfident model, with a bend, and their outcomes."""
-    rng = np.random.default_rng(0)
-    eta = rng.gamma(2.0, 3.0, n) - 1.5
-    hits = rng.random(n) < 1 / (1 + np.exp(-0.5 * eta - 0.3 * np.sin(eta)))
-    return 1 / (1 + np.exp(-eta)), hits
+CURVE, SPLINE = "the curve", "ogive: spline from scores"
+ISOTONIC, SPLINECALIB = "scikit-learn: isotonic", "splinecalib"
+_NEAR = 0.03  # two good maps of the same scores differ by less on average
 
 
-def report(title: str, work: dict[str, Callable[[], object]]) -> None:
-    """Print times, and their ratios to the first."""
-    times = np.array([[seconds(task) for task in work.values()] for _ in range(ROUNDS)])
-    ratios = times / times[:, :1]
-    print(f"\n{title}, {ROUNDS} interleaved rounds")
-    for name, ms, ratio in zip(work, 1e3 * np.median(times, axis=0), ratios.T, strict=True):
-        spread = f"({ratio.min():.2f}-{ratio.max():.2f})"
-        print(f"  {name:34}{ms:10.2f} ms {np.median(ratio):8.2f} {spread}")
+def races() -> Iterator[Race]:
+    """Yield a race for each N."""
+    for n in (5_000, 10**4, 10**5, 10**6, 10**7):
+        yield _race(n)
 
 
-def small() -> None:
-    scores, hits = sample(5000)
-    curve = ogive.Curve.from_scores(scores, hits)
-    work: dict[str, Callable[[], object]] = {
-        "scikit-learn isotonic fit": lambda: IsotonicRegression(out_of_bounds="clip").fit(
-            scores, hits
+def _race(n: int) -> Race:
+    scores, hits = samples.scores(n)
+    entries = {
+        CURVE: lambda: ogive.Curve.from_scores(scores, hits),
+        SPLINE: lambda: ogive.fit_spline(ogive.Curve.from_scores(scores, hits)),
+        "ogive: paper's spline from scores": lambda: ogive.fit_paper_spline(
+            ogive.Curve.from_scores(scores, hits)
         ),
-        "curve": lambda: ogive.Curve.from_scores(scores, hits),
-        "spline from the curve": lambda: ogive.fit_spline(curve),
-        "spline from scores": lambda: ogive.fit_spline(ogive.Curve.from_scores(scores, hits)),
-        "spline, monotone": lambda: ogive.fit_spline(curve, monotone=True),
+        ISOTONIC: lambda: IsotonicRegression(out_of_bounds="clip").fit(scores, hits),
+        **_peers(scores, hits),
     }
-    try:
-        from splinecalib import SplineCalib  # noqa: PLC0415
+    reference = ogive.fit_spline(ogive.Curve.from_scores(scores, hits))
+    some = scores[:5000]
 
-        work["splinecalib"] = lambda: SplineCalib().fit(scores, hits)
-    except ImportError:
-        print("splinecalib is not installed")
-    report("fit, N = 5,000 (budget 6)", work)
+    def check(entry: str, result: object) -> None:
+        if entry != CURVE:
+            found = _calibrated(result, some)
+            assert np.abs(found - reference(some)).mean() < _NEAR, entry
 
-
-def large(n: int) -> None:
-    scores, hits = sample(n)
-    curve = ogive.Curve.from_scores(scores, hits)
-    work = {
-        "curve": lambda: ogive.Curve.from_scores(scores, hits),
-        "spline from the curve": lambda: ogive.fit_spline(
-            ogive.Curve(keys=curve._keys, view=curve.view)  # noqa: SLF001 - nothing kept from before
-        ),
+    budgets = {
+        5_000: (Budget(SPLINE, ISOTONIC, most=6), Budget(SPLINE, SPLINECALIB, faster=100)),
+        10**6: (Budget(SPLINE, CURVE, most=3),),
     }
-    report(f"fit, N = {n:,} (budget 3)", work)
-    tracemalloc.start()
-    ogive.fit_spline(curve)
-    print(
-        f"  memory of the fit beyond the curve: {tracemalloc.get_traced_memory()[1] / (8 * n):.3f}"
-    )
-    tracemalloc.stop()
+    return Race("fit", f"Fits to {n:,} scores", entries, budgets.get(n, ()), check, size=n)
 
 
-def evaluation() -> None:
-    scores, hits = sample(10**6)
-    curve = ogive.Curve.from_scores(scores, hits)
-    platt = ogive.fit_platt(curve)
-    gamma, rising = ogive.fit_spline(curve), ogive.fit_spline(curve, monotone=True)
-    tail = np.maximum(1.0 - scores, 2.0**-53)
-    eta = np.log(scores) - np.log(tail)
-    sigmoid = _SigmoidCalibration().fit(eta[:5000], hits[:5000])
-    isotonic = IsotonicRegression(out_of_bounds="clip").fit(scores[:5000], hits[:5000])
-    work = {
-        "scikit-learn sigmoid": lambda: sigmoid.predict(eta),
-        "scikit-learn isotonic": lambda: isotonic.predict(scores),
-        "spline from scores": lambda: gamma(scores),
-        "spline from log-odds": lambda: gamma.from_log_odds(eta),
-        "spline, monotone, from scores": lambda: rising(scores),
-        "platt from scores": lambda: platt(scores),
-    }
-    report("map, N = 1,000,000 (budget 5)", work)
+def _calibrated(fitted: object, scores: np.ndarray) -> np.ndarray:
+    """Return what a fitted map of any package makes of the scores."""
+    for name in ("calibrate", "predict"):  # splinecalib; scikit-learn and betacal
+        if hasattr(fitted, name):
+            return np.asarray(getattr(fitted, name)(scores))
+    return np.asarray(fitted(scores))  # type: ignore[operator]
 
 
-if __name__ == "__main__":
-    small()
-    large(*(int(float(word)) for word in sys.argv[1:2] or ["1e6"]))
-    evaluation()
+def _peers(scores: np.ndarray, hits: np.ndarray) -> dict[str, Callable[[], object]]:
+    found: dict[str, Callable[[], object]] = {}
+    labels = hits.astype(np.int64)
+    if scores.size <= 10**4:
+        try:
+            from splinecalib import SplineCalib  # noqa: PLC0415
+
+            found[SPLINECALIB] = lambda: _fitted(SplineCalib(), scores, labels)
+        except ImportError:
+            pass
+    if scores.size <= 10**6:
+        try:
+            from betacal import BetaCalibration  # noqa: PLC0415
+
+            found["betacal"] = lambda: _fitted(BetaCalibration(), scores, labels)
+        except ImportError:
+            pass
+    return found
+
+
+def _fitted(model: object, scores: np.ndarray, labels: np.ndarray) -> object:
+    model.fit(scores, labels)  # type: ignore[attr-defined]
+    return model

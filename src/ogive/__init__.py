@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     )
     from ogive.export.artifact import load, save
     from ogive.metrics.binned import ece, mce
-    from ogive.metrics.classwise import classwise
+    from ogive.metrics.classwise import classwise, classwise_ks
     from ogive.metrics.corp import decompose
     from ogive.metrics.kde import kde_ece
     from ogive.metrics.ks import ks_error, kuiper_error, largest_gap
@@ -77,6 +77,7 @@ _ROOMS = {
     "brier": "ogive.metrics.proper",
     "brier_vector": "ogive.metrics.vector",
     "classwise": "ogive.metrics.classwise",
+    "classwise_ks": "ogive.metrics.classwise",
     "compare": "ogive.studies.compare",
     "decompose": "ogive.metrics.corp",
     "ece": "ogive.metrics.binned",
@@ -127,6 +128,7 @@ __all__ = [
     "brier",
     "brier_vector",
     "classwise",
+    "classwise_ks",
     "compare",
     "decompose",
     "ece",

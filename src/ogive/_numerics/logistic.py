@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ogive._numerics.blas import one_blas_thread
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -42,6 +44,7 @@ def expit(eta: FloatArray) -> FloatArray:
     return np.where(eta > 0, 1.0, odds) / (1.0 + odds)
 
 
+@one_blas_thread()
 def logistic_fit(columns: FloatArray, count: FloatArray, successes: FloatArray) -> LogisticFit:
     """Fit an intercept and a slope for each column.
 
@@ -102,6 +105,7 @@ def _halved(
     return theta, loss
 
 
+@one_blas_thread()
 def intercept_for_share(eta: FloatArray, count: FloatArray, share: float) -> float:
     """Return the shift that makes the mean of expit(eta + shift) equal to `share`, in (0, 1).
 

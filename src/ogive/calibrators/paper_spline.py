@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.cubic import CubicSpline, SlopeSums, basis, normal_equations
 from ogive._numerics.least_distance import constrained
 from ogive._validate import as_choice, as_floats
@@ -144,13 +145,14 @@ def fit_paper_spline(
             "Use fewer knots, or a method for few scores such as 'platt'."
         )
         raise NotEnoughData(msg)
-    gram, right = normal_equations(sums, runout)
-    values = np.asarray(np.linalg.solve(gram, right), dtype=np.float64)
-    spline = CubicSpline(spans, values, runout)
-    place = _nodes(curve, spline, distinct)
-    if rules:
-        G, g = _inequalities(spans, runout, place, target, rules)
-        spline = CubicSpline(spans, constrained(gram, values, G, g), runout)
+    with one_blas_thread():
+        gram, right = normal_equations(sums, runout)
+        values = np.asarray(np.linalg.solve(gram, right), dtype=np.float64)
+        spline = CubicSpline(spans, values, runout)
+        place = _nodes(curve, spline, distinct)
+        if rules:
+            G, g = _inequalities(spans, runout, place, target, rules)
+            spline = CubicSpline(spans, constrained(gram, values, G, g), runout)
     return _tabulate(curve, spline, place, target, rules)
 
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ogive._keys import ROUNDS_TO_ONE
+from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.evidence import LINE, Likelihood, Posterior, Prior, Trials, obeying, posterior
 from ogive._numerics.logistic import expit
 from ogive._numerics.natural_spline import NaturalSpline
@@ -111,7 +112,12 @@ def fit_spline(curve: Curve, *, monotone: bool = False) -> SplineMap:
     >>> gamma([0.5, 0.8]).round(2)                      # the truth is 0.25, 0.64
     array([0.24, 0.63])
     """
-    trials = trials_of(check_curve(curve))
+    with one_blas_thread():
+        return _fit(check_curve(curve), monotone=monotone)
+
+
+def _fit(curve: Curve, *, monotone: bool) -> SplineMap:
+    trials = trials_of(curve)
     few = trials.offset.size < MIN_SCORES or trials.count.sum() < MIN_ROWS
     if few:
         _warn_of(trials)
@@ -133,7 +139,7 @@ def _warn_of(trials: Trials) -> None:
         f"the curve has {what}, and a bend needs {MIN_ROWS} rows and {MIN_SCORES} scores: "
         "'spline' fits a line in log-odds.",
         FallbackWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

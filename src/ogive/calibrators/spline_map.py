@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import blocks
 from ogive._numerics.logistic import expit
 from ogive._numerics.natural_spline import Evaluator, NaturalSpline
@@ -167,6 +168,7 @@ class SplineMap(LogOddsMap):
         high = expit(np.clip(middle + half, -LIMIT, LIMIT))
         return low.reshape(shape), high.reshape(shape)
 
+    @one_blas_thread()
     def deviation(self, eta: FloatArray) -> FloatArray:
         """Return the posterior standard deviation of l at finite log-odds, (m,)."""
         variance = np.empty(eta.size)

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._classes import class_curves
+from ogive._numerics.blas import one_blas_thread
 from ogive.metrics.binned import BINS, BinReader, as_edges
+from ogive.metrics.ks import ks_error
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import TestReader, ks_of
 
@@ -50,6 +52,7 @@ class Classwise:
     off: BoolArray
 
 
+@one_blas_thread()
 def classwise(preds: Predictions, *, bins: ArrayLike | int = BINS, seed: int = 0) -> Classwise:
     """Measure every class of labelled predictions against the rest.
 
@@ -76,6 +79,17 @@ def classwise(preds: Predictions, *, bins: ArrayLike | int = BINS, seed: int = 0
         n = curve.n
     ks, pvalue, ece, brier = np.array(rows).T
     return Classwise(n, preds.classes, ks, pvalue, ece, brier, holm(pvalue))
+
+
+def classwise_ks(preds: Predictions) -> FloatArray:
+    """Return the KS error of every class against the rest, (K,).
+
+    >>> from ogive import Predictions
+    >>> preds = Predictions([[0.8, 0.2], [0.3, 0.7]], [0, 1], kind="probs")
+    >>> classwise_ks(preds).round(2)
+    array([0.15, 0.1 ])
+    """
+    return np.array([ks_error(curve) for curve in class_curves(preds)])
 
 
 def classwise_ece(preds: Predictions, bins: ArrayLike | int = BINS) -> float:

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ogive._numerics.blas import one_blas_thread
 from ogive.curve import check_curve
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class KernelError:
     method: Literal["kernel", "groups"]
 
 
+@one_blas_thread()
 def kde_error(curve: Curve) -> KernelError:
     """Return the KDE-ECE with its bandwidth.
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._numerics.blas import one_blas_thread
 from ogive.metrics.onepass import read
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def smooth_ece(curve: Curve) -> float:
     return smooth_of(reader)
 
 
+@one_blas_thread()
 def smooth_of(reader: ResidualReader) -> float:
     """Find the width that equals its own error; an error of less than 1e-9 counts as it is."""
     from scipy.optimize import brentq  # noqa: PLC0415 - heavy, and only used here

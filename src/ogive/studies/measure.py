@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 import numpy as np
 
 from ogive._coarse import CoarseReader
+from ogive._numerics.blas import one_blas_thread
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics import MEASURES
@@ -172,6 +173,7 @@ def _measure_view(
     return replace(one, view=VECTOR, brier=vectors.brier, nll=vectors.nll) if whole else one
 
 
+@one_blas_thread()
 def _measure_curve(curve: Curve, how: _How) -> Measurement:
     """Measure one curve: one pass for all that a pass can give, then the rest of the table.
 

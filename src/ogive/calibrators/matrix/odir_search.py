@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import thread_count
 from ogive._numerics.softmax_regression import LinearSoftmax, minimise
 
@@ -73,12 +74,10 @@ class Search:
         threads: int | None,
     ) -> Found:
         """Fit the grid in each fold, the folds side by side, and refine the best pair."""
-        from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn
-
         total = len(parts) * self.strengths.size * self.offset_strengths.size
         tick = _Counter(total, progress)
         # One BLAS thread each: the folds are the threads, and the sums do not depend on them.
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(thread_count(threads)) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(thread_count(threads)) as pool:
             paths = list(pool.map(self._start, parts))
             for i in range(self.strengths.size):
                 list(pool.map(lambda path, i=i: self._line(path, i, tick), paths))

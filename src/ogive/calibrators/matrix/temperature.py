@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import BLOCK, blocks, for_each_block
 from ogive._numerics.increasing_root import increasing_root
 from ogive.calibrators.matrix import log_values
@@ -212,6 +213,7 @@ def _read(preds: Predictions, threads: int | None) -> _Rows:
     return _Rows(preds, floor, dtype, own, weight, widest, bool(zeros), threads)
 
 
+@one_blas_thread()
 def _optimum(rows: _Rows) -> float:
     """Return b: the first steps look at some of the rows, the last at all of them."""
     if rows.widest == 0.0:
