@@ -72,16 +72,17 @@ class Counter:
             return
         if self._room < keys.size:
             self._flush()
-            self._tables = tuple(np.zeros(2 * self._size, dtype=np.uint64) for _ in range(4))
+            sizes = (2, 2, 1, 1)  # counts and offsets of misses and hits; first and last of both
+            self._tables = tuple(np.zeros(k * self._size, dtype=np.uint64) for k in sizes)
             self._room = 1 << (12 + self.bits)  # so many offsets add up to less than 2^64
         self._room -= keys.size
         assert self._tables is not None  # noqa: S101 - made where there was no room
-        index <<= 1
-        index |= (keys & ONE).view(np.int64)
         count, offset, last, first = self._tables
-        np.add.at(count, index, ONE)
         np.maximum.at(last, index, place.view(np.uint64))
         np.maximum.at(first, index, (_LAST - place).view(np.uint64))
+        index <<= 1
+        index |= (keys & ONE).view(np.int64)
+        np.add.at(count, index, ONE)
         place &= (1 << (MANTISSA - self.bits)) - 1
         np.add.at(offset, index, place.view(np.uint64))
 
@@ -89,7 +90,8 @@ class Counter:
         """Turn the tables into rows."""
         if self._tables is None:
             return
-        count, offset, last, first = (table.reshape(-1, 2) for table in self._tables)
+        count, offset = (table.reshape(-1, 2) for table in self._tables[:2])
+        last, first = self._tables[2:]
         hit = np.flatnonzero((count[:, 0] | count[:, 1]) != 0)
         some, both = count[hit], offset[hit]
         sums = np.empty((6, hit.size), dtype=np.int64)
@@ -103,8 +105,8 @@ class Counter:
                 self.bits,
                 np.zeros_like(bucket),
                 bucket,
-                _LAST - first[hit].max(axis=1).view(np.int64),
-                last[hit].max(axis=1).view(np.int64),
+                _LAST - first[hit].view(np.int64),
+                last[hit].view(np.int64),
                 sums,
             ).normal()
         )
@@ -129,6 +131,11 @@ class Adder:
         self._pending += part.size
         if self._pending > max(self._sum.size, 1 << 16):
             self.total()
+
+    @property
+    def size(self) -> int:
+        """How many rows are held."""
+        return self._sum.size + self._pending
 
     def total(self) -> Summary:
         """Return the sum so far."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray
 
 _LAST = (1 << 63) - 1
-_MIDDLE = 1 << 62  # places from here up are on the high side
+MIDDLE = 1 << 62  # places from here up are on the high side
 _LIMB = float(1 << 32)
 
 
@@ -42,7 +42,7 @@ class Spans:
     @property
     def high(self) -> BoolArray:
         """Whether the scores exceed ½."""
-        return self.first >= _MIDDLE
+        return self.first >= MIDDLE
 
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:
@@ -65,7 +65,7 @@ def tail_at(place: IntArray) -> FloatArray:
     >>> tail_at(np.array([0, (1 << 63) - 1]))
     array([0., 0.])
     """
-    bits: IntArray = np.where(place >= _MIDDLE, _LAST - place, place)
+    bits: IntArray = np.where(place >= MIDDLE, _LAST - place, place)
     return bits.view(np.float64)
 
 
@@ -102,7 +102,7 @@ def _spans(summary: Summary) -> Spans:
     tail = _mean_tail(summary, offset, count)
     tail_hits = np.where(hits > 0, _mean_tail(summary, offset_hits, np.where(hits > 0, hits, 1)), 0)
     cell = tail.view(np.uint64) << ONE
-    cell ^= (summary.first >= _MIDDLE) * EVEN
+    cell ^= (summary.first >= MIDDLE) * EVEN
     columns = (frozen(np.asarray(column)) for column in (count, hits, square, square_hits))
     return Spans(summary.first, summary.last, Groups(frozen(cell), *columns), tail_hits)
 
@@ -111,7 +111,7 @@ def _mean_tail(summary: Summary, offset: FloatArray, count: FloatArray) -> Float
     """Return the mean tail of each row: its bucket's first tail, and the mean offset in ulps."""
     width = (1 << (MANTISSA - summary.bits)) - 1
     base = summary.bucket << (MANTISSA - summary.bits)
-    high = summary.first >= _MIDDLE
+    high = summary.first >= MIDDLE
     least = np.where(high, _LAST - base - width, base)  # the bits of the bucket's smallest tail
     mean = offset / count
     mean = np.where(high, width - mean, mean)

@@ -10,6 +10,7 @@ import numpy as np
 from ogive._classes import class_keys
 from ogive._counter import Adder, Counter
 from ogive._packing import keys_of_scores, keys_of_view
+from ogive._spans import MIDDLE, tail_at
 from ogive.curve import Curve
 from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Rows, read_rows
@@ -29,7 +30,7 @@ from ogive.views import parse_view
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ogive._typing import IntArray, KeyArray, Kind
+    from ogive._typing import AnyArray, IntArray, KeyArray, Kind
     from ogive.engines.plan import Name, Plan
     from ogive.engines.rows import Where
 
@@ -114,16 +115,26 @@ class Tallier:
         self._names: dict[Name, int] = {}
         self._adder = Adder(plan.bits)
         self._counters: dict[int, Counter] = {}
+        self._window = _Window.of(plan)
 
     def add(self, batch: Any, where: Where | None = None) -> None:  # noqa: ANN401
         """Count the rows of a pyarrow.RecordBatch."""
         self.rows += batch.num_rows
         rows = read_rows(batch, self.plan, where)
         self.skipped += rows.skipped
+        if self._window is not None:
+            rows = rows.take(self._window.rows(rows.values))
         if rows.n == 0:
             return
         for view, keys in _keys(rows, self.plan):
             self._count(view, keys, rows)
+
+    def include(self, other: Tally) -> None:
+        """Add what was counted elsewhere."""
+        self.rows, self.skipped = self.rows + other.rows, self.skipped + other.skipped
+        numbers = np.array([self._number(name) for name in other.names], dtype=np.int64)
+        if other.summary.size:
+            self._adder.add(_renumbered(other.summary, numbers))
 
     def result(self) -> Tally:
         """Return what was counted so far."""
@@ -133,6 +144,16 @@ class Tallier:
             self._adder.add(part)
         self._counters = {}
         return Tally(tuple(self._names), self._adder.total(), self.rows, self.skipped)
+
+    @property
+    def size(self) -> int:
+        """How many rows of summaries are held; counters of few curves do not count."""
+        return self._adder.size
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The curves so far."""
+        return tuple(self._names)
 
     def _count(self, view: str, keys: KeyArray, rows: Rows) -> None:
         plan, weights = self.plan, rows.weights
@@ -177,6 +198,30 @@ class Tallier:
 
     def _number(self, name: Name) -> int:
         return self._names.setdefault(name, len(self._names))
+
+
+class _Window:
+    """Which scores a further reading needs at all: told from the scores, before they are packed."""
+
+    def __init__(self, ranges: list[IntArray]) -> None:
+        every: IntArray = np.concatenate(ranges)
+        every = every[np.argsort(every[:, 0])]
+        if every.shape[0] > _FEW:
+            every = np.array([[every[0, 0], every[:, 1].max()]])
+        tails = tail_at(every - np.array([0, 1]))  # from the first to the last place
+        self.ends = np.where(every >= MIDDLE, 1.0 - tails, tails)  # exact: the scores were floats
+
+    @classmethod
+    def of(cls, plan: Plan) -> _Window | None:
+        """Return the window of a plan, where one helps."""
+        if plan.within is None or plan.layout.kind != "scores":
+            return None
+        return cls(list(plan.within.values()))
+
+    def rows(self, scores: AnyArray) -> IntArray:
+        """Return the rows inside, a few too many."""
+        inside = [(scores >= low) & (scores <= high) for low, high in self.ends]
+        return np.flatnonzero(np.logical_or.reduce(inside))
 
 
 def in_ranges(keys: KeyArray, ranges: IntArray) -> IntArray:

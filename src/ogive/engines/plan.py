@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: The view that stands for every class against the rest.
 CLASSWISE = "class-wise"
 #: Bits of a bucket where there is a curve for each group.
-GROUP_BITS = 9
+GROUP_BITS = 7
 #: A curve of a plan: the name of its view, and its group ("" without groups).
 Name: TypeAlias = tuple[str, str]
 
@@ -101,7 +101,7 @@ def make_plan(
     view : str or several, optional
         Default: ``"score"`` for scores, ``"top-1"`` for matrices.
     bits : int, optional
-        Default: 12; with groups 9; of every class 5.
+        Default: 12; with groups 7; of every class 5.
     what : str
         The name of the log in errors.
     """
