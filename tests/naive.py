@@ -394,3 +394,42 @@ def one_against_rest(eta_columns, maps):
     return np.array(
         [row / row.sum() if row.sum() > 0 else np.full(len(row), 1 / len(row)) for row in q]
     )
+
+
+# Summaries: buckets of the place of a score, in Python's own integers.
+
+
+def place(score):
+    """The key without the hit: the bits of the tail, counted from the other end above ½."""
+    import struct
+
+    tail = min(score, 1.0 - score) + 0.0
+    bits = struct.unpack("<Q", struct.pack("<d", tail))[0]
+    return (1 << 63) - 1 - bits if score > 0.5 else bits
+
+
+def summary(scores, hits, bits):
+    """For each bucket: n, hits, sum of offsets, of the hits' offsets, smallest, largest place."""
+    found = {}
+    for score, hit in zip(scores, hits, strict=True):
+        where = place(score)
+        bucket, offset = where >> (52 - bits), where & ((1 << (52 - bits)) - 1)
+        n, k, total, of_hits, first, last = found.get(bucket, (0, 0, 0, 0, where, where))
+        found[bucket] = (
+            n + 1,
+            k + int(hit),
+            total + offset,
+            of_hits + offset * int(hit),
+            min(first, where),
+            max(last, where),
+        )
+    return found
+
+
+def benjamini_hochberg(pvalues):
+    """The smallest level at which each hypothesis is rejected, straight from the definition."""
+    m = len(pvalues)
+    ranked = sorted(pvalues)
+    return [
+        min(min(1.0, p * m / (j + 1)) for j, p in enumerate(ranked) if p >= own) for own in pvalues
+    ]

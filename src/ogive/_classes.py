@@ -33,21 +33,25 @@ def class_curves(preds: Predictions) -> Iterator[Curve]:
     if preds.labels is None:
         msg = "`preds` has no labels, and a curve needs to know what came true. Give labels."
         raise InvalidInput(msg)
+    for k, column in class_keys(preds):
+        name = f"class-{k}"
+        if preds.weights is None:
+            column.sort()
+            yield Curve(keys=column, view=name)
+        else:
+            groups = groups_of_weighted(column, preds.weights, preds.weight_kind)
+            yield Curve(groups=groups, view=name)
+
+
+def class_keys(preds: Predictions, *, threads: int | None = None) -> Iterator[tuple[int, KeyArray]]:
+    """Yield each class with its keys, (N,), in the order of the predictions."""
     width = max(1, _KEYS // preds.n)
     for first in range(0, preds.K, width):
         chosen = range(first, min(first + width, preds.K))
-        keys = _pack_classes(preds, chosen)
-        for k, column in zip(chosen, keys, strict=True):
-            name = f"class-{k}"
-            if preds.weights is None:
-                column.sort()
-                yield Curve(keys=column, view=name)
-            else:
-                groups = groups_of_weighted(column, preds.weights, preds.weight_kind)
-                yield Curve(groups=groups, view=name)
+        yield from zip(chosen, _pack_classes(preds, chosen, threads), strict=True)
 
 
-def _pack_classes(preds: Predictions, chosen: range) -> KeyArray:
+def _pack_classes(preds: Predictions, chosen: range, threads: int | None) -> KeyArray:
     """Return the unsorted keys of some classes, (classes, N)."""
     labels, classes = preds.labels, np.arange(chosen.start, chosen.stop, dtype=np.intp)
     assert labels is not None  # noqa: S101 - checked by the caller
@@ -61,7 +65,7 @@ def _pack_classes(preds: Predictions, chosen: range) -> KeyArray:
         pack(tail, high, labels[at, None] == classes, block)
         keys[:, at] = block.T
 
-    with ThreadPoolExecutor(thread_count()) as pool:
+    with ThreadPoolExecutor(thread_count(threads)) as pool:
         list(pool.map(work, range(0, preds.n, step)))
     return keys
 

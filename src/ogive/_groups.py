@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._keys import EVEN, ONE, runs_of_keys
+from ogive._keys import EVEN, HIGH, ONE, runs_of_keys, tail_of
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray, KeyArray, WeightKind
@@ -40,6 +40,29 @@ class Place:
     tail: FloatArray
     before: FloatArray
     after: FloatArray
+
+
+def place_of(cell: KeyArray, before: FloatArray, after: FloatArray) -> Place:
+    """Return the place of some cells."""
+    high = cell >= HIGH
+    return Place(high, np.where(high, tail_of(cell, True), tail_of(cell, False)), before, after)
+
+
+def find_keys(keys: KeyArray, fractiles: FloatArray) -> Place:
+    """Return the distinct rows of sorted keys that hold the given rising fractiles."""
+    n = keys.size
+    index = np.clip(np.ceil(fractiles * n) - 1, 0, n - 1).astype(np.intp)
+    cell = distinct(keys[index] & EVEN)
+    before = np.searchsorted(keys, cell) / n
+    return place_of(cell, before, np.searchsorted(keys, cell | ONE, side="right") / n)
+
+
+def find_cells(cell: KeyArray, fractile: FloatArray, fractiles: FloatArray) -> Place:
+    """Return the distinct rows of grouped rows that hold the given rising fractiles."""
+    found = np.searchsorted(fractile, fractiles)
+    index = distinct(np.minimum(found, fractile.size - 1))
+    before = np.where(index > 0, fractile[index - 1], 0.0)
+    return place_of(cell[index], before, fractile[index])
 
 
 def groups_of_keys(keys: KeyArray) -> Groups:

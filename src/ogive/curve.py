@@ -19,46 +19,35 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._groups import (
-    Groups,
-    Place,
-    distinct,
-    frozen,
-    groups_of_keys,
-    groups_of_weighted,
-    joined,
-)
+from ogive._derived import Derived
+from ogive._groups import Groups, groups_of_keys, groups_of_weighted, joined
 from ogive._html import curve_form
-from ogive._keys import (
-    EVEN,
-    HIGH,
-    ONE,
-    ROUNDS_TO_ONE,
-    Run,
-    pack,
-    place_of_certain,
-    runs_of_keys,
-    tail_of,
-)
-from ogive._numerics.blocks import blocks, for_each_block
-from ogive._validate import as_floats, as_hits, as_weight_kind, as_weights, bad_scores
+from ogive._keys import HIGH, Run, runs_of_keys, tail_of
+from ogive._numerics.blocks import blocks
+from ogive._packing import keys_of_scores, keys_of_view
+from ogive._spans import spans_of
+from ogive._validate import as_floats, as_hits, as_weight_kind, as_weights
 from ogive.errors import InvalidInput, InvalidType
 from ogive.predictions import Predictions
-from ogive.views import View, check_view, score_block
+from ogive.summary import BITS, MANTISSA, added, check_bits, summarise, summary_of_groups
+from ogive.views import View, check_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ogive._typing import ArrayLike, BoolArray, FloatArray, KeyArray, WeightKind
+    from ogive._spans import Finer, Spans
+    from ogive._typing import ArrayLike, FloatArray, KeyArray, WeightKind
+    from ogive.summary import Summary
 
 
-class Curve:
+class Curve(Derived):
     """Distinct scores, with how often each was given and how often it came true.
 
     Build it with `from_scores` or `from_predictions`; join two with `merge`. A curve is
     immutable, and nothing in it depends on the order of the rows it was built from.
 
-    It holds either the sorted keys of single rows, or grouped rows (once there were weights).
+    It holds either the sorted keys of single rows, or grouped rows (once there were weights), or
+    a summary (`summarised`, `ogive.CurveStream`, `ogive.engines`).
     Everything else is derived on first use and then kept; `runs` gives the rows piece by piece
     without keeping anything.
 
@@ -96,12 +85,20 @@ class Curve:
     """
 
     def __init__(
-        self, *, keys: KeyArray | None = None, groups: Groups | None = None, view: str
+        self,
+        *,
+        keys: KeyArray | None = None,
+        groups: Groups | None = None,
+        summary: Summary | None = None,
+        finer: tuple[Finer, ...] = (),
+        view: str,
     ) -> None:
-        """Wrap sorted keys or grouped rows that are known to be right (private use)."""
+        """Wrap sorted keys, grouped rows or a summary that are known to be right (private use)."""
         self.view = view
         self._keys = keys
         self._grouped = groups
+        self._summary = summary
+        self._finer = finer
 
     @classmethod
     def from_scores(
@@ -126,13 +123,7 @@ class Curve:
         """
         s = as_floats(scores, "scores", ndim=(1,))
         hit = as_hits(hits, s.size)
-        keys = np.empty(s.size, dtype=np.uint64)
-        for at in blocks(s.size):
-            block = s[at].astype(np.float64, copy=False)
-            tail = np.minimum(block, 1.0 - block)  # exact: 1 − s is, from ½ up
-            if not tail.min() >= 0.0:  # negative outside [0, 1], NaN for NaN
-                raise bad_scores(s)
-            pack(tail, block > 0.5, hit[at], keys[at])  # noqa: PLR2004
+        keys = keys_of_scores(s, hit)
         w = as_weights(weights, s.size, of="scores")
         return cls._from_keys(keys, w, as_weight_kind(weight_kind), view)
 
@@ -160,15 +151,7 @@ class Curve:
         if preds.labels is None:
             msg = "`preds` has no labels, and a curve needs to know what came true. Give labels."
             raise InvalidInput(msg)
-        keys = np.empty(preds.n, dtype=np.uint64)
-
-        def pack_block(at: slice) -> None:
-            rows = score_block(preds, chosen, at)
-            assert rows.hit is not None  # noqa: S101 - there are labels
-            pack(rows.tail, rows.high, rows.hit, keys[at])
-
-        one = 1 if preds.one_column else None  # too little work per row to share
-        for_each_block(pack_block, preds.n, width=preds.width, threads=one or threads)
+        keys = keys_of_view(preds, chosen, threads=threads)
         return cls._from_keys(keys, preds.weights, preds.weight_kind, chosen.name)
 
     @classmethod
@@ -185,7 +168,7 @@ class Curve:
         """Return the curve of both samples together.
 
         Exact, associative and commutative: shards may be merged in any order. (With fractional
-        weights the sums agree to rounding.)
+        weights the sums agree to rounding.) With a summarised curve the result is summarised.
 
         >>> a = Curve.from_scores([0.9, 0.2], [1, 0])
         >>> b = Curve.from_scores([0.9], [0])
@@ -198,11 +181,59 @@ class Curve:
         if self.view != other.view:
             msg = f"curves of different views do not add up: {self.view!r} and {other.view!r}."
             raise InvalidInput(msg)
+        if self._summary is not None or other._summary is not None:
+            both = [self.summary(), other.summary()]
+            return Curve(summary=added(both), view=self.view)
         if self._keys is not None and other._keys is not None:
             keys = np.concatenate([self._keys, other._keys])
             keys.sort()
             return Curve(keys=keys, view=self.view)
         return Curve(groups=joined(self._groups, other._groups), view=self.view)
+
+    def summarised(self, bits: int = BITS) -> Curve:
+        """Return the curve as a summary: a few thousand rows, however many samples.
+
+        Rows whose tails agree in side, exponent and the first `bits` bits after it are joined;
+        see `ogive.summary`. Merging summaries is exact, and a saved one is small.
+
+        >>> import numpy as np
+        >>> scores = np.linspace(0.25, 0.75, 100_001)
+        >>> curve = Curve.from_scores(scores, np.arange(100_001) % 2)
+        >>> small = curve.summarised(8)
+        >>> small, small.is_exact, small.score.size
+        (Curve(view='score', n=100,001, hits=50,000, summarised), False, 513)
+        """
+        return Curve(summary=self.summary().coarsened(check_bits(bits)), view=self.view)
+
+    def summary(self) -> Summary:
+        """Return the integers of a summarised curve; of any other, a row for each score."""
+        if self._summary is not None:
+            return self._summary
+        if self._keys is not None:
+            return summarise(self._keys.copy(), MANTISSA)
+        groups = self._groups
+        return summary_of_groups(groups.cell, *groups.sums)
+
+    def refined(self, finer: Finer) -> Curve:
+        """Return a summarised curve with the rows of some ranges replaced by finer ones."""
+        return Curve(summary=self.summary(), finer=(*self._finer, finer), view=self.view)
+
+    @property
+    def bits(self) -> int:
+        """How sharp the finest rows are: 52 where each is one score; see `ogive.summary`."""
+        if self._finer:
+            return self._finer[-1].summary.bits
+        return MANTISSA if self._summary is None else self._summary.bits
+
+    @cached_property
+    def spans(self) -> Spans | None:
+        """Where the rows of a summarised curve begin and end; None for any other."""
+        return None if self._summary is None else spans_of(self._summary, self._finer)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every row is one score: always, but for summarised curves."""
+        return self.spans is None or bool((self.spans.first == self.spans.last).all())
 
     def runs(self) -> Iterator[Run]:
         """Yield all rows in order of score, in pieces that fit the cache."""
@@ -215,132 +246,20 @@ class Curve:
             for at in blocks(last, start=first):
                 yield Run(high, tail_of(cell[at], high), *(column[at] for column in sums))
 
-    def everywhere(self) -> Place:
-        """Return all rows, in order of score."""
-        before = np.concatenate([[0.0], self.fractile[:-1]])
-        return Place(self.high, self.tail, before, self.fractile)
-
-    def at_fractiles(self, fractiles: FloatArray) -> Place:
-        """Return the distinct rows that hold the given rising fractiles, in order of score."""
-        if self._keys is not None:
-            last = self._keys.size - 1
-            index = np.clip(np.ceil(fractiles * self._keys.size) - 1, 0, last).astype(np.intp)
-            cell = distinct(self._keys[index] & EVEN)
-            before = np.searchsorted(self._keys, cell) / self.n
-            after = np.searchsorted(self._keys, cell | ONE, side="right") / self.n
-        else:
-            found = np.searchsorted(self.fractile, fractiles)
-            index = distinct(np.minimum(found, self.fractile.size - 1))
-            cell = self._groups.cell[index]
-            after = self.fractile[index]
-            before = np.where(index > 0, self.fractile[index - 1], 0.0)
-        high = cell >= HIGH
-        return Place(high, np.where(high, tail_of(cell, True), tail_of(cell, False)), before, after)
-
-    def share_below_one(self) -> float:
-        """Return the share of rows whose score does not round to 1.0 in float64."""
-        first = ~(np.float64(ROUNDS_TO_ONE).view(np.uint64) << ONE | ONE)
-        if self._keys is not None:
-            return int(np.searchsorted(self._keys, first)) / self._keys.size
-        index = int(np.searchsorted(self._groups.cell, first))
-        return float(self.fractile[index - 1]) if index else 0.0
-
-    @property
-    def n(self) -> float:
-        """N: the number of rows, or the sum of their weights."""
-        if self._keys is not None:
-            return self._keys.size
-        total = float(self._groups.count.sum())
-        return int(total) if total.is_integer() else total
-
-    @property
-    def effective_n(self) -> float:
-        """How many unweighted rows they are worth: N, or Kish's number for sampling weights."""
-        return self.n if self._keys is not None else self.n**2 / float(self.square.sum())
-
-    @cached_property
-    def total_hits(self) -> float:
-        """The number of hits, or the sum of their weights."""
-        if self._keys is not None:
-            return float(sum(int((self._keys[at] & ONE).sum()) for at in blocks(self._keys.size)))
-        return float(self._groups.hits.sum())
-
     @cached_property
     def _groups(self) -> Groups:
         if self._grouped is not None:
             return self._grouped
+        if self.spans is not None:
+            return self.spans.groups
         assert self._keys is not None  # noqa: S101 - the other kind of curve
         return groups_of_keys(self._keys)
-
-    @cached_property
-    def high(self) -> BoolArray:
-        """Whether the score exceeds ½, (m,)."""
-        return frozen(self._groups.cell >= HIGH)
-
-    @cached_property
-    def tail(self) -> FloatArray:
-        """min(score, 1 − score), (m,)."""
-        cell = self._groups.cell
-        return frozen(np.where(self.high, tail_of(cell, True), tail_of(cell, False)))
-
-    @cached_property
-    def score(self) -> FloatArray:
-        """The distinct scores, (m,), rising."""
-        return frozen(np.where(self.high, 1.0 - self.tail, self.tail))
-
-    @cached_property
-    def log_odds(self) -> FloatArray:
-        """log(p / (1 − p)) of each row, (m,), rising and always finite.
-
-        A score of exactly 1 is placed at half the smallest positive tail of its side (of the
-        other side, or at 1 / (2N + 2), if there is none), and a score of exactly 0 likewise.
-        """
-        places = np.where(self.high, self.placed_tail(True), self.placed_tail(False))
-        tail = np.maximum(self.tail, places)  # only a tail of 0 is below
-        odds = np.log(tail) - np.log1p(-tail)
-        return frozen(np.where(self.high, -odds, odds))
-
-    def placed_tail(self, high: bool) -> float:
-        """Return the tail at which a score of exactly 1 (`high`) or 0 is placed in log-odds."""
-        if self._keys is not None:
-            return place_of_certain(self._keys, high, self.n)
-        return place_of_certain(self._groups.cell, high, self.effective_n)
-
-    @property
-    def count(self) -> FloatArray:
-        """Rows at each score, (m,)."""
-        return self._groups.count
-
-    @property
-    def hits(self) -> FloatArray:
-        """Hits at each score, (m,)."""
-        return self._groups.hits
-
-    @property
-    def square(self) -> FloatArray:
-        """Sum of squared weights at each score, (m,); `count` unless the weights are sampling."""
-        return self._groups.square
-
-    @property
-    def square_hits(self) -> FloatArray:
-        """Sum of squared weights of the hits, (m,); `hits` unless the weights are sampling."""
-        return self._groups.square_hits
-
-    @cached_property
-    def fractile(self) -> FloatArray:
-        """The share of rows up to and with each score, (m,)."""
-        total = np.cumsum(self._groups.count)
-        return frozen(total / total[-1])
-
-    @cached_property
-    def gap(self) -> FloatArray:
-        """Cumulative hits minus cumulative score, divided by N, (m,)."""
-        steps = np.concatenate([run.surplus for run in self.runs()])
-        return frozen(np.cumsum(steps) / self.n)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Curve):
             return NotImplemented
+        if self._summary is not None and other._summary is not None:
+            return self.view == other.view and self._summary == other._summary
         a, b = self._groups, other._groups
         pairs = zip((a.cell, *a.sums), (b.cell, *b.sums), strict=True)
         return self.view == other.view and all(np.array_equal(x, y) for x, y in pairs)
@@ -348,7 +267,8 @@ class Curve:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Curve(view={self.view!r}, n={self.n:,}, hits={self.total_hits:,.6g})"
+        how = "" if self._summary is None else ", summarised"
+        return f"Curve(view={self.view!r}, n={self.n:,}, hits={self.total_hits:,.6g}{how})"
 
     _repr_html_ = curve_form
 

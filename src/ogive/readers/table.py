@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ogive._files import replacing
-from ogive.errors import FileFormatError, UnknownName, need, rows_that
-from ogive.readers.source import WHOLE, Columns, Part, Source, ValueKind
+from ogive.errors import FileFormatError, need, rows_that
+from ogive.readers.columns import find_columns
+from ogive.readers.source import WHOLE, Columns, Part, Source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive._typing import AnyArray, IntArray
+    from ogive.readers.columns import Layout
     from ogive.readers.source import Calibrated
-
-_WIDE = re.compile(r"(logit|prob)_(\d+)")
-_LISTS: tuple[ValueKind, ValueKind] = ("logits", "probs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +36,11 @@ def read(path: Path, columns: Columns, experiment: str | None) -> Source:  # noq
     if table.num_rows == 0:
         msg = f"{path} has no rows: it is empty."
         raise FileFormatError(msg)
-    values, kind, used, names = _values(table, columns, path)
+    layout = find_columns(table.column_names, columns, path)
+    values, kind = _values(table, layout, path), layout.kind
     rows = _rows_of_parts(table, path)
-    labels = _optional(table, names.outcome if kind == "scores" else names.label, path)
-    weights = _optional(table, names.weight, path)
+    labels = _optional(table, layout.truth, path)
+    weights = _optional(table, layout.weight, path)
     parts = {
         part: Part(
             kind,
@@ -51,7 +50,7 @@ def read(path: Path, columns: Columns, experiment: str | None) -> Source:  # noq
         )
         for part, at in rows.items()
     }
-    return Source(path, parts, rest=_Rest(table, used, names, rows))
+    return Source(path, parts, rest=_Rest(table, list(layout.values), layout.names, rows))
 
 
 def load(path: Path) -> Any:  # noqa: ANN401 - a pyarrow.Table
@@ -129,47 +128,12 @@ def _scatter(rows: dict[str, IntArray | slice], results: dict[str, AnyArray]) ->
     return out
 
 
-def _values(
-    table: Any,  # noqa: ANN401
-    columns: Columns,
-    path: Path,
-) -> tuple[AnyArray, ValueKind, list[str], Columns]:
-    """Find the predictions in a table: a score, K columns, or a list column."""
-    names = Columns(
-        columns.score or "score",
-        columns.outcome or "outcome",
-        columns.label or "label",
-        columns.weight or "weight",
-    )
-    present = table.column_names
-    for asked in (columns.score, columns.outcome, columns.label, columns.weight):
-        if asked is not None and asked not in present:
-            what = f"column of {path}:"
-            raise UnknownName.among(what, asked, present)
-    wide = sorted((m for m in map(_WIDE.fullmatch, present) if m), key=lambda m: int(m[2]))
-    if columns.score is None and wide:
-        kind: ValueKind = "logits" if wide[0][1] == "logit" else "probs"
-        return _wide(table, wide, path), kind, [match[0] for match in wide], names
-    for name in _LISTS:
-        if columns.score is None and name in present:
-            return _lists(table, name, path), name, [name], names
-    assert names.score is not None  # noqa: S101 - filled in above
-    if names.score in present:
-        return _numbers(table, names.score, path), "scores", [names.score], names
-    msg = (
-        f"{path} has no known columns (it has: {', '.join(present)}). It needs `score` and "
-        "`outcome`, or `label` with logit_0… or prob_0… or a list column `logits` or `probs`; "
-        "other names go in with --score, --outcome, --label."
-    )
-    raise FileFormatError(msg)
-
-
-def _wide(table: Any, matches: list[re.Match[str]], path: Path) -> AnyArray:  # noqa: ANN401
-    stems = {match[1] for match in matches}
-    if len(stems) > 1 or [int(match[2]) for match in matches] != list(range(len(matches))):
-        msg = f"{path}: the columns of classes must be logit_0…, or prob_0…, without a gap."
-        raise FileFormatError(msg)
-    return np.stack([_numbers(table, match[0], path) for match in matches], axis=1)
+def _values(table: Any, layout: Layout, path: Path) -> AnyArray:  # noqa: ANN401
+    """Return the predictions of a table: a score, K columns, or a list column."""
+    if layout.is_list:
+        return _lists(table, layout.values[0], path)
+    columns = [_numbers(table, name, path) for name in layout.values]
+    return columns[0] if layout.kind == "scores" else np.stack(columns, axis=1)
 
 
 def _lists(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
@@ -209,7 +173,7 @@ def _no_nulls(column: Any, name: str, path: Path) -> None:  # noqa: ANN401
 
 
 def _optional(table: Any, name: str | None, path: Path) -> AnyArray | None:  # noqa: ANN401
-    return _column(table, name, path) if name and name in table.column_names else None
+    return None if name is None else _column(table, name, path)
 
 
 def _rows_of_parts(table: Any, path: Path) -> dict[str, IntArray | slice]:  # noqa: ANN401

@@ -1,0 +1,145 @@
+"""Count keys into buckets as they come: dense tables where most keys fall, sorting elsewhere.
+
+Sorting a batch and adding it to the sum costs a row of work for each bucket the batch hits; with
+sharp buckets that is more than the sort. So the keys of one curve are added into tables that
+have a place for each bucket of the usual tails (2^-64 and up), hits and misses apart. The tables
+start as zeros that the system has not yet handed out: only pages that are hit take memory. The
+smallest place is kept as the largest complement, so that zero means nothing there too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive._keys import ONE
+from ogive.summary import MANTISSA, Summary, added, empty, limbs, summarise
+
+if TYPE_CHECKING:
+    from ogive._typing import IntArray, KeyArray
+
+_OCTAVES = 64
+_SHARP = 14  # with more bits the tables are too long
+_CHUNK = 1 << 16
+_WORTH = 1 << 14  # keys below which the tables are not worth their reading
+_LAST = (1 << 63) - 1
+
+
+class Counter:
+    """Summarises the keys of one curve, batch by batch.
+
+    >>> import numpy as np
+    >>> from ogive.summary import summarise
+    >>> keys = np.arange(1 << 60, (1 << 60) + 100_000, dtype=np.uint64)
+    >>> counter = Counter(12)
+    >>> counter.add(keys[:30_000]), counter.add(keys[30_000:])
+    (None, None)
+    >>> counter.total() == summarise(keys, 12)
+    True
+    """
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+        self._rest = Adder(bits)
+        self._tables: tuple[KeyArray, ...] | None = None
+        self._room = 0
+        one = (1023 - _OCTAVES) << bits  # the bucket of the tail 2^-64
+        self._base, self._size = one, (_LAST >> (MANTISSA - bits)) - 2 * one + 1
+
+    def add(self, keys: KeyArray) -> None:
+        """Take in keys; their order may be changed."""
+        if self.bits > _SHARP or (keys.size < _WORTH and self._tables is None):
+            self._rest.add(summarise(keys, self.bits))
+            return
+        for start in range(0, keys.size, _CHUNK):
+            self._count(keys[start : start + _CHUNK])
+
+    def total(self) -> Summary:
+        """Return the summary of all keys so far."""
+        self._flush()
+        return self._rest.total()
+
+    def _count(self, keys: KeyArray) -> None:
+        place = (keys >> ONE).view(np.int64)
+        index = place >> np.int64(MANTISSA - self.bits)
+        index -= self._base
+        if int(index.min()) < 0 or int(index.max()) >= self._size:
+            inside = (index >= 0) & (index < self._size)
+            self._rest.add(summarise(keys[~inside], self.bits))
+            keys, place, index = keys[inside], place[inside], index[inside]
+        if keys.size == 0:
+            return
+        if self._room < keys.size:
+            self._flush()
+            sizes = (2, 2, 1, 1)  # counts and offsets of misses and hits; first and last of both
+            self._tables = tuple(np.zeros(k * self._size, dtype=np.uint64) for k in sizes)
+            self._room = 1 << (12 + self.bits)  # so many offsets add up to less than 2^64
+        self._room -= keys.size
+        assert self._tables is not None  # noqa: S101 - made where there was no room
+        count, offset, last, first = self._tables
+        np.maximum.at(last, index, place.view(np.uint64))
+        np.maximum.at(first, index, (_LAST - place).view(np.uint64))
+        index <<= 1
+        index |= (keys & ONE).view(np.int64)
+        np.add.at(count, index, ONE)
+        place &= (1 << (MANTISSA - self.bits)) - 1
+        np.add.at(offset, index, place.view(np.uint64))
+
+    def _flush(self) -> None:
+        """Turn the tables into rows."""
+        if self._tables is None:
+            return
+        count, offset = (table.reshape(-1, 2) for table in self._tables[:2])
+        last, first = self._tables[2:]
+        hit = np.flatnonzero((count[:, 0] | count[:, 1]) != 0)
+        some, both = count[hit], offset[hit]
+        sums = np.empty((6, hit.size), dtype=np.int64)
+        sums[0], sums[1] = some.sum(axis=1), some[:, 1]
+        sums[4:6] = limbs(both[:, 1])
+        misses = limbs(both[:, 0])
+        sums[2:4] = sums[4:6] + misses
+        bucket: IntArray = hit + self._base
+        self._rest.add(
+            Summary(
+                self.bits,
+                np.zeros_like(bucket),
+                bucket,
+                _LAST - first[hit].view(np.int64),
+                last[hit].view(np.int64),
+                sums,
+            ).normal()
+        )
+        self._tables, self._room = None, 0
+
+
+class Adder:
+    """Adds up summaries that come one by one, in memory that depends on the number of buckets.
+
+    Parts are kept until they are as many rows as the sum so far, and then added at once: each
+    row is sorted a logarithmic number of times.
+    """
+
+    def __init__(self, bits: int) -> None:
+        self._sum = empty(bits)
+        self._parts: list[Summary] = []
+        self._pending = 0
+
+    def add(self, part: Summary) -> None:
+        """Take in another summary."""
+        self._parts.append(part)
+        self._pending += part.size
+        if self._pending > max(self._sum.size, 1 << 16):
+            self.total()
+
+    @property
+    def size(self) -> int:
+        """How many rows are held."""
+        return self._sum.size + self._pending
+
+    def total(self) -> Summary:
+        """Return the sum so far."""
+        if self._parts:
+            self._sum = added([self._sum, *self._parts])
+            self._parts, self._pending = [], 0
+        return self._sum

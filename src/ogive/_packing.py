@@ -1,0 +1,43 @@
+"""Scores and hits become keys: the one way in for curves, summaries, streams and engines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive._keys import pack
+from ogive._numerics.blocks import blocks, for_each_block
+from ogive._validate import bad_scores
+from ogive.views import score_block
+
+if TYPE_CHECKING:
+    from ogive._typing import AnyArray, BoolArray, KeyArray
+    from ogive.predictions import Predictions
+    from ogive.views import View
+
+
+def keys_of_scores(s: AnyArray, hit: BoolArray) -> KeyArray:
+    """Return the keys of scores in [0, 1], in their order."""
+    keys = np.empty(s.size, dtype=np.uint64)
+    for at in blocks(s.size):
+        block = s[at].astype(np.float64, copy=False)
+        tail = np.minimum(block, 1.0 - block)  # exact: 1 − s is, from ½ up
+        if not tail.min() >= 0.0:  # negative outside [0, 1], NaN for NaN
+            raise bad_scores(s)
+        pack(tail, block > 0.5, hit[at], keys[at])  # noqa: PLR2004
+    return keys
+
+
+def keys_of_view(preds: Predictions, view: View, *, threads: int | None = None) -> KeyArray:
+    """Return the keys of a view of labelled predictions, in their order."""
+    keys = np.empty(preds.n, dtype=np.uint64)
+
+    def pack_block(at: slice) -> None:
+        rows = score_block(preds, view, at)
+        assert rows.hit is not None  # noqa: S101 - there are labels
+        pack(rows.tail, rows.high, rows.hit, keys[at])
+
+    one = 1 if preds.one_column else None  # too little work per row to share
+    for_each_block(pack_block, preds.n, width=preds.width, threads=one or threads)
+    return keys

@@ -1,0 +1,186 @@
+"""Prediction logs: files, folders and globs of tables, cut into pieces that one worker reads."""
+
+from __future__ import annotations
+
+import glob
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ogive.engines.formats import FORMATS, Piece, column_names, open_table
+from ogive.engines.plan import CLASSWISE, make_plan
+from ogive.errors import FileFormatError, UnknownName
+from ogive.readers.columns import find_columns
+from ogive.readers.source import Columns
+from ogive.summary import MANTISSA
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from ogive._typing import WeightKind
+    from ogive.engines.plan import Plan
+    from ogive.readers.columns import Layout
+
+#: Up to so many rows (or bytes of CSV, over 16) every score has a bucket of its own.
+SHORT = 1 << 20
+
+
+@dataclass(frozen=True)
+class Log:
+    """Files that hold one prediction log.
+
+    files : in order of name
+    columns : names of columns that are not the usual ones
+    """
+
+    files: tuple[Path, ...]
+    columns: Columns
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        first = str(self.files[0])
+        return first if len(self.files) == 1 else f"{first} (of {len(self.files)} files)"
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns of the first file, those in the names of its folders included."""
+        first = self.files[0]
+        inside = column_names(first)
+        return inside + [name for name in partition_of(first) if name not in inside]
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Which columns hold what."""
+        return find_columns(self.names, self.columns, self.name)
+
+    @cached_property
+    def classes(self) -> int:
+        """How many classes the rows have: 2 for scores."""
+        if self.layout.kind == "scores":
+            return 2
+        if not self.layout.is_list:
+            return len(self.layout.values)
+        for file in self.files:
+            width = open_table(file).width(self.layout.values[0])
+            if width:
+                return width
+        msg = f"{self.name}: no row of `{self.layout.values[0]}` has numbers."
+        raise FileFormatError(msg)
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """What workers read, in the order of the files."""
+        found: list[Piece] = []
+        for file in self.files:
+            parts = tuple(partition_of(file).items())
+            found += [replace(piece, partition=parts) for piece in open_table(file).pieces()]
+        return tuple(found)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where the files tell."""
+        counts = [piece.rows for piece in self.pieces]
+        return None if None in counts else sum(n for n in counts if n is not None)
+
+    @property
+    def size(self) -> int:
+        """How many bytes the files have."""
+        return sum(file.stat().st_size for file in self.files)
+
+    def plan(
+        self,
+        view: str | Sequence[str] | None = None,
+        *,
+        by: str | None = None,
+        part: str | None = None,
+        default_part: str | None = None,
+        bits: int | None = None,
+        skip_bad: bool = False,
+        weight_kind: WeightKind = "repetition",
+    ) -> Plan:
+        """Return the plan of reading this log; `default_part` is taken where there are parts."""
+        if by is not None and by not in self.names:
+            what = f"column of {self.name}:"
+            raise UnknownName.among(what, by, self.names)
+        if part is None and self.layout.part is not None:
+            part = default_part
+        plan = make_plan(
+            self.layout,
+            self.classes,
+            view,
+            by=by,
+            part=part,
+            bits=bits,
+            skip_bad=skip_bad,
+            weight_kind=weight_kind,
+            what=self.name,
+        )
+        return replace(plan, bits=MANTISSA) if bits is None and self._is_short(plan) else plan
+
+    def _is_short(self, plan: Plan) -> bool:
+        """Whether the log is so short that every score can have a bucket of its own."""
+        each = self.classes if CLASSWISE in plan.views else 1
+        rows = self.rows
+        return each * (self.size / 16 if rows is None else rows) <= SHORT
+
+
+def open_log(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    columns: Columns | None = None,
+) -> Log:
+    """Open a log: a file, a folder, a glob, or several of them."""
+    several = [paths] if isinstance(paths, str | Path) or hasattr(paths, "__fspath__") else paths
+    files: list[Path] = []
+    for path in several:
+        files += _expanded(str(path))
+    return Log(tuple(dict.fromkeys(files)), columns or Columns())
+
+
+def is_log(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is a folder, a glob, or a kind of table."""
+    file = Path(path)
+    return file.is_dir() or _is_glob(str(path)) or file.suffix.lower() in FORMATS
+
+
+def _is_glob(path: str) -> bool:
+    return any(sign in path for sign in "*?[") and not Path(path).exists()
+
+
+def _expanded(path: str) -> list[Path]:
+    """Return the tables of a folder or a glob in order of name; a file is itself."""
+    file, known = Path(path), " ".join(FORMATS)
+    if file.is_dir():
+        found = [p for p in file.rglob("*") if _is_data(p, file)]
+    elif _is_glob(path):
+        found = [p for p in map(Path, glob.glob(path, recursive=True)) if _is_data(p, p.parent)]  # noqa: PTH207
+    else:
+        if not file.exists():
+            msg = f"{file} does not exist. Give a file, a folder or a glob of {known}."
+            raise FileFormatError(msg)
+        if file.suffix.lower() not in FORMATS:
+            msg = f"{file}: the suffix {file.suffix!r} is none of a log's ({known})."
+            raise FileFormatError(msg)
+        found = [file]
+    if not found:
+        msg = f"{file} holds no files of a prediction log ({known})."
+        raise FileFormatError(msg)
+    return sorted(found)
+
+
+def _is_data(path: Path, root: Path) -> bool:
+    """Return whether a file is a table; names that begin with . or _ are notes of other tools."""
+    hidden = any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
+    return path.suffix.lower() in FORMATS and not hidden and path.is_file()
+
+
+def partition_of(file: Path) -> dict[str, str]:
+    """Return the columns in the names of a file's folders.
+
+    >>> partition_of(Path("log/country=DE/day=7/part-0.parquet"))
+    {'country': 'DE', 'day': '7'}
+    """
+    pairs: list[Any] = [part.split("=", 1) for part in file.parts[:-1] if "=" in part]
+    return {name: value for name, value in pairs if name}

@@ -1,0 +1,241 @@
+"""The local engine: a log of any length on this machine, in bounded memory, on all cores.
+
+Threads take the pieces of a log in order (row groups of Parquet, batches of Arrow, CSV files),
+and each adds what it reads to sums of its own. pyarrow and NumPy let go of the interpreter while
+they work. Integers add up to the same whatever the threads did; with weights, pieces are added
+in their order.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from ogive._numerics.blocks import thread_count
+from ogive.engines.batches import Tallier, added_tallies
+from ogive.engines.files import open_log
+from ogive.engines.memory import parse_memory
+from ogive.engines.pieces import count_into, count_piece
+from ogive.engines.refine import LIMIT, curves_of
+from ogive.errors import InvalidInput, OgiveError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from ogive._typing import WeightKind
+    from ogive.curve import Curve
+    from ogive.engines.batches import Tally
+    from ogive.engines.files import Log
+    from ogive.engines.formats import Piece
+    from ogive.engines.plan import Plan
+    from ogive.engines.refine import Reading
+    from ogive.readers.source import Columns
+
+    Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+    Progress = Callable[[str, float, int], None]
+
+_ROW = 100  # bytes that a row of a summary takes, with what adding it up needs
+_SHARE = 1 << 19  # rows of a summary that a thread keeps to itself
+
+
+def curve(paths: Paths, view: str | None = None, **options: object) -> Curve | dict[str, Curve]:
+    r"""Return the summarised curve of a prediction log; with ``by``, one for each group.
+
+    Parameters
+    ----------
+    paths : path, or several
+        Files, folders or globs of Parquet, Arrow or CSV, with columns ``score`` and ``outcome``,
+        or ``label`` with ``logit_0``… or a list column ``logits`` (see `ogive.readers`).
+    view : str, optional
+    **options
+        As in `read_log`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, ogive
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     log = pathlib.Path(folder, "log.csv")
+    ...     _ = log.write_text("score,outcome\n0.9,1\n0.8,0\n0.6,1\n0.7,0\n")
+    ...     found = curve(folder)
+    >>> found, round(ogive.ks_error(found), 3)
+    (Curve(view='score', n=4, hits=2, summarised), 0.275)
+    """
+    reading = read_log(paths, view, **options)  # type: ignore[arg-type]
+    if options.get("by") is not None:
+        return {group: found for (_, group), found in reading.curves.items()}
+    if not reading.curves:
+        raise _nothing(reading)
+    return reading.curve
+
+
+def read_log(
+    paths: Paths,
+    view: str | Sequence[str] | None = None,
+    *,
+    columns: Columns | None = None,
+    by: str | None = None,
+    part: str | None = None,
+    default_part: str | None = None,
+    bits: int | None = None,
+    memory: str | int = "1GB",
+    one_pass: bool = False,
+    skip_bad: bool = False,
+    weight_kind: WeightKind = "repetition",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Reading:
+    """Read a prediction log.
+
+    Parameters
+    ----------
+    paths : path, or several
+    view : str or several, optional
+        ``"class-wise"`` is every class. Default: ``"score"``, or ``"top-1"`` of matrices.
+    columns : Columns, optional
+        Names of columns that are not the usual ones.
+    by : str, optional
+        A column of groups, each of which gets a curve.
+    part, default_part : str, optional
+        Rows of this part alone; the second only if the log has parts.
+    bits : int, optional
+        How sharp the buckets are; see `ogive.summary`. Short logs have a bucket for each score.
+    memory : str or int
+        What may be used, about.
+    one_pass : bool
+        Do not read again: KS and Kuiper errors then have a bracket.
+    skip_bad : bool
+        Leave out rows that break a rule, and count them.
+    weight_kind : {"repetition", "sampling"}
+    threads : int, optional
+    progress : function of (what, done, total), optional
+        Rows, or bytes where the files do not tell their rows.
+
+    Returns
+    -------
+    Reading
+    """
+    log = open_log(paths, columns)
+    plan = log.plan(
+        view,
+        by=by,
+        part=part,
+        default_part=default_part,
+        bits=bits,
+        skip_bad=skip_bad,
+        weight_kind=weight_kind,
+    )
+    room = parse_memory(memory)
+    limit = max(min(LIMIT, room // (8 * _ROW)), 1024)
+    job = _Job(log, room, thread_count(threads), progress)
+    return curves_of(job.run, plan, exact=not one_pass, limit=limit)
+
+
+def _nothing(reading: Reading) -> InvalidInput:
+    skipped = f" ({reading.skipped:,} were skipped)" if reading.skipped else ""
+    msg = f"the log has no rows to measure{skipped}: {reading.rows:,} were read."
+    return InvalidInput(msg)
+
+
+class _Job:
+    """Reads a log, once for each plan."""
+
+    def __init__(self, log: Log, room: int, threads: int, progress: Progress | None) -> None:
+        self.log, self.room, self.threads, self.progress = log, room, threads, progress
+        self.passes = 0
+
+    def run(self, plan: Plan) -> Tally:
+        """Read the log on all threads."""
+        self.passes += 1
+        pieces = self.log.pieces
+        total = self.log.rows
+        report = _Report(self.progress, self.passes, self.log.size if total is None else total)
+        if plan.layout.weight is None:
+            return _Threads(plan, pieces, self.threads, report, self.room).run()
+        with ThreadPoolExecutor(self.threads) as pool:
+            done = pool.map(lambda piece: count_piece(piece, plan), pieces)
+            return added_tallies(report.each(done, pieces), plan)
+
+
+class _Report:
+    """Adds up progress from all threads."""
+
+    def __init__(self, progress: Progress | None, number: int, total: int) -> None:
+        self._progress, self._total = progress, total
+        self._what = "reading" if number == 1 else f"reading again ({number})"
+        self._done, self._lock = 0, threading.Lock()
+
+    def __call__(self, more: int) -> None:
+        if self._progress is None:
+            return
+        with self._lock:
+            self._done += more
+            self._progress(self._what, min(self._done, self._total), self._total)
+
+    def each(self, tallies: Iterable[Tally], pieces: Sequence[Piece]) -> Iterator[Tally]:
+        """Pass tallies on, and tell of each."""
+        for tally, piece in zip(tallies, pieces, strict=True):
+            self(piece.size if piece.rows is None else piece.rows)
+            yield tally
+
+
+class _Threads:
+    """Threads that take pieces in order; after an error no further piece is begun.
+
+    Pieces before the one that failed are finished, so that the first bad row is the one named.
+    """
+
+    def __init__(
+        self, plan: Plan, pieces: Sequence[Piece], threads: int, report: _Report, room: int
+    ) -> None:
+        self.plan, self.report, self.room = plan, report, room
+        self.count = max(1, min(threads, len(pieces)))
+        self._pieces: Iterator[tuple[int, Piece]] = iter(enumerate(pieces))
+        self._lock = threading.Lock()
+        self._shared = Tallier(plan)
+        self._errors: list[tuple[int, BaseException]] = []
+
+    def run(self) -> Tally:
+        """Read all pieces."""
+        with ThreadPoolExecutor(self.count) as pool:
+            futures = [pool.submit(self._work) for _ in range(self.count)]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:
+                self._pieces = iter(())  # an interrupt: the threads end with their piece
+                raise
+        if self._errors:
+            raise min(self._errors, key=lambda pair: pair[0])[1]
+        return added_tallies([self._shared.result()], self.plan)
+
+    def _next(self) -> tuple[int, Piece] | None:
+        with self._lock:
+            return None if self._errors else next(self._pieces, None)
+
+    def _work(self) -> None:
+        own = Tallier(self.plan)
+        while (piece := self._next()) is not None:
+            try:
+                count_into(own, piece[1], self.report)
+                if own.size > _SHARE:
+                    self._give(own.result())
+                    own = Tallier(self.plan)
+            except OgiveError as error:
+                with self._lock:
+                    self._errors.append((piece[0], error))
+        self._give(own.result())
+
+    def _give(self, tally: Tally) -> None:
+        with self._lock:
+            self._shared.include(tally)
+            used = self._shared.size * _ROW
+        if used > self.room:
+            curves = len(self._shared.names)
+            msg = (
+                f"the summaries of {curves:,} curves do not fit into the memory limit "
+                f"({used / 1e9:.1f} GB). Raise --memory, or join more scores: --bits "
+                f"{max(self.plan.bits - 2, 4)} (the KS error stays exact)."
+            )
+            raise InvalidInput(msg)

@@ -1,0 +1,31 @@
+"""Sizes of memory, as people write them."""
+
+from __future__ import annotations
+
+import re
+
+from ogive.errors import InvalidInput
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_PATTERN = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?)(I?)B?\s*", re.IGNORECASE)
+#: Less is not enough for one batch and its sums.
+LEAST = 64 * 10**6
+
+
+def parse_memory(text: str | int) -> int:
+    """Return a number of bytes.
+
+    >>> parse_memory("1GB"), parse_memory("512 MiB"), parse_memory("1.5g"), parse_memory(10**9)
+    (1000000000, 536870912, 1500000000, 1000000000)
+    """
+    match = _PATTERN.fullmatch(str(text)) if not isinstance(text, bool) else None
+    if match is None or (match[3] and not match[2]):
+        msg = f"`memory` must be a size such as 1GB, 500MB or 2GiB, not {text!r}."
+        raise InvalidInput(msg)
+    unit = match[2].upper()
+    size = int(float(match[1]) * (_BINARY if match[3] else _UNITS)[unit])
+    if size < LEAST:
+        msg = f"`memory` must be at least {LEAST // 10**6}MB, not {text}."
+        raise InvalidInput(msg)
+    return size

@@ -1,0 +1,125 @@
+"""Count a piece of a log: what a thread, a Dask worker or a Spark task does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ogive.engines.batches import Tallier, Tally
+from ogive.engines.formats import column_names, open_table, reading
+from ogive.engines.plan import CLASSWISE
+from ogive.engines.rows import Where
+from ogive.engines.text import Broken, csv_batches, numeric_types, raise_broken
+from ogive.errors import FileFormatError, need
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ogive.engines.formats import Piece
+    from ogive.engines.plan import Plan
+
+    Progress = Callable[[int], None]
+
+_BATCH = 1 << 17  # rows of a batch of scores
+_CELLS = 1 << 20  # numbers of a batch of matrices
+_MANY_CELLS = 1 << 21  # the same where every class is counted
+
+
+def count_piece(piece: Piece, plan: Plan) -> Tally:
+    """Return the tally of one piece."""
+    counts = Tallier(plan)
+    count_into(counts, piece)
+    return counts.result()
+
+
+def count_into(counts: Tallier, piece: Piece, progress: Progress | None = None) -> None:
+    """Add the rows of a piece to what was counted so far.
+
+    `progress` is told how many rows were read; of a CSV file, how many bytes.
+    """
+    if piece.path.suffix.lower() == ".csv":
+        _count_csv(counts, piece, progress)
+        return
+    where = Where(str(piece.path), piece.first)
+    for batch in piece_batches(piece, counts.plan.needed, batch_rows(counts.plan)):
+        counts.add(batch, where)
+        if progress is not None:
+            progress(batch.num_rows)
+
+
+def batch_rows(plan: Plan) -> int:
+    """Return how many rows a batch has."""
+    if plan.layout.kind == "scores":
+        return _BATCH
+    cells = _MANY_CELLS if CLASSWISE in plan.views else _CELLS
+    return min(max(cells // plan.K, 64), _BATCH)
+
+
+def piece_batches(piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
+    """Yield the record batches of a piece, with the columns of its folders' names."""
+    inside, constant = split_columns(piece, columns)
+    table = open_table(piece.path)
+    with reading(piece.path):
+        for batch in table.batches(piece, inside, rows):
+            yield _with_constants(batch, constant)
+
+
+def split_columns(piece: Piece, columns: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the columns that are in the file, and those in the names of its folders."""
+    names, partition = column_names(piece.path), dict(piece.partition)
+    missing = [name for name in columns if name not in names and name not in partition]
+    if missing:
+        msg = (
+            f"{piece.path} has no column `{missing[0]}` (it has: {', '.join(names)}). "
+            "The files of a log must have the same columns."
+        )
+        raise FileFormatError(msg)
+    inside = [name for name in columns if name in names]
+    return inside, {name: partition[name] for name in columns if name not in names}
+
+
+def _with_constants(batch: Any, values: dict[str, str]) -> Any:  # noqa: ANN401
+    if not values:
+        return batch
+    pa = need("pyarrow", extra="files")
+    columns = [*batch.columns, *(pa.repeat(value, batch.num_rows) for value in values.values())]
+    return pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, *values])
+
+
+def _count_csv(counts: Tallier, piece: Piece, progress: Progress | None) -> None:
+    """Count a CSV file: converted as it is read, or cell by cell if that fails.
+
+    It has its own tally, so that nothing is counted twice if it has to be read again.
+    """
+    pa = need("pyarrow", extra="files")
+    plan = counts.plan
+    try:
+        own = _read_csv(piece, plan, progress)
+    except pa.ArrowInvalid:
+        own = _read_csv(piece, replace(plan, text=True), None)
+    counts.include(own)
+
+
+def _read_csv(piece: Piece, plan: Plan, progress: Progress | None) -> Tally:
+    pa = need("pyarrow", extra="files")
+    counts, where = Tallier(plan), Where(str(piece.path), 0)
+    columns, constant = split_columns(piece, plan.needed)
+    broken = Broken(plan.skip_bad, piece.path) if plan.text else None
+    types = numeric_types(plan, text=plan.text)
+    told = 0
+    try:
+        with piece.path.open("rb") as file:
+            for batch in csv_batches(file, columns, batch_rows(plan), types=types, broken=broken):
+                counts.add(_with_constants(batch, constant), where)
+                if progress is not None:
+                    progress(file.tell() - told)  # bytes read, a block or so ahead
+                    told = file.tell()
+    except pa.ArrowInvalid as error:
+        if broken is None:
+            raise
+        raise_broken(broken, error)
+        with reading(piece.path):
+            raise
+    result = counts.result()
+    lost = 0 if broken is None else broken.count
+    return replace(result, rows=result.rows + lost, skipped=result.skipped + lost)

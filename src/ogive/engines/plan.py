@@ -1,0 +1,147 @@
+"""What is to be read and counted: the same for every engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from ogive.errors import FileFormatError, InvalidInput
+from ogive.summary import BITS, CLASS_BITS, check_bits
+from ogive.views import parse_view
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ogive._typing import IntArray, WeightKind
+    from ogive.readers.columns import Layout
+
+#: The view that stands for every class against the rest.
+CLASSWISE = "class-wise"
+#: Bits of a bucket where there is a curve for each group.
+GROUP_BITS = 7
+#: A curve of a plan: the name of its view, and its group ("" without groups).
+Name: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be read and counted.
+
+    Attributes
+    ----------
+    layout : Layout
+        Which columns hold what.
+    views : tuple of str
+        Names of views; ``"class-wise"`` counts every class.
+    K : int
+        The number of classes; 2 for scores.
+    bits : int
+        How sharp the buckets are: see `ogive.summary`.
+    by : str or None
+        The column of groups.
+    part : str or None
+        Rows of this part alone, where the layout has a column of parts.
+    skip_bad : bool
+        Leave out rows that break a rule, and count them.
+    weight_kind : {"repetition", "sampling"}
+    within : dict, optional
+        Ranges of places, (k, 2), of the curves that are counted; None counts all.
+    text : bool
+        Numbers may come as text (a CSV file that did not convert).
+    """
+
+    layout: Layout
+    views: tuple[str, ...]
+    K: int
+    bits: int = BITS
+    by: str | None = None
+    part: str | None = None
+    skip_bad: bool = False
+    weight_kind: WeightKind = "repetition"
+    within: dict[Name, IntArray] | None = field(default=None, compare=False)
+    text: bool = False
+
+    @property
+    def needed(self) -> list[str]:
+        """The columns to read."""
+        more = [] if self.by is None or self.by in self.layout.needed else [self.by]
+        return [*self.layout.needed, *more]
+
+    @property
+    def curves(self) -> list[str]:
+        """The views that are counted, class by class."""
+        names: list[str] = []
+        for view in self.views:
+            if view == CLASSWISE:
+                names += [f"class-{k}" for k in range(self.K)]
+            else:
+                names.append(view)
+        return names
+
+
+def make_plan(
+    layout: Layout,
+    K: int,
+    view: str | Sequence[str] | None = None,
+    *,
+    bits: int | None = None,
+    by: str | None = None,
+    part: str | None = None,
+    skip_bad: bool = False,
+    weight_kind: WeightKind = "repetition",
+    what: str = "the log",
+) -> Plan:
+    """Check what is asked for against what there is, and fill in the rest.
+
+    Parameters
+    ----------
+    layout : Layout
+    K : int
+        Classes; 2 for scores.
+    view : str or several, optional
+        Default: ``"score"`` for scores, ``"top-1"`` for matrices.
+    bits : int, optional
+        Default: 12; with groups 7; of every class 5.
+    what : str
+        The name of the log in errors.
+    """
+    if layout.truth is None:
+        names = layout.names
+        missing = names.outcome if layout.kind == "scores" else names.label
+        msg = f"{what} has no column `{missing}`, and a curve needs to know what came true."
+        raise FileFormatError(msg)
+    one = layout.kind == "scores" or K == 1
+    default = "score" if one else "top-1"
+    asked = (default,) if view is None else (view,) if isinstance(view, str) else tuple(view)
+    for name in asked:
+        if name == CLASSWISE and not one:
+            continue
+        _check(name, 2 if one else K, one=one)
+    if part is not None and layout.part is None:
+        msg = f"{what} has no column `part`, so there is no part {part!r}. Leave the part out."
+        raise InvalidInput(msg)
+    if bits is None:
+        bits = CLASS_BITS if CLASSWISE in asked else GROUP_BITS if by is not None else BITS
+    return Plan(
+        layout,
+        asked,
+        2 if one else K,
+        check_bits(bits),
+        by,
+        part,
+        skip_bad,
+        weight_kind,
+    )
+
+
+class _Shape:
+    """What `check_view` needs of predictions."""
+
+    def __init__(self, K: int, *, one: bool) -> None:
+        self.K, self.one_column = K, one
+
+
+def _check(name: str, K: int, *, one: bool) -> None:
+    from ogive.views import check_view  # noqa: PLC0415
+
+    check_view(parse_view(name), _Shape(K, one=one))  # type: ignore[arg-type]

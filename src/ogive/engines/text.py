@@ -1,0 +1,87 @@
+"""CSV: fast while every cell converts, and row by row where one does not.
+
+A column's type is settled when the file is opened, so that a word among the numbers fails the
+whole block. Such a file is read again with its cells as text, and the row can then be named, or
+left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ogive.errors import InvalidInput, need
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from ogive.engines.plan import Plan
+
+_BLOCK = 1 << 22  # bytes that are parsed at a time
+
+
+@dataclass(slots=True)
+class Broken:
+    """Lines with too few or too many cells."""
+
+    skip: bool
+    file: Path
+    count: int = 0
+    first: str = field(default="")
+
+    def __call__(self, row: Any) -> str:  # noqa: ANN401
+        """Decide about a line, as pyarrow asks."""
+        self.count += 1
+        self.first = self.first or (
+            f"row {row.number - 2:,} has {row.actual_columns} cells, not {row.expected_columns}"
+            if row.number is not None
+            else f"a row has {row.actual_columns} cells, not {row.expected_columns}"
+        )
+        return "skip" if self.skip else "error"
+
+
+def csv_batches(
+    file: Any,  # noqa: ANN401 - a path or an open file
+    columns: Sequence[str],
+    rows: int,
+    *,
+    types: dict[str, Any] | None = None,
+    broken: Broken | None = None,
+) -> Iterator[Any]:
+    """Yield record batches of some columns of a CSV file."""
+    csv = need("pyarrow.csv", extra="files")
+    reader = csv.open_csv(
+        file,
+        csv.ReadOptions(block_size=_BLOCK, use_threads=broken is None),
+        csv.ParseOptions(invalid_row_handler=broken),
+        csv.ConvertOptions(
+            include_columns=list(columns), column_types=types, strings_can_be_null=True
+        ),
+    )
+    for batch in reader:
+        for start in range(0, batch.num_rows, rows):
+            yield batch.slice(start, rows)
+
+
+def numeric_types(plan: Plan, *, text: bool) -> dict[str, Any]:
+    """Return the types of a plan's columns in a CSV file: numbers, or all text."""
+    pa = need("pyarrow", extra="files")
+    layout = plan.layout
+    types = {name: pa.string() for name in plan.needed}
+    if not text:
+        numbers = [*layout.values, *([layout.weight] if layout.weight else [])]
+        types |= dict.fromkeys(numbers, pa.float64())
+        if layout.truth is not None:
+            del types[layout.truth]  # 0 and 1, or true and false: as it comes
+    return types
+
+
+def raise_broken(broken: Broken, error: Exception) -> None:
+    """Name the first broken line."""
+    if broken.first:
+        msg = (
+            f"{broken.file}: {broken.first}. Mend it, or leave such rows out: --skip-bad "
+            "(skip_bad=True)."
+        )
+        raise InvalidInput(msg) from error
