@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from ogive.plotting.display import CurveDisplay
     from ogive.predictions import Predictions
     from ogive.readers import read
+    from ogive.studies.arena import arena
     from ogive.studies.compare import compare
     from ogive.studies.measure import measure
     from ogive.views import score_rows
@@ -73,6 +74,7 @@ _ROOMS = {
     "SplineCalibrator": "ogive.estimators.curves",
     "TemperatureScaling": "ogive.estimators.scaling",
     "VectorScaling": "ogive.estimators.scaling",
+    "arena": "ogive.studies.arena",
     "bootstrap": "ogive.metrics.resample",
     "brier": "ogive.metrics.proper",
     "brier_vector": "ogive.metrics.vector",
@@ -123,6 +125,7 @@ __all__ = [
     "SplineCalibrator",
     "TemperatureScaling",
     "VectorScaling",
+    "arena",
     "bootstrap",
     "brier",
     "brier_vector",

@@ -9,6 +9,7 @@ import click
 
 from ogive import __version__
 from ogive._files import replacing
+from ogive.cli.arena import arena
 from ogive.cli.options import FILE_HELP, as_json_option, columns_of, reads_files
 from ogive.cli.pictures import plot, report
 
@@ -330,5 +331,6 @@ def _gaps(cal: Predictions, test: Predictions) -> tuple[Curve, Curve]:
     return Curve.from_predictions(test), Curve.from_scores(rows.score, rows.hit, view="top-1")
 
 
+ogive.add_command(arena)
 ogive.add_command(plot)
 ogive.add_command(report)
