@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from ogive.readers import read
     from ogive.studies.arena import arena
     from ogive.studies.compare import compare
+    from ogive.studies.gain import cross_fitted_gain
     from ogive.studies.measure import measure
     from ogive.views import score_rows
 
@@ -80,6 +81,7 @@ _ROOMS = {
     "brier_vector": "ogive.metrics.vector",
     "classwise": "ogive.metrics.classwise",
     "compare": "ogive.studies.compare",
+    "cross_fitted_gain": "ogive.studies.gain",
     "decompose": "ogive.metrics.corp",
     "ece": "ogive.metrics.binned",
     "fit_beta": "ogive.calibrators.beta",
@@ -131,6 +133,7 @@ __all__ = [
     "brier_vector",
     "classwise",
     "compare",
+    "cross_fitted_gain",
     "decompose",
     "ece",
     "fit_beta",

@@ -119,6 +119,7 @@ def fit(
     from ogive.readers.together import read_together  # noqa: PLC0415
     from ogive.studies.fitted_on import fitted_on  # noqa: PLC0415
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
+    from ogive.studies.gain import gain_of  # noqa: PLC0415
 
     preds = read_together((file,), columns_of(options), options["experiment"], part, default="cal")
     with terminal.progress(f"fitting {method}"):
@@ -130,6 +131,9 @@ def fit(
         terminal.print_json(result)
     else:
         click.echo(f"{gamma.method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
+        worth = gain_of(preds, gamma, folds=folds)
+        if worth is not None:
+            click.echo(worth.verdict)
         click.echo(f"Next: ogive apply {output} FILE -o OUT")
 
 
