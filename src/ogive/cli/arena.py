@@ -97,7 +97,9 @@ def show_arena(out: Console, result: Arena) -> None:
     """Print methods as rows, the lowest mean NLL rank first; * marks the best of a column."""
     from ogive.cli.tables import aligned  # noqa: PLC0415
 
-    count = f"{len(result.experiments)} experiments in {len(result.families)} families"
+    shared = len(result.families)
+    of = "family" if shared == 1 else "families"
+    count = f"{len(result.experiments)} experiments in {shared} {of}"
     names = list(_COLUMNS)
     table = aligned(f"{result.view}: {count}", "method", names[0], "95 %", *names[1:])
     best = {name: _best(result, name) for name in _COLUMNS}
