@@ -433,3 +433,49 @@ def benjamini_hochberg(pvalues):
     return [
         min(min(1.0, p * m / (j + 1)) for j, p in enumerate(ranked) if p >= own) for own in pvalues
     ]
+
+
+# The arena ------------------------------------------------------------------------------------
+
+
+def left_out_gain(scores, hits, fit, clip=1e-7):
+    """The mean log loss saved on each row by a map fitted to all others, and its error."""
+    saved = []
+    for i in range(len(scores)):
+        others = np.arange(len(scores)) != i
+        p = min(max(scores[i], clip), 1 - clip)
+        q = float(fit(scores[others], hits[others])(scores[i]))
+        q = min(max(q, clip), 1 - clip)
+        saved.append(np.log(q / p) if hits[i] else np.log((1 - q) / (1 - p)))
+    return np.mean(saved), np.std(saved) / np.sqrt(len(saved))
+
+
+def places(row):
+    """The place of each value, 1 for the least; equal ones share the mean of their places."""
+    order = sorted(row)
+    return [np.mean([i + 1 for i, x in enumerate(order) if x == value]) for value in row]
+
+
+def shared_wins(table):
+    """How often each column is the least of its row, shared where several are."""
+    wins = [0.0] * len(table[0])
+    for row in table:
+        first = [m for m, x in enumerate(row) if x == min(row)]
+        for m in first:
+            wins[m] += 1 / len(first)
+    return wins
+
+
+def mean_of_drawn(table, family, drawn):
+    """Column means over the rows of the families drawn, each as often as its family was."""
+    rows = [row for name in drawn for row, of in zip(table, family, strict=True) if of == name]
+    return np.mean(rows, axis=0)
+
+
+def means_without_each(table, family):
+    """Column means without each family in turn."""
+    rest = [
+        [r for r, of in zip(table, family, strict=True) if of != name]
+        for name in sorted(set(family))
+    ]
+    return [np.mean(rows, axis=0) for rows in rest]

@@ -7,6 +7,14 @@ def expit(x):
     return 1.0 / (1.0 + np.exp(-np.asarray(x, dtype=float)))
 
 
+def calibrated(rng, n):
+    """The curve of scores that are right."""
+    from ogive import Curve
+
+    eta = rng.normal(1.0, 1.5, n)
+    return Curve.from_scores(expit(eta), rng.random(n) < expit(eta))
+
+
 def overconfident(rng, n, factor=2.0):
     """Scores whose log-odds are `factor` times the true ones: (scores, hits, truth)."""
     eta = rng.normal(1.0, 1.5, n)

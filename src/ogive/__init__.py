@@ -53,7 +53,9 @@ if TYPE_CHECKING:
     from ogive.plotting.display import CurveDisplay
     from ogive.predictions import Predictions
     from ogive.readers import read
+    from ogive.studies.arena import arena
     from ogive.studies.compare import compare
+    from ogive.studies.gain import cross_fitted_gain
     from ogive.studies.measure import measure
     from ogive.views import score_rows
 
@@ -73,12 +75,14 @@ _ROOMS = {
     "SplineCalibrator": "ogive.estimators.curves",
     "TemperatureScaling": "ogive.estimators.scaling",
     "VectorScaling": "ogive.estimators.scaling",
+    "arena": "ogive.studies.arena",
     "bootstrap": "ogive.metrics.resample",
     "brier": "ogive.metrics.proper",
     "brier_vector": "ogive.metrics.vector",
     "classwise": "ogive.metrics.classwise",
     "classwise_ks": "ogive.metrics.classwise",
     "compare": "ogive.studies.compare",
+    "cross_fitted_gain": "ogive.studies.gain",
     "decompose": "ogive.metrics.corp",
     "ece": "ogive.metrics.binned",
     "fit_beta": "ogive.calibrators.beta",
@@ -124,12 +128,14 @@ __all__ = [
     "SplineCalibrator",
     "TemperatureScaling",
     "VectorScaling",
+    "arena",
     "bootstrap",
     "brier",
     "brier_vector",
     "classwise",
     "classwise_ks",
     "compare",
+    "cross_fitted_gain",
     "decompose",
     "ece",
     "fit_beta",

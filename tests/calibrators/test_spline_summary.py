@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from ogive import Curve, fit_spline
-from tests import simulate
+from ogive import Curve, SplineCalibrator, cross_fitted_gain, fit_spline, load, save
+from tests import naive, simulate
 
 
 def test_too_high_of_the_top_class_is_overconfident(rng):
@@ -53,6 +53,77 @@ def test_calibrated_scores_show_nothing(rng):
     assert "no miscalibration found" in text
     assert "made to rise" in text
     assert "effective degrees of freedom" in text
-    assert "Leave it alone" not in text  # nobody computed a gain
+    assert "Leave it alone. Out of fold, 'spline' saves" in text
+    assert summary.leave_alone
     values = summary.to_dict()
     assert json.loads(json.dumps(values)) == values
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_the_gain_is_that_of_rows_left_out(rng, factor):
+    scores, hits, _ = simulate.overconfident(rng, 120, factor=factor)
+    gamma = fit_spline(Curve.from_scores(scores, hits))
+
+    def fit(s, y):
+        return fit_spline(Curve.from_scores(s, y))
+
+    value, error = naive.left_out_gain(scores, hits, fit)
+    assert gamma.gain == pytest.approx(value, abs=0.4 * error)
+    assert gamma.gain_error == pytest.approx(error, rel=0.2)
+
+
+@pytest.mark.parametrize("n", [60, 300, 2000])
+def test_calibrated_scores_are_left_alone(rng, n):
+    """Of 40 samples; more than two standard errors of gain by chance would be one or two."""
+    told = [fit_spline(simulate.calibrated(rng, n)).summary().leave_alone for _ in range(40)]
+    assert sum(told) >= 37
+
+
+def test_miscalibrated_scores_are_not(rng):
+    for _ in range(10):
+        scores, hits, _ = simulate.overconfident(rng, 2000)
+        curve = Curve.from_scores(scores, hits)
+        summary = fit_spline(curve).summary()
+        assert not summary.leave_alone
+        assert "nats a row: calibrate." in repr(summary)
+        folded = cross_fitted_gain(curve)
+        assert summary.gain.value == pytest.approx(folded.value, abs=2 * folded.error)
+        assert "each row left out in turn" in repr(summary.gain)
+
+
+def test_the_gain_ignores_order_and_counts_weights(rng):
+    scores, hits, _ = simulate.overconfident(rng, 300)
+    gamma = fit_spline(Curve.from_scores(scores, hits))
+    back = fit_spline(Curve.from_scores(scores[::-1], hits[::-1]))
+    assert back.gain == gamma.gain
+    twice = fit_spline(Curve.from_scores(np.tile(scores, 2), np.tile(hits, 2)))
+    weighted = fit_spline(Curve.from_scores(scores, hits, weights=np.full(300, 2.0)))
+    assert weighted.gain == pytest.approx(twice.gain, rel=1e-9)
+    assert weighted.gain_error == pytest.approx(twice.gain_error, rel=1e-9)
+
+
+def test_certain_scores_have_a_finite_gain():
+    scores = np.array([0.0, 1.0] * 50)
+    hits = np.array([0, 1] * 49 + [1, 0])
+    gamma = fit_spline(Curve.from_scores(np.append(scores, [0.3, 0.7]), np.append(hits, [0, 1])))
+    assert np.isfinite([gamma.gain, gamma.gain_error]).all()
+
+
+def test_a_saved_map_remembers_its_gain(rng, tmp_path):
+    gamma = fit_spline(simulate.calibrated(rng, 400))
+    save(gamma, tmp_path / "cal.json")
+    assert load(tmp_path / "cal.json").summary().gain == gamma.summary().gain
+    old = {k: v for k, v in gamma.to_dict().items() if not k.startswith("gain")}
+    summary = type(gamma).from_dict(old).summary()
+    assert summary.gain is None
+    assert summary.leave_alone is None
+    assert type(gamma).from_dict(old).to_dict() == old
+
+
+@pytest.mark.parametrize("vector", ["keep", "ovr", "every-rank"])
+def test_the_estimator_says_so_too(rng, vector):
+    logits, labels, _ = simulate.saturated_logits(rng, 900)
+    summary = SplineCalibrator(vector=vector).fit(logits, labels).summary()
+    assert summary.view == "top-1"
+    assert not summary.leave_alone
+    assert summary.direction == "overconfident"

@@ -109,3 +109,72 @@ COMPARE = {
     },
     "required": ["view", "methods"],
 }  # fmt: skip
+
+_BY_METRIC = {
+    "type": "object",
+    "properties": {metric: {"type": "number", "minimum": 0} for metric in ("ks", "nll", "brier")},
+    "required": ["ks", "nll", "brier"],
+    "additionalProperties": False,
+}
+_INTERVALS = {
+    "type": "object",
+    "properties": {
+        metric: {
+            "type": ["array", "null"],
+            "items": {"type": "number", "minimum": 0},
+            "minItems": 2,
+            "maxItems": 2,
+        }
+        for metric in ("ks", "nll", "brier")
+    },
+    "required": ["ks", "nll", "brier"],
+    "additionalProperties": False,
+}
+
+ARENA = {
+    "type": "object",
+    "properties": {
+        "view": {"type": "string"},
+        "experiments": {"type": "integer", "minimum": 1},
+        "methods": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "method": {"type": "string"},
+                    "source": {"type": "string"},
+                    "seconds": {"type": ["number", "null"], "minimum": 0},
+                    **dict.fromkeys(("rank", "excess", "worst", "mean", "wins"), _BY_METRIC),
+                    **dict.fromkeys(
+                        ("rank_interval", "excess_interval", "rank_range"), _INTERVALS
+                    ),
+                },
+                "required": [
+                    "method", "rank", "excess", "worst", "mean", "wins", "rank_interval",
+                    "excess_interval", "rank_range", "seconds", "source",
+                ],
+                "additionalProperties": False,
+            },
+        },
+        "noise_floor": FRACTION,
+        "families": {"type": "object"},
+        "by_experiment": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "required": [
+                    "name", "family", "view", "n_cal", "n_test", "classes", "best",
+                    "noise_floor", "scores",
+                ],
+            },
+        },
+        "skipped": {"type": "object", "additionalProperties": {"type": "string"}},
+        "left_out": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+    "required": [
+        "view", "experiments", "methods", "noise_floor", "families", "by_experiment",
+        "skipped", "left_out",
+    ],
+}  # fmt: skip

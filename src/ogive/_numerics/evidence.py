@@ -162,10 +162,14 @@ class Node:
 
 
 class Posterior(NamedTuple):
-    """The mixture: mean (d,), covariance (d, d), degrees of freedom, weights (s, o)."""
+    """The mixture: mean (d,), covariances (d, d), degrees of freedom, weights (s, o).
+
+    ``covariance`` leaves out the atoms at 0; ``spread`` is that of the whole mixture.
+    """
 
     mean: FloatArray
     covariance: FloatArray
+    spread: FloatArray
     edf: float
     weight: FloatArray
 
@@ -242,12 +246,18 @@ def _average(nodes: Sequence[Node]) -> Posterior:
     if len(nodes) > 1 and free[1:].sum() > 0:
         free[0] = 0.0
     free = free / free.sum() if free.sum() > 0 else weight
+    covariance, spread = (_about(mean, nodes, each) for each in (free, weight))
+    return Posterior(mean, covariance, spread, edf, weight)
+
+
+def _about(mean: FloatArray, nodes: Sequence[Node], weight: FloatArray) -> FloatArray:
+    """Return the covariance of the nodes about a mean."""
     covariance = np.zeros((mean.size, mean.size))
-    for w, node in zip(free, nodes, strict=True):
+    for w, node in zip(weight, nodes, strict=True):
         if w.sum() > NO_WEIGHT:
             apart = node.mean - mean
             covariance += node.covariance(w) + apart.T @ (w[:, None] * apart)
-    return Posterior(mean, covariance, edf, weight)
+    return covariance
 
 
 def obeying(

@@ -33,6 +33,7 @@ from ogive._numerics.evidence import LINE, Likelihood, Posterior, Prior, Trials,
 from ogive._numerics.logistic import expit
 from ogive._numerics.natural_spline import NaturalSpline
 from ogive.calibrators.bundles import log_odds, trials_of
+from ogive.calibrators.gain import left_out_gain
 from ogive.calibrators.log_odds import NEAREST_TO_ONE, seen_ends
 from ogive.calibrators.spline_map import LIMIT, MIN_SLOPE, SplineMap
 from ogive.curve import check_curve
@@ -98,7 +99,8 @@ def fit_spline(curve: Curve, *, monotone: bool = False) -> SplineMap:
     Returns
     -------
     SplineMap
-        With a 95 % band (`band`), and a `summary` in words. With fewer than 20 rows or 4
+        With a 95 % band (`band`), and a `summary` in words, which says to leave the scores alone
+        where calibrating them gains nothing on rows left out. With fewer than 20 rows or 4
         distinct scores it is a line in log-odds, and a `FallbackWarning` says so.
 
     Examples
@@ -228,10 +230,19 @@ def _map(
         **_TO_COME,
     )
     one, at_one = _at_one(curve, draft)
+    gain, gain_error = left_out_gain(problem.like, trials, found.mean, found.spread)
     change = draft.from_log_odds(trials.offset) - expit(trials.offset)
     rows = float(trials.count.sum())
     shift, moved = (float(trials.count @ part) / rows for part in (change, np.abs(change)))
-    return replace(draft, one=one, at_one=at_one, shift=shift, moved=moved)
+    return replace(
+        draft,
+        one=one,
+        at_one=at_one,
+        shift=shift,
+        moved=moved,
+        gain=gain,
+        gain_error=gain_error,
+    )
 
 
 _TO_COME = {"one": 0.0, "at_one": 0.5, "shift": 0.0, "moved": 0.0}  # read off the map itself

@@ -31,7 +31,8 @@ from ogive.errors import InvalidInput, rows_that
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, BoolArray, FloatArray
-    from ogive.calibrators.spline_summary import GainLike, SplineSummary
+    from ogive.calibrators.gain import Gain
+    from ogive.calibrators.spline_summary import SplineSummary
 
 LIMIT = 36.0  # |l| is cut here: sigmoid(36) is the last step but one below 1 in float64
 MIN_SLOPE = 1e-3  # least slope of l with monotone=True: far above rounding, far below any effect
@@ -69,6 +70,9 @@ class SplineMap(LogOddsMap):
         The log-odds that stand for a score of exactly 1.0 in the band.
     shift, moved : float
         Mean change of the scores of the fit, and mean absolute change.
+    gain, gain_error : float or None
+        Log loss saved per row left out, in nats, and its standard error (`ogive.calibrators.gain`).
+        None in calibrators saved before these were kept.
     """
 
     method = "spline"
@@ -86,6 +90,8 @@ class SplineMap(LogOddsMap):
     one: float
     shift: float
     moved: float
+    gain: float | None = None
+    gain_error: float | None = None
 
     @cached_property
     def _spline(self) -> NaturalSpline:
@@ -177,14 +183,24 @@ class SplineMap(LogOddsMap):
             variance[at] = np.einsum("ij,ij->i", rows @ self.covariance, rows)
         return np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
 
-    def summary(self, gain: GainLike | None = None) -> SplineSummary:
+    def summary(self, gain: Gain | None = None) -> SplineSummary:
         """Tell what the map did to the scores, in words and numbers.
 
         Parameters
         ----------
-        gain : optional
-            The out-of-fold gain of `ogive.studies.gain.cross_fitted_gain`: with it, the summary
-            says whether the scores had better be left alone.
+        gain : Gain, optional
+            An out-of-fold gain to go by, such as that of `ogive.cross_fitted_gain`. Default: that
+            of the fit, with each row left out in turn. If it is within two standard errors of
+            nothing, the summary says to leave the scores alone.
+
+        Examples
+        --------
+        >>> from ogive import Curve, fit_spline
+        >>> rng = np.random.default_rng(0)
+        >>> scores = rng.random(2000)
+        >>> gamma = fit_spline(Curve.from_scores(scores, rng.random(2000) < scores))
+        >>> gamma.summary().leave_alone
+        True
         """
         from ogive.calibrators.spline_summary import summarise  # noqa: PLC0415 - it reads this file
 
@@ -193,11 +209,16 @@ class SplineMap(LogOddsMap):
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values; of the covariance, the lower triangle."""
         low = self.covariance[np.tril_indices(self.knots.size)]
-        return {name: getattr(self, name) for name in _NUMBERS} | {
-            "knots": self.knots.tolist(),
-            "values": self.values.tolist(),
-            "covariance": low.tolist(),
-        }
+        gain = {"gain": self.gain, "gain_error": self.gain_error} if self.gain is not None else {}
+        return (
+            {name: getattr(self, name) for name in _NUMBERS}
+            | gain
+            | {
+                "knots": self.knots.tolist(),
+                "values": self.values.tolist(),
+                "covariance": low.tolist(),
+            }
+        )
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> SplineMap:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from ogive._numerics.logistic import expit
+from ogive.calibrators.gain import Gain
 from ogive.calibrators.spline_map import BAND
 
 if TYPE_CHECKING:
@@ -24,17 +25,6 @@ Way: TypeAlias = Literal["too high", "too low"]
 _PER_PIECE = 16  # places between two knots at which the band is compared with the score
 _NEARLY_ONE = 0.99  # from here on three digits do not tell scores apart
 _LINE = 2.0  # degrees of freedom of a line
-
-
-class GainLike(Protocol):
-    """What a summary needs of an out-of-fold gain (`ogive.studies.gain`)."""
-
-    @property
-    def verdict(self) -> str:
-        """The gain in words."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +59,8 @@ class SplineSummary:
         Where the band excludes the score, from low to high.
     edf, keep, linear, bend, monotone
         As in `SplineMap`.
-    gain : optional
-        The out-of-fold gain, where it was computed and handed in.
+    gain : Gain or None
+        What calibrating saves on rows that the map has not seen.
     """
 
     view: str
@@ -84,7 +74,12 @@ class SplineSummary:
     linear: float
     bend: float
     monotone: bool
-    gain: GainLike | None = None
+    gain: Gain | None = None
+
+    @property
+    def leave_alone(self) -> bool | None:
+        """Whether the gain is within two standard errors of nothing; None where none is known."""
+        return None if self.gain is None else self.gain.leave_alone
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -124,8 +119,10 @@ _TOLD = {
 }
 
 
-def summarise(gamma: SplineMap, gain: GainLike | None = None) -> SplineSummary:
+def summarise(gamma: SplineMap, gain: Gain | None = None) -> SplineSummary:
     """Summarise a fitted spline."""
+    if gain is None and gamma.gain is not None and gamma.gain_error is not None:
+        gain = Gain("spline", gamma.view, gamma.n, None, gamma.gain, gamma.gain_error)
     ranges = tuple(_ranges(gamma))
     words = {_word(gamma.view, part) for part in ranges}
     direction = "mixed" if len(words) > 1 else words.pop() if words else "none found"

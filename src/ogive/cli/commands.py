@@ -9,6 +9,7 @@ import click
 
 from ogive import __version__
 from ogive._files import replacing
+from ogive.cli.arena import arena
 from ogive.cli.options import FILE_HELP, as_json_option, columns_of, reads_files
 from ogive.cli.pictures import plot, report
 
@@ -118,6 +119,7 @@ def fit(
     from ogive.readers.together import read_together  # noqa: PLC0415
     from ogive.studies.fitted_on import fitted_on  # noqa: PLC0415
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
+    from ogive.studies.gain import gain_of  # noqa: PLC0415
 
     preds = read_together((file,), columns_of(options), options["experiment"], part, default="cal")
     with terminal.progress(f"fitting {method}"):
@@ -129,6 +131,9 @@ def fit(
         terminal.print_json(result)
     else:
         click.echo(f"{gamma.method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
+        worth = gain_of(preds, gamma, folds=folds)
+        if worth is not None:
+            click.echo(worth.verdict)
         click.echo(f"Next: ogive apply {output} FILE -o OUT")
 
 
@@ -330,5 +335,6 @@ def _gaps(cal: Predictions, test: Predictions) -> tuple[Curve, Curve]:
     return Curve.from_predictions(test), Curve.from_scores(rows.score, rows.hit, view="top-1")
 
 
+ogive.add_command(arena)
 ogive.add_command(plot)
 ogive.add_command(report)

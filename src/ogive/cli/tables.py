@@ -21,7 +21,7 @@ def show_comparison(out: Console, result: Comparison) -> None:
     """Print methods as rows, the lowest NLL first."""
     title = f"{result.view}: fitted on {result.n_cal:,} rows, tested on {result.n_test:,}"
     numbers = ("KS %", "ECE %", "MCE %", "accuracy %", "Brier", "NLL", "± to best", "fit s")
-    table = _table(title, "method", *numbers)
+    table = aligned(title, "method", *numbers)
     for row in result.methods:
         cells = [f"{100 * getattr(row, name):.2f}" for name in ("ks", "ece", "mce", "accuracy")]
         cells += [f"{row.brier:.4f}", f"{row.nll:.4f}", _difference(row), f"{row.fit_seconds:.3f}"]
@@ -47,7 +47,7 @@ def show_measurement(out: Console, result: Measurement | Measurements) -> None:
     _show_view(out, result)  # type: ignore[arg-type]
 
 
-def _table(title: str, *columns: str) -> Table:
+def aligned(title: str, *columns: str) -> Table:
     """Return an empty table: a column of names, then columns of numbers."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for number, name in enumerate(columns):
@@ -57,7 +57,7 @@ def _table(title: str, *columns: str) -> Table:
 
 def _show_view(out: Console, one: Measurement) -> None:
     title = f"{one.view}: {one.n:,} rows"
-    table = _table(title, "measure", "value", "95 % interval", "if calibrated", "p-value")
+    table = aligned(title, "measure", "value", "95 % interval", "if calibrated", "p-value")
     table.add_row("accuracy", _percent(one.accuracy))
     table.add_row("mean score", _percent(one.mean_score))
     for name, test in (("KS error", one.ks_test), ("Kuiper error", one.kuiper_test)):
@@ -84,7 +84,7 @@ def _show_view(out: Console, one: Measurement) -> None:
 
 def _show_views(out: Console, every: Measurements) -> None:
     first = every.views[0]
-    table = _table(
+    table = aligned(
         f"{first.n:,} rows", "view", "accuracy", "KS", "p-value", "ECE", "Brier", "log loss"
     )
     for one in every.views:

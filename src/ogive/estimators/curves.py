@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
+from sklearn.utils.validation import check_is_fitted
+
 from ogive.calibrators.matrix.compose import fit_vector
+from ogive.calibrators.spline import fit_spline
+from ogive.calibrators.spline_map import SplineMap
+from ogive.curve import Curve
 from ogive.estimators._calibrator import _Calibrator, _threads
 
 if TYPE_CHECKING:
@@ -13,6 +18,7 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, Kind, Runout, Target
     from ogive.calibrators.histogram import Spacing
     from ogive.calibrators.matrix.maps import MatrixMap
+    from ogive.calibrators.spline_summary import SplineSummary
     from ogive.predictions import Predictions
 
 Vector: TypeAlias = Literal["keep", "ovr", "every-rank"]
@@ -71,6 +77,22 @@ class SplineCalibrator(_CurveCalibrator):
         Make the maps rise everywhere.
     kind, vector, classes, n_jobs
         As for `PlattCalibrator`.
+
+    Attributes
+    ----------
+    spline_ : SplineMap
+        The map of the top class's score, or of the one column: what `summary` tells of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> y = rng.random(2000) < p
+    >>> SplineCalibrator(kind="probs").fit(p, y).summary().leave_alone   # nothing to mend
+    True
+    >>> SplineCalibrator(kind="probs").fit(np.sqrt(p), y).summary().leave_alone
+    False
     """
 
     _method = "spline"
@@ -89,6 +111,29 @@ class SplineCalibrator(_CurveCalibrator):
 
     def _options(self) -> dict[str, Any]:
         return {"monotone": self.monotone}
+
+    def _fit_map(self, preds: Predictions) -> MatrixMap:
+        fitted = super()._fit_map(preds)
+        known = _of_view(fitted, "class-1" if preds.one_column else "top-1")
+        if known is None:
+            curve = Curve.from_predictions(preds, threads=_threads(self.n_jobs))
+            known = fit_spline(curve, monotone=self.monotone)
+        self.spline_: SplineMap = known
+        return fitted
+
+    def summary(self) -> SplineSummary:
+        """Tell in words and numbers what was wrong with the top class's score, or the one column.
+
+        It says to leave the scores alone where calibrating them gains nothing on rows left out.
+        """
+        check_is_fitted(self)
+        return self.spline_.summary()
+
+
+def _of_view(fitted: MatrixMap, view: str) -> SplineMap | None:
+    """Return the spline of a view among the maps that whole vectors are made of."""
+    maps = getattr(fitted, "maps", ())
+    return next((m for m in maps if isinstance(m, SplineMap) and m.view == view), None)
 
 
 class PaperSplineCalibrator(_CurveCalibrator):

@@ -18,7 +18,9 @@ from ogive.curve import Curve
 from ogive.errors import InvalidInput
 from ogive.metrics.binned import ece, mce
 from ogive.metrics.ks import ks_error
+from ogive.metrics.onepass import read
 from ogive.metrics.proper import CLIP
+from ogive.metrics.significance import EXPECTED_KS, VarianceReader
 from ogive.metrics.vector import vector_rows
 from ogive.studies.fitting import VECTOR, apply, fit
 from ogive.views import check_view
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import FloatArray
     from ogive.predictions import Predictions
+    from ogive.studies.fitting import Rows
 
 _SIGMAS = 2.0  # differences within this many standard errors are noise
 
@@ -36,6 +39,7 @@ _SIGMAS = 2.0  # differences within this many standard errors are noise
 class MethodResult:
     """One method on the test part; fractions, not percent.
 
+    ``ks_expected`` is the KS error that its scores would show if they were perfectly calibrated.
     ``nll_diff`` is its mean loss minus that of the best method, row by row, and ``nll_diff_se``
     the standard error of that. In the view ``vector``, ``nll`` and ``brier`` are of whole
     vectors, and the others of the top class.
@@ -48,6 +52,7 @@ class MethodResult:
     brier: float
     nll: float
     accuracy: float
+    ks_expected: float
     nll_diff: float
     nll_diff_se: float
     tied_with_best: bool
@@ -159,24 +164,25 @@ def compare(
     'platt'
     """
     name = VECTOR if view == VECTOR else check_view(view, test).name
-    _check_pair(cal, test)
-    chosen = list(methods) if methods is not None else _default_methods(cal)
+    check_pair(cal, test)
+    chosen = list(methods) if methods is not None else default_methods(cal)
     for method in chosen:
         find_method(method)
-    weights = np.ones(test.n) if test.weights is None else test.weights
     outcomes = []
     for done, method in enumerate(chosen):
         if progress:
             progress(f"fitting {method}", done, len(chosen))
-        outcomes.append(_measure(cal, test, method, name, weights))
+        outcomes.append(_measure(cal, test, method, name))
     if progress:
         progress("done", len(chosen), len(chosen))
     best = min(outcomes, key=lambda outcome: outcome.numbers["nll"])
+    weights = np.ones(test.n) if test.weights is None else test.weights
     rows = (_against(outcome, best, weights) for outcome in outcomes)
     return Comparison(name, cal.n, test.n, tuple(sorted(rows, key=lambda row: row.nll)))
 
 
-def _check_pair(cal: Predictions, test: Predictions) -> None:
+def check_pair(cal: Predictions, test: Predictions) -> None:
+    """Refuse parts without labels, or of two models."""
     for name, preds in (("cal", cal), ("test", test)):
         if preds.labels is None:
             msg = f"`{name}` has no labels, so nothing can be compared. Give labels."
@@ -186,7 +192,7 @@ def _check_pair(cal: Predictions, test: Predictions) -> None:
         raise InvalidInput(msg)
 
 
-def _default_methods(preds: Predictions) -> list[str]:
+def default_methods(preds: Predictions) -> list[str]:
     """Return all methods that apply: those of matrices need more than one column."""
     return [
         name
@@ -195,14 +201,18 @@ def _default_methods(preds: Predictions) -> list[str]:
     ]
 
 
-def _measure(
-    cal: Predictions, test: Predictions, method: str, view: str, weights: FloatArray
-) -> _Outcome:
+def _measure(cal: Predictions, test: Predictions, method: str, view: str) -> _Outcome:
     """Fit one method and measure what it does to the test part."""
     start = time.perf_counter()
     fitted = fit(cal, method, view)
     seconds = time.perf_counter() - start
-    rows = apply(fitted, test, view)
+    numbers, losses = scores_of(apply(fitted, test, view), test, view)
+    return _Outcome(method, numbers, losses, seconds)
+
+
+def scores_of(rows: Rows, test: Predictions, view: str) -> tuple[dict[str, float], FloatArray]:
+    """Return the numbers of calibrated rows, and their log losses, (N,)."""
+    weights = np.ones(test.n) if test.weights is None else test.weights
     hit = np.asarray(rows.hit, dtype=np.float64)
     curve = Curve.from_scores(rows.score, hit, weights=test.weights, weight_kind=test.weight_kind)
     if view == VECTOR:
@@ -213,13 +223,21 @@ def _measure(
         squares = (rows.score - hit) ** 2
     numbers = {
         "ks": ks_error(curve),
+        "ks_expected": _expected(curve),
         "ece": ece(curve),
         "mce": mce(curve),
         "brier": float(np.average(squares, weights=weights)),
         "nll": float(np.average(losses, weights=weights)),
         "accuracy": float(np.average(hit, weights=weights)),
     }
-    return _Outcome(method, numbers, losses, seconds)
+    return numbers, losses
+
+
+def _expected(curve: Curve) -> float:
+    """Return the mean KS error of perfectly calibrated scores: E sup |W| sigma / N."""
+    spread = VarianceReader()
+    read(curve, spread)
+    return EXPECTED_KS * float(np.sqrt(spread.variance)) / float(curve.n)
 
 
 def _against(outcome: _Outcome, best: _Outcome, weights: FloatArray) -> MethodResult:

@@ -1,79 +1,35 @@
-r"""Whether calibrating is worth it: the out-of-fold gain in log loss, with its standard error.
+"""Whether calibrating is worth it: the gain of any curve method, by cross-fitting.
 
-Every sample is calibrated by a map fitted without it (k folds). With p the score, q the
-calibrated one and y the outcome, the gain of a row is
-
-.. math:: d = \log\frac{q}{p} \text{ for a hit}, \qquad d = \log\frac{1-q}{1-p} \text{ for a miss,}
-
-and their weighted mean is how much log loss per row calibration saves on new data. Both
-probabilities are clipped as in `ogive.nll`. If the mean is within two standard errors of zero,
-nothing shows that calibration helps, and the scores had better be left alone.
+Every sample is calibrated by a map fitted without it (k folds). `ogive.calibrators.gain` says what
+the gain is. Both probabilities are clipped as in `ogive.nll`. If the mean gain is within two
+standard errors of zero, nothing shows that calibration helps, and the scores had better be left
+alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ogive._folds import folds as parts_of
 from ogive.calibrators import find_method
+from ogive.calibrators.gain import Gain
 from ogive.calibrators.maps import Map
+from ogive.calibrators.spline_map import SplineMap
 from ogive.curve import Curve
-from ogive.errors import InvalidInput, InvalidType, NotEnoughData
+from ogive.errors import FallbackWarning, InvalidInput, InvalidType, NotEnoughData
 from ogive.metrics.proper import CLIP
 from ogive.predictions import Predictions
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
+    from ogive.calibrators.maps import Fitted
     from ogive.views import View
 
-ERRORS = 2.0  # a gain within this many standard errors is none
 _MIN_FOLDS = 2
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Gain:
-    """The out-of-fold gain of a method.
-
-    Attributes
-    ----------
-    method, view : str
-    n : float
-    folds : int
-    value : float
-        Log loss saved per row, in nats.
-    error : float
-        Its standard error, over rows.
-    """
-
-    method: str
-    view: str
-    n: float
-    folds: int
-    value: float
-    error: float
-
-    @property
-    def leave_alone(self) -> bool:
-        """Whether the gain is within two standard errors of nothing, or a loss."""
-        return self.value <= ERRORS * self.error
-
-    @property
-    def verdict(self) -> str:
-        """The gain in words."""
-        told = f"Out of fold, {self.method!r} saves {self.value:.2g} ± {self.error:.2g} nats a row"
-        if self.leave_alone:
-            return f"Leave it alone. {told}: within two standard errors, or a loss."
-        return f"{told}: calibrate."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {**asdict(self), "leave_alone": self.leave_alone}
-
-    def __repr__(self) -> str:
-        return f"{self.view}, n = {self.n:,}, {self.folds} folds. {self.verdict}"
 
 
 def cross_fitted_gain(
@@ -131,6 +87,21 @@ def cross_fitted_gain(
     spread = square_dd - 2 * mean * square_d + mean**2 * square
     error = float(np.sqrt(max(spread, 0.0))) / n
     return Gain(method, curve.view, curve.n, folds, float(mean), float(error))
+
+
+def gain_of(data: Predictions | Curve, gamma: Fitted, *, folds: int = 5) -> Gain | None:
+    """Return the gain of a fitted map: its own, or by cross-fitting; None for whole matrices.
+
+    With fewer than two folds, and where there are too few rows for them, only its own is known.
+    """
+    if isinstance(gamma, SplineMap) and gamma.gain is not None:
+        return gamma.summary().gain
+    if not isinstance(gamma, Map) or gamma.method == "none" or folds < _MIN_FOLDS:
+        return None
+    with suppress(NotEnoughData), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)  # the fit to all rows has told already
+        return cross_fitted_gain(data, gamma.method, view=gamma.view, folds=folds)
+    return None
 
 
 def _curve_of(data: object, view: str | View | None) -> Curve:

@@ -1,0 +1,131 @@
+"""The arena's command and its table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ogive._files import replacing
+from ogive.cli.options import as_json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from ogive.studies.arena_result import Arena
+    from ogive.studies.arena_standings import Standing
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("source", metavar="DIR", type=_PATH)
+@click.option("--methods", metavar="M,…", help="Names, separated by commas [all but the slow].")
+@click.option(
+    "--view", metavar="VIEW", help="top-1, top-r, within-top-r, class-k, score or vector."
+)
+@click.option(
+    "--peers", metavar="FILE", multiple=True, help="Results of others (JSON), or module:NAME."
+)
+@click.option("--families", type=_PATH, help='Which share a test set: {"pattern*": "family"}.')
+@click.option("--resume", type=_PATH, help="Keep finished cells in this file, and start from it.")
+@click.option("--jobs", type=click.IntRange(1), help="Processes [all cores].")
+@click.option("--seed", default=0, show_default=True, help="Of the intervals.")
+@click.option("-o", "--output", type=_PATH, help="Also write the JSON object to this file.")
+@as_json_option
+def arena(
+    source: Path,
+    methods: str | None,
+    view: str | None,
+    peers: tuple[str, ...],
+    *,
+    families: Path | None,
+    resume: Path | None,
+    jobs: int | None,
+    seed: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare methods over every experiment in DIR: ranks, wins, excess over the best.
+
+    DIR is a folder of files with parts cal and test, or an HDF5 file of experiments. Every number
+    is a mean over the same experiments; those that cannot take part are named.
+    """
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.studies.arena import arena as compared  # noqa: PLC0415
+
+    names = None if methods is None else [word.strip() for word in methods.split(",")]
+    with terminal.progress("reading") as step:
+        result = compared(
+            source,
+            names,
+            view,
+            peers=peers,
+            families=families,
+            resume=resume,
+            jobs=jobs,
+            seed=seed,
+            progress=step,
+        )
+    if output is not None:
+        with replacing(output) as beside:
+            beside.write_text(json.dumps(result.to_dict(), allow_nan=False), encoding="utf-8")
+    if as_json:
+        terminal.print_json(result.to_dict())
+    else:
+        show_arena(terminal.console(), result)
+
+
+# What each column reads, less being better, and its digits; the sign is not shown.
+_COLUMNS: dict[str, tuple[Callable[[Standing], float | None], str]] = {
+    "NLL rank": (lambda row: row.rank["nll"], ".2f"),
+    "excess": (lambda row: row.excess["nll"], ".5f"),
+    "worst": (lambda row: row.worst["nll"], ".4f"),
+    "wins": (lambda row: -row.wins["nll"], ".3g"),
+    "Brier rank": (lambda row: row.rank["brier"], ".2f"),
+    "KS rank": (lambda row: row.rank["ks"], ".2f"),
+    "KS %": (lambda row: 100 * row.mean["ks"], ".3f"),
+    "fit s": (lambda row: row.seconds, ".3f"),
+}
+
+
+def show_arena(out: Console, result: Arena) -> None:
+    """Print methods as rows, the lowest mean NLL rank first; * marks the best of a column."""
+    from ogive.cli.tables import aligned  # noqa: PLC0415
+
+    shared = len(result.families)
+    of = "family" if shared == 1 else "families"
+    count = f"{len(result.experiments)} experiments in {shared} {of}"
+    names = list(_COLUMNS)
+    table = aligned(f"{result.view}: {count}", "method", names[0], "95 %", *names[1:])
+    best = {name: _best(result, name) for name in _COLUMNS}
+    for row in result.standings:
+        cells = [_cell(row, name, best[name]) for name in _COLUMNS]
+        ends = row.rank_interval["nll"]
+        cells.insert(1, "" if ends is None else f"{ends[0]:.2f} … {ends[1]:.2f}")
+        table.add_row(row.method, *cells)
+    out.print(table)
+    floor = f"{100 * result.noise_floor:.3f} %"
+    out.print(f"\nMeans over experiments; * is the best. A perfectly calibrated model: KS {floor}.")
+    for what, reasons in (("Skipped", result.skipped), ("Left out", result.left_out)):
+        for name, why in reasons.items():
+            out.print(f"{what}: {name}: {why}", markup=False)
+
+
+def _best(result: Arena, name: str) -> float | None:
+    read, _ = _COLUMNS[name]
+    values = [value for value in map(read, result.standings) if value is not None]
+    return min(values, default=None)
+
+
+def _cell(row: Standing, name: str, best: float | None) -> str:
+    read, digits = _COLUMNS[name]
+    value = read(row)
+    if value is None:
+        return ""
+    text = f"{abs(value):{digits}}"
+    return f"[bold green]{text}*[/]" if value == best else f"{text} "

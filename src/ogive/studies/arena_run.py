@@ -1,0 +1,75 @@
+"""Many tasks on all cores, each done once: what is finished is kept, and told as it comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ogive._numerics.blocks import thread_count
+from ogive.studies.arena_results import code_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from ogive.studies.arena_results import Results
+
+
+class Task(NamedTuple):
+    """A function of plain arguments that returns plain numbers; `key` says what they are of."""
+
+    key: tuple[str, ...]
+    what: str
+    function: Callable[..., dict[str, Any]]
+    arguments: tuple[Any, ...]
+
+
+def run(
+    tasks: list[Task],
+    results: Results,
+    *,
+    jobs: int | None,
+    progress: Callable[[str, int, int], None] | None,
+    keep: Callable[[dict[str, Any]], bool] = lambda _: True,
+) -> list[dict[str, Any]]:
+    """Return the numbers of each task, from the results where they are, and add the others.
+
+    A task whose numbers are not to be kept is done anew by the next run.
+    """
+    code = code_digest()
+    done = {number: results.get((*task.key, code)) for number, task in enumerate(tasks)}
+    found = {number: numbers for number, numbers in done.items() if numbers is not None}
+    missing = [number for number in range(len(tasks)) if number not in found]
+    for number, numbers in each(tasks, missing, jobs):
+        found[number] = numbers
+        if keep(numbers):
+            results.add((*tasks[number].key, code), numbers)
+        if progress is not None:
+            progress(tasks[number].what, len(found), len(tasks))
+    return [found[number] for number in range(len(tasks))]
+
+
+def each(
+    tasks: list[Task], numbers: list[int], jobs: int | None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the results of some tasks as they come, computed in processes.
+
+    Processes, as a fit is too many short operations for threads to share one interpreter. Each
+    has its share of the cores for the linear algebra inside.
+    """
+    workers = min(thread_count(jobs), len(numbers))
+    if workers <= 1:
+        yield from ((number, _done(tasks[number])) for number in numbers)
+        return
+    from joblib import Parallel, delayed, parallel_config  # noqa: PLC0415 - with scikit-learn
+
+    inside = max(1, thread_count(None) // workers)
+    with parallel_config("loky", n_jobs=workers, inner_max_num_threads=inside):
+        calls: Iterable[Any] = (delayed(_numbered)(number, tasks[number]) for number in numbers)
+        yield from Parallel(return_as="generator_unordered")(calls)
+
+
+def _numbered(number: int, task: Task) -> tuple[int, dict[str, Any]]:
+    return number, _done(task)
+
+
+def _done(task: Task) -> dict[str, Any]:
+    return task.function(*task.arguments)

@@ -1,0 +1,73 @@
+import json
+
+import numpy as np
+import pytest
+
+import ogive
+from tests.cli import schemas
+from tests.studies.test_arena import folder, save_scores  # noqa: F401 - fixtures
+
+
+def test_arena(run, run_json, folder, tmp_path):  # noqa: F811
+    out = tmp_path / "out.json"
+    words = ["arena", folder, "--methods", "none,platt,spline", "--jobs", 1]
+    result = run_json(schemas.ARENA, *words, "--resume", tmp_path / "r.jsonl", "-o", out)
+    assert result["experiments"] == 3
+    assert {row["method"] for row in result["methods"]} == {"none", "platt", "spline"}
+    assert json.loads(out.read_text()) == result
+    again = run_json(schemas.ARENA, *words, "--resume", tmp_path / "r.jsonl")
+    assert again == result
+    twin = ogive.arena(folder, ["none", "platt", "spline"], jobs=1, resume=tmp_path / "r.jsonl")
+    assert json.loads(json.dumps(twin.to_dict())) == result
+    code, text, err = run(*words)
+    assert code == 0
+    assert err == ""
+    assert "score: 3 experiments in 3 families" in text
+    assert text.index("platt") < text.index("none")
+    assert "*" in text.split("none")[0]  # the best of a column is marked without colour, too
+    assert "A perfectly calibrated model: KS" in text
+    assert "\x1b" not in text
+
+
+def test_one_family_has_no_interval(run, run_json, folder, tmp_path):  # noqa: F811
+    families = tmp_path / "families.json"
+    families.write_text('{"*": "one"}')
+    words = ["arena", folder, "--methods", "none,platt", "--families", families, "--jobs", 1]
+    result = run_json(schemas.ARENA, *words)
+    assert result["methods"][0]["rank_interval"] == {"ks": None, "nll": None, "brier": None}
+    code, text, _ = run(*words)
+    assert code == 0
+    assert "3 experiments in 1 families" not in text
+    assert "3 experiments in 1 family" in text
+
+
+def test_peers_and_what_is_missing_are_named(run, folder, tmp_path):  # noqa: F811
+    np.savez(folder / "half.npz", scores=[0.1, 0.9], outcomes=[0, 1])
+    peers = {name: {"top-1": {"great": {"ks": 0, "nll": 0, "brier": 0}}} for name in "ab"}
+    (tmp_path / "others.json").write_text(json.dumps(peers))
+    code, text, _ = run("arena", folder, "--peers", tmp_path / "others.json", "--jobs", 1)
+    assert code == 0
+    assert "great" in text
+    assert "Skipped: c: others has no numbers of it" in text
+    assert "Skipped: half: " in text
+    assert "Left out: ms-odir: it is slow" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["nowhere"], 1, "does not exist. Give a folder"),
+        ([".", "--methods", "plat"], 1, "Did you mean 'platt'"),
+        ([".", "--jobs", "0"], 2, "--jobs"),
+        ([".", "--peers", "absent.json"], 1, "absent.json"),
+        ([".", "--families", "absent.json"], 1, "absent.json"),
+    ],
+)
+def test_wrong_words_fail_in_one_line(run, tmp_path, monkeypatch, rng, words, code, message):
+    monkeypatch.chdir(tmp_path)
+    save_scores(tmp_path / "a.npz", rng)
+    found, out, err = run("arena", *words)
+    assert found == code
+    assert out == ""
+    assert err.count("\n") == 1
+    assert message in err
