@@ -38,8 +38,3 @@ def test_what_is_said_of_scores_comes_from_the_band(truth, words, monkeypatch):
     monkeypatch.setitem(METHODS, "spline", method)
     scores = (np.arange(1000) + 0.5) / 1000
     assert about_scores(Curve.from_scores(scores, scores > 0.5)) == words
-
-
-def test_without_a_default_calibrator_nothing_is_said(monkeypatch):
-    monkeypatch.delitem(METHODS, "spline", raising=False)
-    assert about_scores(Curve.from_scores([0.2, 0.9], [1, 0])) == ""

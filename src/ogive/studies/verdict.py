@@ -45,11 +45,8 @@ def verdict(curve: Curve, ks: CalibrationTest, accuracy: float, mean_score: floa
 def about_scores(curve: Curve) -> str:
     """Say which scores are off: where the band of the default calibrator leaves the score out.
 
-    Ranges that hold less than 5 % of the rows are not worth a sentence. Without the default
-    calibrator in the table of methods there is nothing to say.
+    Ranges that hold less than 5 % of the rows are not worth a sentence.
     """
-    if "spline" not in METHODS:
-        return ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)  # too few rows: its band is wide
         gamma: Any = METHODS["spline"].fit(curve)
