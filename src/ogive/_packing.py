@@ -29,12 +29,14 @@ def keys_of_scores(s: AnyArray, hit: BoolArray) -> KeyArray:
     return keys
 
 
-def keys_of_view(preds: Predictions, view: View, *, threads: int | None = None) -> KeyArray:
-    """Return the keys of a view of labelled predictions, in their order."""
+def keys_of_view(
+    preds: Predictions, view: View, *, quick: bool = False, threads: int | None = None
+) -> KeyArray:
+    """Return the keys of a view of labelled predictions, in their order; `quick`: `score_block`."""
     keys = np.empty(preds.n, dtype=np.uint64)
 
     def pack_block(at: slice) -> None:
-        rows = score_block(preds, view, at)
+        rows = score_block(preds, view, at, quick=quick)
         assert rows.hit is not None  # noqa: S101 - there are labels
         pack(rows.tail, rows.high, rows.hit, keys[at])
 

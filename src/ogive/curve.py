@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, KeyArray, WeightKind
     from ogive.summary import Summary
 
+_MANY = 1 << 22  # logits from which seven digits make seven digits
+
 
 class Curve(Derived):
     """Distinct scores, with how often each was given and how often it came true.
@@ -138,7 +140,9 @@ class Curve(Derived):
         preds : Predictions
         view : str or view
             ``"top-r"``, ``"within-top-r"``, ``"class-k"`` (k from 0) or ``"score"``. Default:
-            ``"top-1"``, or ``"score"`` for one-column predictions.
+            ``"top-1"``, or ``"score"`` for one-column predictions. The top-1 scores of more than
+            four million float32 or float16 logits have seven digits, as the logits have; those
+            above 0.99, where digits matter, and all others have sixteen.
         threads : int, optional
         """
         if not isinstance(preds, Predictions):
@@ -151,7 +155,8 @@ class Curve(Derived):
         if preds.labels is None:
             msg = "`preds` has no labels, and a curve needs to know what came true. Give labels."
             raise InvalidInput(msg)
-        keys = keys_of_view(preds, chosen, threads=threads)
+        quick = preds.n * preds.K > _MANY
+        keys = keys_of_view(preds, chosen, quick=quick, threads=threads)
         return cls._from_keys(keys, preds.weights, preds.weight_kind, chosen.name)
 
     @classmethod

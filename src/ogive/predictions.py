@@ -128,8 +128,14 @@ class Predictions:
         """How many numbers a row holds: K, or 1 for one column."""
         return 1 if self.one_column else self.K
 
-    def masses(self, at: slice) -> FloatArray:
-        """Return the mass of each class for some rows: (rows, K) float64, a fresh array.
+    @property
+    def half_digits(self) -> bool:
+        """Whether they are logits of seven digits or fewer, a column for each class."""
+        few = self.values.dtype.itemsize < np.float64().itemsize
+        return few and self.kind == "logits" and not self.one_column
+
+    def masses(self, at: slice | IntArray, dtype: DTypeLike = np.float64) -> AnyArray:
+        """Return the mass of each class for some rows: (rows, K), a fresh array.
 
         Their share of the row's sum is the probability; see the module's docstring.
         """
@@ -137,8 +143,9 @@ class Predictions:
         if self.one_column:
             return _two_columns(block.reshape(-1), self.kind)
         if self.kind == "probs":
-            return np.array(block, dtype=np.float64, order="C")
-        shifted: FloatArray = np.subtract(block, self._top[at, None], dtype=np.float64, order="C")
+            return np.array(block, dtype=dtype, order="C")
+        shifted: AnyArray = np.array(block, dtype=dtype, order="C")  # casts in a ufunc are slow
+        shifted -= self._top[at, None].astype(dtype, copy=False)
         np.exp(shifted, out=shifted)
         return shifted
 

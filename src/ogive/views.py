@@ -80,6 +80,7 @@ class Score:
 View: TypeAlias = OfClass | TopRank | WithinTop | Score
 
 _PATTERN = re.compile(r"(class|top|within-top)-(\d+)")
+_SURE = 0.01  # what the other classes hold, below which all digits are wanted
 _KNOWN = ("top-1", "top-2", "within-top-2", "class-0", "score")
 
 
@@ -190,8 +191,10 @@ def score_rows(
     return Scored(high, tail, None if preds.labels is None else hit)
 
 
-def score_block(preds: Predictions, view: View, at: slice) -> Scored:
+def score_block(preds: Predictions, view: View, at: slice, *, quick: bool = False) -> Scored:
     """Return the scores of some rows, and the hits if the predictions have labels.
+
+    `quick`: the largest score of logits of seven digits has seven digits.
 
     With A the mass of the event and B that of all other classes, the score is A / (A + B) and
     its tail min(A, B) / (A + B): neither is ever the difference of two nearly equal numbers.
@@ -200,8 +203,10 @@ def score_block(preds: Predictions, view: View, at: slice) -> Scored:
     if isinstance(view, Score) and preds.kind == "probs":  # the scores themselves, bit for bit
         p = preds.values[at].reshape(-1).astype(np.float64, copy=False)
         return Scored(p > 0.5, np.minimum(p, 1.0 - p), None if labels is None else labels == 1)  # noqa: PLR2004
-    masses = preds.masses(at)
     column = _event_column(preds, view, at)
+    if quick and column is not None and preds.half_digits and isinstance(view, TopRank | WithinTop):
+        return _top_block(preds, at, column, labels)
+    masses = preds.masses(at)
     if column is None:
         first, last = _rank_range(view)
         event, rest = _split_ranked(masses, first, last)
@@ -216,6 +221,28 @@ def score_block(preds: Predictions, view: View, at: slice) -> Scored:
     tail /= event + rest
     high = (event > rest) & (tail < 0.5)  # noqa: PLR2004 - a tail that rounds to ½ has no side
     return Scored(high, tail, hit)
+
+
+def _top_block(preds: Predictions, at: slice, column: IntArray, labels: IntArray | None) -> Scored:
+    """Return the largest score of rows of float32 logits, whose exponentials are float32 too.
+
+    They have seven digits, as the logits have, and take a quarter of the time. Where the others
+    hold less than 1 % their masses are computed with all digits, so that nothing underflows.
+    """
+    masses = preds.masses(at, np.float32)
+    masses[np.arange(column.size), column] = 0.0
+    rest = masses.sum(axis=1, dtype=np.float64)
+    sure = np.flatnonzero(rest < _SURE)
+    if sure.size:
+        exact = preds.masses(sure + at.start)
+        exact[np.arange(sure.size), column[sure]] = 0.0
+        rest[sure] = exact.sum(axis=1)
+    tail = np.minimum(rest, 1.0) / (1.0 + rest)  # the largest mass is 1
+    return Scored(
+        (rest < 1.0) & (tail < 0.5),  # noqa: PLR2004 - a tail that rounds to ½ has no side
+        tail,
+        None if labels is None else labels == column,
+    )
 
 
 def _event_column(preds: Predictions, view: View, at: slice) -> IntArray | None:
