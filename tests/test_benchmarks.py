@@ -1,0 +1,113 @@
+"""The benchmarks' harness: what is wrong is not timed, and ratios and budgets are what they say."""
+
+import json
+
+import numpy as np
+import pytest
+from benchmarks import tables
+from benchmarks.__main__ import PATHS, SLOW, main, races
+from benchmarks.growth import slopes
+from benchmarks.measuring_peers import Measuring, measuring_peers
+from benchmarks.race import Budget, Outcome, Race, Timing, run
+
+
+def test_ratios_are_to_the_first_entry_and_budgets_compare_any_two(monkeypatch):
+    took = {"short": 0.004, "long": 0.02}
+    monkeypatch.setattr("benchmarks.race.timed", lambda work, repeats=1: took[work()] + 0 * repeats)
+    race = Race(
+        "nap",
+        "Naps",
+        {"short": lambda: "short", "long": lambda: "long"},
+        (
+            Budget("long", "short", most=2),
+            Budget("short", "long", faster=2),
+            Budget("short", "an absent peer", faster=1),
+        ),
+    )
+    outcome = run(race, quick=True)
+    short, long = outcome.timings
+    assert short.ratio == 1.0
+    assert long.ratio == pytest.approx(5.0)
+    assert [met for *_, met in outcome.verdicts] == [False, True]
+    assert outcome.verdicts[1][1] == pytest.approx(5.0)
+    text = tables.text(outcome)
+    assert "MISSED  long: at most 2 times short" in text
+    assert "holds   short: at least 2 times faster than long" in text
+
+
+def test_a_wrong_number_is_not_timed():
+    def check(entry, result):
+        assert result == 4, entry
+
+    with pytest.raises(AssertionError, match="theirs"):
+        run(Race("sum", "2 + 2", {"ours": lambda: 4, "theirs": lambda: 5}, check=check))
+
+
+def test_peak_memory_is_in_units_of_the_input():
+    race = Race(
+        "copy",
+        "A copy",
+        {"copy": lambda: np.ones(10**6)},
+        memory=4 * 10**6,
+        most_memory={"copy": 1.5},
+    )
+    outcome = run(race, quick=True)
+    assert outcome.timings[0].peak == pytest.approx(2.0, rel=0.01)
+    assert not outcome.verdicts[0][2]
+
+
+def made(size, seconds):
+    race = Race("ks", "KS", {}, size=size)
+    return Outcome(race, 5, [Timing("ogive: KS", seconds, 1, 1, 1)])
+
+
+def test_growth_is_the_slope_of_log_time_from_a_hundred_thousand_rows_on():
+    few, *rest = [made(10**4, 5.0), made(10**5, 1.0), made(10**6, 10.0), made(10**7, 100.0)]
+    (slope,) = slopes([few, *rest])
+    assert slope.slope == pytest.approx(1.0)
+    assert slope.met
+    (steep,) = slopes([made(10**5, 1.0), made(10**7, 400.0)])
+    assert not steep.met
+    assert "MISSED" in tables.slopes_text([steep])
+    assert slopes([few]) == []
+
+
+def test_the_page_is_rewritten_between_its_marks(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n")
+    tables.write(page, [made(10**5, 1.0)], [])
+    text = page.read_text()
+    assert text.startswith("before")
+    assert text.endswith("after\n")
+    assert "old" not in text
+    assert "| ogive: KS | 1000.00 ms |" in text
+
+
+def test_every_hot_path_names_a_module_that_has_races():
+    assert {race.name for race in races(["import"])} == {"import"}
+    assert set(PATHS).isdisjoint(SLOW)
+
+
+def test_the_command_prints_json(capsys):
+    code = main(["--quick", "--only", "import", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert code in {0, 1}  # whether a budget holds is not for a test
+    (race,) = found["races"]
+    assert {entry["entry"] for entry in race["entries"]} >= {"import numpy", "import ogive"}
+    assert found["machine"]["numpy"] == np.__version__
+
+
+def test_an_unknown_hot_path_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["--only", "nonsense"])
+    assert "nonsense" in capsys.readouterr().err
+
+
+def test_peers_measure_what_we_measure(rng):
+    scores = rng.random(2000)
+    peers = measuring_peers(scores, rng.random(2000) < scores**2)
+    assert "scikit-learn: calibration_curve" in peers
+    for peer in peers.values():
+        peer.check(peer.work())
+    with pytest.raises(AssertionError):
+        Measuring(lambda: 0.5, lambda: 0.4).check(0.5)
