@@ -69,6 +69,16 @@ def _peers(scores: np.ndarray, hits: np.ndarray) -> dict[str, Callable[[], objec
             found[SPLINECALIB] = lambda: _fitted(SplineCalib(), scores, labels)
         except ImportError:
             pass
+    if scores.size <= 10**5:
+        try:
+            from probmetrics.calibrators.splines import CDFSplineCalibrator  # noqa: PLC0415
+
+            both = np.stack([1 - scores, scores], axis=1)
+            found["probmetrics: the paper's spline"] = lambda: _Column(
+                _fitted(CDFSplineCalibrator(), both, labels)
+            )
+        except ImportError:
+            pass
     if scores.size <= 10**6:
         try:
             from betacal import BetaCalibration  # noqa: PLC0415
@@ -82,3 +92,14 @@ def _peers(scores: np.ndarray, hits: np.ndarray) -> dict[str, Callable[[], objec
 def _fitted(model: object, scores: np.ndarray, labels: np.ndarray) -> object:
     model.fit(scores, labels)  # type: ignore[attr-defined]
     return model
+
+
+class _Column:
+    """The probability of class 1, of a model that gives two columns."""
+
+    def __init__(self, model: object) -> None:
+        self.model = model
+
+    def predict(self, scores: np.ndarray) -> np.ndarray:
+        both = np.stack([1 - scores, scores], axis=1)
+        return np.asarray(self.model.predict_proba(both))[:, 1]  # type: ignore[attr-defined]
