@@ -81,7 +81,8 @@ def _probmetrics(scores: np.ndarray, hits: np.ndarray, curve: ogive.Curve) -> di
     import torch  # noqa: PLC0415
     from probmetrics.metrics import KolmogorovSmirnovCalibrationMetric  # noqa: PLC0415
 
-    p, y = torch.from_numpy(scores), torch.from_numpy(hits.astype(np.int64))
+    p = torch.from_numpy(np.stack([1 - scores, scores], axis=1))
+    y = torch.from_numpy(hits.astype(np.int64))
     metric = KolmogorovSmirnovCalibrationMetric()
     return {
         "probmetrics: KS": Measuring(
