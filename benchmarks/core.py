@@ -59,6 +59,6 @@ def _race(n: int) -> Race:
         budgets=tuple(budgets) if large else (),
         check=check,
         memory=scores.nbytes + hits.nbytes,
-        most_memory={KS: 1.3},
+        most_memory={KS: 1.3} if large else {},
         size=n,
     )
