@@ -1,4 +1,4 @@
-"""How far a calibrated score is from a known truth: `python -m benchmarks.truths [--draws N]`.
+"""How far a calibrated score is from a known truth: `python -m benchmarks.truths [--write PAGE]`.
 
 Log-odds are drawn from a law, outcomes from a known map of them, and each method is fitted to both.
 Its error is the mean absolute difference from the true probability on 4,000 other rows. Printed are
@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit, logit
 
+from benchmarks.arena import lines, write
 from ogive import Curve, Predictions
 from ogive.calibrators import METHODS
 
@@ -145,20 +147,22 @@ def mean_ratio(above: list[float], below: list[float]) -> float:
     return float(np.exp(np.mean(np.log(above) - np.log(below))))
 
 
-def calibrated(draws: int) -> None:
-    print(f"\ncalibrated scores, {draws} draws: true L1 error x 1000, default / Platt (ratio)")
-    print(f"  {'':16}" + "".join(f"{f'N = {n:,}':>24}" for n in CALIBRATED_SIZES))
+def calibrated(draws: int) -> str:
+    """Return the error of the default and of Platt's line on calibrated scores."""
+    head = ["default / Platt, L1 x 1000", *(f"N = {n:,}" for n in CALIBRATED_SIZES)]
+    rows = []
     for name, law in CALIBRATED.items():
-        cells = []
+        row = [name]
         for n in CALIBRATED_SIZES:
             ours, platt = (1e3 * error(law, m, n, draws) for m in ("spline", "platt"))
-            cells.append(f"{f'{ours:.2f} / {platt:.2f} ({ours / platt:.2f})':>24}")
-        print(f"  {name:16}" + "".join(cells))
+            row.append(f"{ours:.2f} / {platt:.2f} = {ours / platt:.2f}")
+        rows.append(row)
+    return lines(head, rows)
 
 
-def truths(draws: int) -> None:
-    print(f"\n{len(TRUTHS)} known truths, {draws} draws: L1 error in units of the default's, means")
-    print(f"  {'N':>8}" + "".join(f"{name:>14}" for name in [*BESIDE, "their best", "default 1st"]))
+def truths(draws: int) -> str:
+    """Return the errors of other methods in units of the default's."""
+    rows = []
     for n in SIZES:
         table = {
             method: [error(law, method, n, draws) for law in TRUTHS.values()]
@@ -169,13 +173,23 @@ def truths(draws: int) -> None:
         ratios = [mean_ratio(table[method], ours) for method in BESIDE]
         ratios.append(mean_ratio(best.tolist(), ours))
         first = f"{int((np.array(ours) <= best).sum())} of {len(ours)}"
-        print(f"  {n:8,}" + "".join(f"{ratio:14.2f}" for ratio in ratios) + f"{first:>14}")
+        rows.append([f"N = {n:,}", *(f"{ratio:.2f}" for ratio in ratios), first])
+    return lines(["", *BESIDE, "their best", "default first"], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--write", type=Path)
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")  # small samples fall back, as they should
+    tables = {"calibrated": calibrated(5 * asked.draws), "truths": truths(asked.draws)}
+    if asked.write is not None:
+        write(asked.write, tables)
+        return
+    for name, content in tables.items():
+        print(f"\n{name}\n\n{content}")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=20)
-    asked = parser.parse_args()
-    warnings.simplefilter("ignore")  # small samples fall back, as they should
-    calibrated(5 * asked.draws)
-    truths(asked.draws)
+    main()
