@@ -20,6 +20,7 @@ from ogive.studies.arena_cells import (
     check_method,
     default_methods,
     needs_matrix,
+    search_path,
 )
 from ogive.studies.arena_files import Experiment, families_of, find_experiments, look, read_families
 from ogive.studies.arena_peers import OWN, Entrant, has_view, own_entrants, peer_entrants
@@ -165,7 +166,7 @@ def _cell_task(one: Experiment, entrant: Entrant, view: str) -> Task:
     what = f"{one.name}: {entrant.label}"
     # A file is read once for all quick methods. A slow one is kept as soon as it is done.
     slow = entrant.module is not None or METHODS[entrant.name.partition(":")[0]].slow
-    arguments = (one, entrant.name, view, entrant.module)
+    arguments = (one, entrant.name, view, entrant.module, search_path() if entrant.module else ())
     return Task(key, what, what if slow else one.name, cell, arguments)
 
 
