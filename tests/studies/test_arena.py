@@ -71,6 +71,7 @@ def test_numbers_are_those_of_compare(folder):
         )
     assert result.noise_floor == np.mean([one.noise_floor for one in result.experiments])
     assert "Arena of score: 3 experiments in 3 families" in repr(result)
+    assert "<td>spline" in result._repr_html_() or ">spline<" in result._repr_html_()
 
 
 def test_whatever_the_number_of_processes(folder):
