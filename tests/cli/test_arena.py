@@ -50,7 +50,7 @@ def test_peers_and_what_is_missing_are_named(run, folder, tmp_path):  # noqa: F8
     assert "great" in text
     assert "Skipped: c: others has no numbers of it" in text
     assert "Skipped: half: " in text
-    assert "Left out: ms-odir: it is slow" in text
+    assert "Left out: ms-odir, dir-odir: it is slow" in text
 
 
 @pytest.mark.parametrize(

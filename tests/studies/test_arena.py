@@ -44,9 +44,9 @@ def counted(monkeypatch):
     done = []
     real = arena_cells.cell
 
-    def cell(experiment, method, view, module):
+    def cell(experiment, method, *rest):
         done.append((experiment.name, method))
-        return real(experiment, method, view, module)
+        return real(experiment, method, *rest)
 
     monkeypatch.setattr("ogive.studies.arena.cell", cell)
     return done
@@ -71,6 +71,7 @@ def test_numbers_are_those_of_compare(folder):
         )
     assert result.noise_floor == np.mean([one.noise_floor for one in result.experiments])
     assert "Arena of score: 3 experiments in 3 families" in repr(result)
+    assert "<td>spline" in result._repr_html_() or ">spline<" in result._repr_html_()
 
 
 def test_whatever_the_number_of_processes(folder):
@@ -82,6 +83,15 @@ def test_whatever_the_number_of_processes(folder):
             for numbers in experiment["scores"].values():
                 numbers.pop("seconds")
     assert one == two
+
+
+def test_processes_started_elsewhere_find_the_files(tmp_path, rng, monkeypatch):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        for file in ("a.npz", "b.npz"):
+            save_scores(file, rng, n=60)
+        assert len(ogive.arena(".", ["none", "platt"], jobs=2).experiments) == 2
 
 
 def test_files_without_both_parts_are_named_and_skipped(folder, rng):

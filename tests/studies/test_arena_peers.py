@@ -107,6 +107,11 @@ def test_a_module_of_peers(folder, module, tmp_path, counted):  # noqa: F811
     assert counted == [(name, "absent") for name in "abc"]  # it may be installed by now
 
 
+def test_processes_find_the_module(folder, module):  # noqa: F811
+    result = ogive.arena(folder, ["none", "platt"], peers=module, jobs=2)
+    assert "same" in [row.method for row in result.standings]
+
+
 def test_a_module_of_peers_for_whole_vectors(folder, module, rng):  # noqa: F811
     save_matrix(folder / "m.npz", rng)
     rows = ogive.arena(folder, ["none"], "vector", peers=module, jobs=1).standings

@@ -112,8 +112,9 @@ def show_arena(out: Console, result: Arena) -> None:
     floor = f"{100 * result.noise_floor:.3f} %"
     out.print(f"\nMeans over experiments; * is the best. A perfectly calibrated model: KS {floor}.")
     for what, reasons in (("Skipped", result.skipped), ("Left out", result.left_out)):
-        for name, why in reasons.items():
-            out.print(f"{what}: {name}: {why}", markup=False)
+        for why in dict.fromkeys(reasons.values()):
+            same = ", ".join(name for name, reason in reasons.items() if reason == why)
+            out.print(f"{what}: {same}: {why}", markup=False, soft_wrap=True)
 
 
 def _best(result: Arena, name: str) -> float | None:

@@ -20,6 +20,7 @@ from ogive.studies.arena_cells import (
     check_method,
     default_methods,
     needs_matrix,
+    search_path,
 )
 from ogive.studies.arena_files import Experiment, families_of, find_experiments, look, read_families
 from ogive.studies.arena_peers import OWN, Entrant, has_view, own_entrants, peer_entrants
@@ -130,7 +131,13 @@ class _Work:
     def looked(self, found: list[Experiment], view: str | None) -> list[dict[str, Any]]:
         """Return the facts of each experiment."""
         tasks = [
-            Task(("facts", one.digest, one.inside or "", view or ""), one.name, look, (one, view))
+            Task(
+                ("facts", one.digest, one.inside or "", view or ""),
+                one.name,
+                one.name,
+                look,
+                (one, view),
+            )
             for one in found
         ]
         return run(tasks, self.results, jobs=self.jobs, progress=self.progress)
@@ -156,8 +163,11 @@ class _Work:
 
 def _cell_task(one: Experiment, entrant: Entrant, view: str) -> Task:
     key = ("cell", one.digest, one.inside or "", view, entrant.module or "", entrant.name)
-    arguments = (one, entrant.name, view, entrant.module)
-    return Task(key, f"{one.name}: {entrant.label}", cell, arguments)
+    what = f"{one.name}: {entrant.label}"
+    # A file is read once for all quick methods. A slow one is kept as soon as it is done.
+    slow = entrant.module is not None or METHODS[entrant.name.partition(":")[0]].slow
+    arguments = (one, entrant.name, view, entrant.module, search_path() if entrant.module else ())
+    return Task(key, what, what if slow else one.name, cell, arguments)
 
 
 def _keeps(numbers: dict[str, Any]) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import time
 import warnings
 from contextlib import suppress
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,8 +61,24 @@ def needs_matrix(name: str) -> bool:
     return find_method(name.partition(":")[0]).reads == "predictions"
 
 
-def cell(experiment: Experiment, method: str, view: str, module: str | None) -> dict[str, Any]:
-    """Return the numbers of a method, or ``{"error": why}``; `module` holds it if it is a peer."""
+def search_path() -> tuple[str, ...]:
+    """Return where modules are looked for, for processes that were started elsewhere."""
+    return tuple(entry or str(Path.cwd()) for entry in sys.path)
+
+
+def cell(
+    experiment: Experiment,
+    method: str,
+    view: str,
+    module: str | None,
+    path: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """Return the numbers of a method, or ``{"error": why}``.
+
+    A peer is in `module`, which is looked for in `path`.
+    """
+    known = search_path()  # in the process that asks, all of them
+    sys.path += [entry for entry in path if entry not in known]
     cal, test = _parts(experiment)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -69,7 +69,7 @@ class Experiment:
 
 def find_experiments(source: str | os.PathLike[str]) -> tuple[list[Experiment], dict[str, str]]:
     """Return the experiments of a folder or an HDF5 file, and why others are none, by name."""
-    root = Path(source)
+    root = Path(source).absolute()  # processes that read it may have been started elsewhere
     if root.is_file() and FORMATS.get(root.suffix.lower()) == "hdf5":
         return _inside(root, "", _sha256(root)), {}
     if not root.is_dir():

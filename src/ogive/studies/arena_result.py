@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._html import grid
 from ogive.studies.arena_cells import METRICS
 
 if TYPE_CHECKING:
@@ -105,3 +106,20 @@ class Arena:
             ]
             lines.append(f"{row.method:24}" + "".join(cells) + f"{row.mean['ks']:13.5f}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = ("method", "NLL rank", "excess", "worst", "Brier rank", "KS rank", "KS %")
+        rows = [
+            (
+                row.method,
+                f"{row.rank['nll']:.2f}",
+                f"{row.excess['nll']:.5f}",
+                f"{row.worst['nll']:.4f}",
+                *(f"{row.rank[metric]:.2f}" for metric in ("brier", "ks")),
+                f"{100 * row.mean['ks']:.3f}",
+            )
+            for row in self.standings
+        ]
+        caption = f"{self.view}: {len(self.experiments)} experiments"
+        below = f"A perfectly calibrated model: KS {100 * self.noise_floor:.3f} %."
+        return grid(caption, head, rows, below=below)

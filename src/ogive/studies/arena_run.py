@@ -14,10 +14,16 @@ if TYPE_CHECKING:
 
 
 class Task(NamedTuple):
-    """A function of plain arguments that returns plain numbers; `key` says what they are of."""
+    """A function of plain arguments that returns plain numbers.
+
+    key : what the numbers are of
+    what : the same in words
+    group : tasks of one group are done one after the other, by one process
+    """
 
     key: tuple[str, ...]
     what: str
+    group: str
     function: Callable[..., dict[str, Any]]
     arguments: tuple[Any, ...]
 
@@ -62,13 +68,20 @@ def each(
     from joblib import Parallel, delayed, parallel_config  # noqa: PLC0415 - with scikit-learn
 
     inside = max(1, thread_count(None) // workers)
+    groups: dict[str, list[int]] = {}
+    for number in numbers:
+        groups.setdefault(tasks[number].group, []).append(number)
+    together = list(groups.values()) if len(groups) >= workers else [[n] for n in numbers]
+    calls: Iterable[Any] = (
+        delayed(_numbered)([(number, tasks[number]) for number in group]) for group in together
+    )
     with parallel_config("loky", n_jobs=workers, inner_max_num_threads=inside):
-        calls: Iterable[Any] = (delayed(_numbered)(number, tasks[number]) for number in numbers)
-        yield from Parallel(return_as="generator_unordered")(calls)
+        for results in Parallel(return_as="generator_unordered", batch_size=1)(calls):
+            yield from results
 
 
-def _numbered(number: int, task: Task) -> tuple[int, dict[str, Any]]:
-    return number, _done(task)
+def _numbered(tasks: list[tuple[int, Task]]) -> list[tuple[int, dict[str, Any]]]:
+    return [(number, _done(task)) for number, task in tasks]
 
 
 def _done(task: Task) -> dict[str, Any]:
