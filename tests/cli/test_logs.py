@@ -161,3 +161,16 @@ def test_a_folder_of_archives_is_read_as_before(run_json, tmp_path):
     result = run_json(schemas.MEASURE, "measure", tmp_path)
     curve = Curve.from_scores(scores.ravel(), scores.ravel() > 0.4)
     assert result["ks"] == pytest.approx(ks_error(curve))
+
+
+def test_apply_to_a_long_file_streams(run, run_json, log, tmp_path, monkeypatch):
+    run("fit", log, "-o", tmp_path / "cal.json", "--method", "platt")
+    words = ("apply", tmp_path / "cal.json", log / "b.csv", "-o")
+    assert run(*words, tmp_path / "b.csv")[0] == 0
+    monkeypatch.setattr("ogive.cli.logs._COMFORT", 10**6)
+    result = run_json(schemas.APPLY, *words, tmp_path / "b.parquet")
+    assert result == {"n": 1000, "out": str(tmp_path / "b.parquet")}
+    a, b = (
+        run_json(schemas.MEASURE, "measure", tmp_path / f"b.{end}") for end in ("csv", "parquet")
+    )
+    assert a["ks"] == pytest.approx(b["ks"], abs=1e-12)

@@ -284,3 +284,11 @@ def test_float32_scores_are_what_they_were(tmp_path):
     scores = np.random.default_rng(0).random(1000).astype(np.float32)
     store(pa.table({"score": scores, "outcome": scores > 0.5}), tmp_path / "a.parquet")
     assert local.curve(tmp_path) == Curve.from_scores(scores, scores > 0.5).summarised(52)
+
+
+def test_engines_are_attributes():
+    import ogive
+
+    assert ogive.engines.local is local
+    with pytest.raises(AttributeError, match="no attribute 'ray'"):
+        ogive.engines.ray  # noqa: B018

@@ -156,9 +156,11 @@ def fit(
     return fit_reading(reading, method), reading.curve
 
 
-def is_folder(file: Path) -> bool:
-    """Return whether a path is a folder or a glob."""
-    return file.is_dir() or (any(sign in str(file) for sign in "*?[") and not file.exists())
+def is_streamed(file: Path, output: Path) -> bool:
+    """Return whether `apply` goes through a file piece by piece: folders, globs, long tables."""
+    if file.is_dir() or (any(sign in str(file) for sign in "*?[") and not file.exists()):
+        return True
+    return output.suffix == ".parquet" and is_log((file,), {})
 
 
 def apply(
@@ -166,9 +168,13 @@ def apply(
 ) -> None:
     """Calibrate a log into a folder, file by file."""
     from ogive.cli import terminal  # noqa: PLC0415
-    from ogive.studies.apply_log import apply_log  # noqa: PLC0415
+    from ogive.studies.apply_log import FileJob, apply_log  # noqa: PLC0415
 
     with terminal.progress("calibrating") as step:
+        if file.is_file():
+            n, _ = FileJob(file, output, columns_of(options)).run(calibrator)
+            show_applied(n, output, as_json=as_json)
+            return
         done = apply_log(calibrator, file, output, columns_of(options), progress=step)
     if as_json:
         terminal.print_json(asdict(done))
@@ -176,3 +182,13 @@ def apply(
     kept = f" ({done.kept:,} were finished before)" if done.kept else ""
     files = done.written + done.kept
     click.echo(f"{done.n:,} rows calibrated in {files:,} files{kept}: {done.out}")
+
+
+def show_applied(n: int, output: Path, *, as_json: bool) -> None:
+    """Say how many rows were calibrated, and where they are."""
+    from ogive.cli import terminal  # noqa: PLC0415
+
+    if as_json:
+        terminal.print_json({"n": n, "out": str(output)})
+    else:
+        click.echo(f"{n:,} rows calibrated: {output}")

@@ -32,6 +32,9 @@ weight_kind, vectors, threads, progress, **own)``
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from ogive.errors import UnknownName
 
 #: The room of each engine, and the extra that installs it.
@@ -51,3 +54,10 @@ def find_engine(name: str) -> str:
     if name not in ENGINES:
         raise UnknownName.among("engine", name, ENGINES)
     return ENGINES[name][0]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module
+    if name not in ENGINES:
+        msg = f"module 'ogive.engines' has no attribute {name!r}"
+        raise AttributeError(msg)
+    return importlib.import_module(ENGINES[name][0])
