@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ogive.readers.columns import Layout
 
 #: Up to so many rows (or bytes of CSV, over 16) every score has a bucket of its own.
-SHORT = 1 << 20
+SHORT = 1 << 19
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
     Progress = Callable[[str, float, int], None]
 
-_ROW = 100  # bytes that a row of a summary takes, with what adding it up needs
+_ROW = 300  # bytes that a row of a summary takes, with what adding it up needs
 _SHARE = 1 << 19  # rows of a summary that a thread keeps to itself
 
 

@@ -9,7 +9,7 @@ finer buckets, and so on. KS and Kuiper errors are then those of all rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import log2
+from math import ceil, log2
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ogive.engines.plan import Name, Plan
     from ogive.summary import Summary
 
-#: Rows that a further reading may bring together, each a score by itself: about 100 bytes each.
-LIMIT = 1 << 20
+#: Rows that a further reading may bring together, each a score by itself: about 300 bytes each.
+LIMIT = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,11 @@ def _refined(curve: Curve, ranges: IntArray, summary: Summary) -> Curve:
 
 
 def _bits(curves: dict[Name, Curve], ranges: dict[Name, IntArray], limit: int) -> int:
-    """Return how sharp the next reading is: score by score if the rows are few enough."""
+    """Return how sharp the next reading is: score by score if the rows are few enough.
+
+    The gap is flat at its extreme, so that the rows in question fall with the root of a bucket's
+    width: enough bits are added that the reading after the next is the last.
+    """
     rows, buckets, sharpest = 0.0, 0, 0
     for name, cuts in ranges.items():
         spans = curves[name].spans
@@ -113,4 +117,5 @@ def _bits(curves: dict[Name, Curve], ranges: dict[Name, IntArray], limit: int) -
         sharpest = max(sharpest, curves[name].bits)
     if rows <= limit:
         return MANTISSA
-    return min(sharpest + max(int(log2(limit / buckets)), 4), MANTISSA)
+    wanted, most = 2 + ceil(2 * log2(rows / limit)), int(log2(max(limit / buckets, 1)))
+    return min(sharpest + max(min(wanted, most), 4), MANTISSA)
