@@ -131,7 +131,7 @@ def read_log(
         vectors=vectors,
     )
     room = parse_memory(memory)
-    limit = max(min(LIMIT, room // (8 * _ROW)), 1024)
+    limit = max(min(2 * LIMIT, room // (8 * _ROW)), 1024)
     job = _Job(log, room, thread_count(threads), progress)
     return curves_of(job.run, plan, exact=not one_pass, limit=limit)
 
