@@ -303,7 +303,7 @@ def test_many_groups_become_exact_in_portions(tmp_path, bits, monkeypatch):
     monkeypatch.setattr("ogive.engines.files.SHORT", 0)
     monkeypatch.setattr(local, "LIMIT", 512)
     reading = local.read_log(tmp_path, by="who", bits=bits)
-    assert reading.passes > (1 if bits is None else 3)
+    assert reading.passes >= (2 if bits is None else 3)
     for (_, group), curve in reading.curves.items():
         want = exact(table.filter(pa.array(who == int(group))))
         assert ks_error(curve) == pytest.approx(ks_error(want), abs=1e-12)
