@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from ogive.export.artifact import load, save
     from ogive.metrics.binned import ece, mce
     from ogive.metrics.classwise import classwise, classwise_ks
+    from ogive.metrics.bracket import brackets
+    from ogive.metrics.classwise import classwise
     from ogive.metrics.corp import decompose
     from ogive.metrics.kde import kde_ece
     from ogive.metrics.ks import ks_error, kuiper_error, largest_gap
@@ -56,6 +58,9 @@ if TYPE_CHECKING:
     from ogive.studies.arena import arena
     from ogive.studies.compare import compare
     from ogive.studies.gain import cross_fitted_gain
+    from ogive.stream import CurveStream
+    from ogive.studies.compare import compare
+    from ogive.studies.groups import measure_groups
     from ogive.studies.measure import measure
     from ogive.views import score_rows
 
@@ -65,6 +70,7 @@ _ROOMS = {
     "CalibratedClassifier": "ogive.estimators.classifier",
     "Curve": "ogive.curve",
     "CurveDisplay": "ogive.plotting.display",
+    "CurveStream": "ogive.stream",
     "DirichletCalibration": "ogive.estimators.scaling",
     "HistogramCalibrator": "ogive.estimators.curves",
     "IsotonicCalibrator": "ogive.estimators.curves",
@@ -77,6 +83,7 @@ _ROOMS = {
     "VectorScaling": "ogive.estimators.scaling",
     "arena": "ogive.studies.arena",
     "bootstrap": "ogive.metrics.resample",
+    "brackets": "ogive.metrics.bracket",
     "brier": "ogive.metrics.proper",
     "brier_vector": "ogive.metrics.vector",
     "classwise": "ogive.metrics.classwise",
@@ -104,6 +111,7 @@ _ROOMS = {
     "load": "ogive.export.artifact",
     "mce": "ogive.metrics.binned",
     "measure": "ogive.studies.measure",
+    "measure_groups": "ogive.studies.groups",
     "nll": "ogive.metrics.proper",
     "nll_vector": "ogive.metrics.vector",
     "read": "ogive.readers",
@@ -118,6 +126,7 @@ __all__ = [
     "CalibratedClassifier",
     "Curve",
     "CurveDisplay",
+    "CurveStream",
     "DirichletCalibration",
     "HistogramCalibrator",
     "IsotonicCalibrator",
@@ -130,6 +139,7 @@ __all__ = [
     "VectorScaling",
     "arena",
     "bootstrap",
+    "brackets",
     "brier",
     "brier_vector",
     "classwise",
@@ -157,6 +167,7 @@ __all__ = [
     "load",
     "mce",
     "measure",
+    "measure_groups",
     "nll",
     "nll_vector",
     "read",
@@ -168,6 +179,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a public name can be anything
+    if name == "engines":  # a room by its own name: ogive.engines.local.curve(...)
+        return importlib.import_module("ogive.engines")
     if name not in _ROOMS:
         msg = f"module 'ogive' has no attribute {name!r}"
         raise AttributeError(msg)

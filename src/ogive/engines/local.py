@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
     Progress = Callable[[str, float, int], None]
 
-_ROW = 100  # bytes that a row of a summary takes, with what adding it up needs
+_ROW = 300  # bytes that a row of a summary takes, with what adding it up needs
 _SHARE = 1 << 19  # rows of a summary that a thread keeps to itself
 
 
@@ -83,6 +83,7 @@ def read_log(
     one_pass: bool = False,
     skip_bad: bool = False,
     weight_kind: WeightKind = "repetition",
+    vectors: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Reading:
@@ -108,6 +109,8 @@ def read_log(
     skip_bad : bool
         Leave out rows that break a rule, and count them.
     weight_kind : {"repetition", "sampling"}
+    vectors : bool
+        Also score whole vectors, of matrices.
     threads : int, optional
     progress : function of (what, done, total), optional
         Rows, or bytes where the files do not tell their rows.
@@ -125,9 +128,10 @@ def read_log(
         bits=bits,
         skip_bad=skip_bad,
         weight_kind=weight_kind,
+        vectors=vectors,
     )
     room = parse_memory(memory)
-    limit = max(min(LIMIT, room // (8 * _ROW)), 1024)
+    limit = max(min(2 * LIMIT, room // (8 * _ROW)), 1024)
     job = _Job(log, room, thread_count(threads), progress)
     return curves_of(job.run, plan, exact=not one_pass, limit=limit)
 

@@ -29,6 +29,7 @@ from ogive.metrics.significance import TestReader, ks_of, kuiper_of
 from ogive.metrics.smooth import ResidualReader, smooth_of
 from ogive.metrics.vector import vector_scores
 from ogive.predictions import Predictions
+from ogive.studies.certainty import certainty
 from ogive.studies.measurement import Measurement, Measurements
 from ogive.studies.verdict import verdict
 
@@ -180,9 +181,10 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
     From a million rows on, what is smooth in the scores is read off a coarse copy of the curve.
     """
     values, short = one_pass(curve, how.bins, how.seed)
+    known = {} if curve.spans is None else certainty(curve, how.bins, values)
     kde = kde_error(short)
-    known = {*values, "ks", "kuiper", "kde_ece"}
-    more = {key: of(short) for key, of in MEASURES.items() if key not in known}
+    found = {*values, "ks", "kuiper", "kde_ece"}
+    more = {key: of(short) for key, of in MEASURES.items() if key not in found}
     return Measurement(
         view=curve.view,
         n=curve.n,
@@ -193,6 +195,7 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
         verdict=verdict(short, values["ks_test"], values["accuracy"], values["mean_score"]),
         more=more,
         intervals=_intervals(curve, how) if how.resamples else {},
+        **known,
     )
 
 
