@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     )
     from ogive.export.artifact import load, save
     from ogive.metrics.binned import ece, mce
-    from ogive.metrics.classwise import classwise, classwise_ks
     from ogive.metrics.bracket import brackets
-    from ogive.metrics.classwise import classwise
+    from ogive.metrics.classwise import classwise, classwise_ks
     from ogive.metrics.corp import decompose
     from ogive.metrics.kde import kde_ece
     from ogive.metrics.ks import ks_error, kuiper_error, largest_gap
@@ -55,11 +54,10 @@ if TYPE_CHECKING:
     from ogive.plotting.display import CurveDisplay
     from ogive.predictions import Predictions
     from ogive.readers import read
+    from ogive.stream import CurveStream
     from ogive.studies.arena import arena
     from ogive.studies.compare import compare
     from ogive.studies.gain import cross_fitted_gain
-    from ogive.stream import CurveStream
-    from ogive.studies.compare import compare
     from ogive.studies.groups import measure_groups
     from ogive.studies.measure import measure
     from ogive.views import score_rows

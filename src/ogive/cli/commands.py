@@ -143,7 +143,7 @@ def fit(
         terminal.print_json(result)
     else:
         click.echo(f"{gamma.method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
-        worth = gain_of(preds, gamma, folds=folds)
+        worth = gain_of(data, gamma, folds=folds)
         if worth is not None:
             click.echo(worth.verdict)
         click.echo(f"Next: ogive apply {output} FILE -o OUT")

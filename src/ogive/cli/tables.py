@@ -92,7 +92,7 @@ def _show_view(out: Console, one: Measurement) -> None:
 def _show_groups(out: Console, found: GroupMeasurements) -> None:
     """Print a line for each group, the largest KS error first."""
     columns = ("rows", "mean score", "hits", "KS", "p-value", "adjusted", "ECE", "log loss")
-    table = _table(f"{found.view} by {found.by}", found.by, *columns)
+    table = aligned(f"{found.view} by {found.by}", found.by, *columns)
     for one in found.groups:
         shares = [_percent(value) for value in (one.mean_score, one.accuracy, one.ks)]
         tests = [f"{value:.2g}" for value in (one.pvalue, one.pvalue_adjusted)]
