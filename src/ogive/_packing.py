@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ogive.views import View
 
 
+_QUICK = 16  # blocks at a time, where the numbers are small and the work on each is little
+
+
 def keys_of_scores(s: AnyArray, hit: BoolArray) -> KeyArray:
     """Return the keys of scores in [0, 1], in their order."""
     keys = np.empty(s.size, dtype=np.uint64)
@@ -41,5 +44,6 @@ def keys_of_view(
         pack(rows.tail, rows.high, rows.hit, keys[at])
 
     one = 1 if preds.one_column else None  # too little work per row to share
-    for_each_block(pack_block, preds.n, width=preds.width, threads=one or threads)
+    width = max(1, preds.width // _QUICK) if quick else preds.width
+    for_each_block(pack_block, preds.n, width=width, threads=one or threads)
     return keys

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, ArrayLike, DTypeLike, FloatArray, IntArray, Kind, WeightKind
 
 _SUM_TOLERANCE = 1e-3
+_LOOKS = 8  # blocks at a time for a check, which makes no copy of them
 _KINDS: tuple[Kind, Kind] = ("logits", "probs")
 
 
@@ -112,7 +113,8 @@ class Predictions:
         # (N,) the largest logit of each row, found while checking and needed by every softmax.
         self._top: FloatArray = np.empty(self.n if kind == "logits" and not self.one_column else 0)
         one = 1 if self.one_column else None  # too little work per row to share
-        for_each_block(self._check_block, self.n, width=self.width, threads=one or threads)
+        width = max(1, self.width // _LOOKS)
+        for_each_block(self._check_block, self.n, width=width, threads=one or threads)
         if self.kind == "logits" and not self.one_column:
             _warn_if_probabilities(self.values)
 
@@ -144,8 +146,8 @@ class Predictions:
             return _two_columns(block.reshape(-1), self.kind)
         if self.kind == "probs":
             return np.array(block, dtype=dtype, order="C")
-        shifted: AnyArray = np.array(block, dtype=dtype, order="C")  # casts in a ufunc are slow
-        shifted -= self._top[at, None].astype(dtype, copy=False)
+        top = self._top[at, None].astype(dtype, copy=False)  # casts inside a ufunc are slow
+        shifted: AnyArray = np.subtract(block.astype(dtype, copy=False), top, order="C")
         np.exp(shifted, out=shifted)
         return shifted
 

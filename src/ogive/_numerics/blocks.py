@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 BLOCK = 15 << 10
 
 
+#: Blocks that take about as long as starting a thread.
+_WORTH_A_THREAD = 4
+
+
 def thread_count(threads: int | None = None) -> int:
     """Return how many threads to use: the argument, else ``OMP_NUM_THREADS``, else all cores.
 
@@ -48,7 +52,7 @@ def for_each_block(
 ) -> None:
     """Call ``work(rows)`` for each block of an n x width array, on all cores."""
     cuts = list(blocks(n, width=width))
-    count = min(thread_count(threads), len(cuts))
+    count = min(thread_count(threads), len(cuts) // _WORTH_A_THREAD) or 1
 
     def stripe(first: int) -> None:
         for rows in cuts[first::count]:
