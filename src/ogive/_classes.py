@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ogive._typing import IntArray, KeyArray
     from ogive.predictions import Predictions
 
-_KEYS = 1 << 24  # keys held at a time: 128 MB
+_KEYS = 1 << 25  # keys held at a time: 256 MB
 _ROWS = 1 << 18  # numbers in a block of rows: wide enough to write whole cache lines per class
 
 
