@@ -112,6 +112,8 @@ def load(path: str | os.PathLike[str]) -> Fitted:
     """Read a map that `save` wrote; anything foreign, newer or altered is refused."""
     document = _document(path)
     method = (METHODS | VECTORS).get(document.get("method", ""))
+    if method is VECTORS["keep"] and "maps" in document.get("map", {}):
+        method = VECTORS["ranks"]  # what "keep" was called before it knew of classes
     if method is None:
         msg = f"{path} holds a method this library does not know: {document.get('method')!r}."
         raise ArtifactError(msg)

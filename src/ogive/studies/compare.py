@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._html import grid
-from ogive.calibrators import METHODS, find_method
+from ogive.calibrators import METHODS
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
 from ogive.metrics.binned import ece, mce
 from ogive.metrics.ks import ks_error
 from ogive.metrics.proper import CLIP
 from ogive.metrics.vector import vector_rows
-from ogive.studies.fitting import VECTOR, apply, fit
+from ogive.studies.fitting import VECTOR, apply, fit, named
 from ogive.views import check_view
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ def compare(
     cal, test : Predictions
         Labelled, with the same classes.
     methods : sequence of str, optional
-        Names of `ogive.calibrators.METHODS`. Default: all that apply and are not slow.
+        Names of `ogive.calibrators.METHODS`. Default: all that apply and are not slow. Among
+        whole vectors ``"spline:free"`` is one more: see `ogive.calibrators.VECTORS`.
     view : str, optional
         Default: ``"top-1"``, or ``"score"``. ``"vector"``: whole vectors.
     progress : function of (what, done, total), optional
@@ -160,9 +161,9 @@ def compare(
     """
     name = VECTOR if view == VECTOR else check_view(view, test).name
     _check_pair(cal, test)
-    chosen = list(methods) if methods is not None else _default_methods(cal)
+    chosen = list(methods) if methods is not None else _default_methods(cal, name)
     for method in chosen:
-        find_method(method)
+        named(method)
     weights = np.ones(test.n) if test.weights is None else test.weights
     outcomes = []
     for done, method in enumerate(chosen):
@@ -186,13 +187,14 @@ def _check_pair(cal: Predictions, test: Predictions) -> None:
         raise InvalidInput(msg)
 
 
-def _default_methods(preds: Predictions) -> list[str]:
+def _default_methods(preds: Predictions, view: str) -> list[str]:
     """Return all methods that apply: those of matrices need more than one column."""
-    return [
+    names = [
         name
         for name, method in METHODS.items()
         if not method.slow and (method.reads == "curve" or not preds.one_column)
     ]
+    return ["spline:free", *names] if view == VECTOR and not preds.one_column else names
 
 
 def _measure(
