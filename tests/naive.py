@@ -406,10 +406,10 @@ def class_scores(a, theta, V_A, V_p):
     M_A, M_p = theta[:, 3 : 3 + r], theta[:, 3 + r :]
     scores = []
     for k in range(K):
-        s = a[k] + v[k] * a[k] + u[k] * math.exp(a[k]) + c[k]
+        s = a[k] + v[k] * a[k] + u[k] * np.exp(a[k]) + c[k]
         for j in range(r):
             s += M_A[k, j] * sum(V_A[m, j] * a[m] for m in range(K))
-            s += M_p[k, j] * sum(V_p[m, j] * math.exp(a[m]) for m in range(K))
+            s += M_p[k, j] * sum(V_p[m, j] * np.exp(a[m]) for m in range(K))
         scores.append(s)
     return np.array(scores)
 

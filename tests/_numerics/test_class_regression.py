@@ -28,8 +28,7 @@ def test_scores_and_loss_equal_the_slow_definition(rng, r):
     slow = np.array([naive.class_scores(a, theta, *bases) for a in logs])
     np.testing.assert_allclose(rows.scores(theta).T, slow, atol=1e-12)
     loss = sum(
-        w * (np.log(np.exp(s).sum()) - s[y])
-        for w, s, y in zip(weights, slow, labels, strict=True)
+        w * (np.log(np.exp(s).sum()) - s[y]) for w, s, y in zip(weights, slow, labels, strict=True)
     )
     assert rows.state(theta).loss == pytest.approx(loss, rel=1e-12)
 
