@@ -479,3 +479,32 @@ def means_without_each(table, family):
         for name in sorted(set(family))
     ]
     return [np.mean(rows, axis=0) for rows in rest]
+
+
+# --- the class structure: full vectors that know of classes -------------------------------------
+
+
+def class_scores(a, theta, V_A, V_p):
+    """Scores of one row of log-probabilities, term by term; theta holds v, u, c, M_A and M_p."""
+    K, r = V_A.shape
+    v, u, c = theta[:, 0], theta[:, 1], theta[:, 2]
+    M_A, M_p = theta[:, 3 : 3 + r], theta[:, 3 + r :]
+    scores = []
+    for k in range(K):
+        s = a[k] + v[k] * a[k] + u[k] * np.exp(a[k]) + c[k]
+        for j in range(r):
+            s += M_A[k, j] * sum(V_A[m, j] * a[m] for m in range(K))
+            s += M_p[k, j] * sum(V_p[m, j] * np.exp(a[m]) for m in range(K))
+        scores.append(s)
+    return np.array(scores)
+
+
+def pooled(p, a):
+    """The vector nearest to p in which class a is no smaller than any other."""
+    others = sorted((p[k] for k in range(len(p)) if k != a), reverse=True)
+    level = max(
+        [p[a]] + [(p[a] + sum(others[:c])) / (c + 1) for c in range(1, len(p))]
+        if p[a] < others[0]
+        else [p[a]]
+    )
+    return np.array([level if k == a else min(p[k], level) for k in range(len(p))])

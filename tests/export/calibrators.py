@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from ogive.calibrators import METHODS, VECTORS
+from ogive.calibrators.matrix.compose import fit_vector
 from ogive.curve import Curve
 from ogive.errors import FallbackWarning
 from ogive.predictions import Predictions
@@ -15,7 +16,8 @@ MATRICES = [name for name, method in METHODS.items() if method.reads == "predict
 NAMES = (
     [f"{name}.score" for name in CURVES]
     + [f"{name}.vector" for name in MATRICES]
-    + [f"{name}.{way}" for way in VECTORS for name in CURVES]
+    + [f"{name}.{way}" for way in VECTORS if way != "free" for name in CURVES]
+    + ["spline.free", "structure.keep"]
     + ["spline.top-1", "spline.top-2", "spline.within-top-2", "histogram.class-1", "monotone.score"]
 )
 
@@ -48,7 +50,8 @@ def fitted(name, **sizes):
         if way == "score":
             return METHODS[method].fit(curve(**sizes))
         if way in VECTORS:
-            return VECTORS[way].fit(predictions(**sizes), method)
+            method = "spline" if method == "structure" else method  # spline.keep was by ranks
+            return fit_vector(predictions(**sizes), method, vector=way)
         options = {"strengths": [0.1], "offset_strengths": [0.1]} if "odir" in method else {}
         if options:
             return METHODS[method].fit(predictions(**sizes), **options)

@@ -34,7 +34,7 @@ def test_names_shapes_and_the_operator_set():
         assert [(o.domain, o.version) for o in model.opset_import] == [("", 17)]
 
 
-@pytest.mark.parametrize("name", ["spline.keep", "beta.ovr", "histogram.every-rank"])
+@pytest.mark.parametrize("name", ["spline.keep", "spline.free", "beta.ovr", "histogram.every-rank"])
 def test_any_batch(name):
     gamma = fitted(name)
     contents = to_onnx.write(gamma)

@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+from ogive.calibrators import VECTORS
 from ogive.errors import ExportError, InvalidInput, InvalidType, MissingExtra, UnknownName
 from ogive.export import to_python, to_sql
 from ogive.export.check import batch, compare, expected
@@ -23,7 +24,7 @@ def kinds(name, target):
     return ["logits", "probs"]
 
 
-CURVE_NAMES = {n for n in NAMES if n.split(".")[1] not in {"vector", "keep", "ovr", "every-rank"}}
+CURVE_NAMES = {n for n in NAMES if n.split(".")[1] not in {"vector", *VECTORS}}
 SQL_NAMES = CURVE_NAMES | {"temperature.vector", "vector.vector"}
 CASES = [
     (name, target, kind)

@@ -10,6 +10,7 @@ from ogive.metrics.classwise import classwise_ece, holm
 from tests import naive, strategies
 
 
+@pytest.mark.filterwarnings("ignore:kind='logits', but every row")
 @given(strategies.matrices())
 def test_class_curves_are_those_of_the_views(data):
     logits, labels = data

@@ -82,7 +82,9 @@ METHODS = {
 VECTORS = {
     method.name: method
     for method in (
-        Method("keep", "ogive.calibrators.matrix.ranks", "fit_ranks", "RanksMap", "predictions"),
+        Method("keep", "ogive.calibrators.matrix.free", "fit_kept", "KeptMap", "predictions"),
+        Method("free", "ogive.calibrators.matrix.free", "fit_free", "FreeMap", "predictions"),
+        Method("ranks", "ogive.calibrators.matrix.ranks", "fit_ranks", "RanksMap", "predictions"),
         Method("ovr", "ogive.calibrators.matrix.ovr", "fit_ovr", "OvrMap", "predictions"),
         Method(
             "every-rank",

@@ -55,7 +55,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     ensemble : bool
         Keep each fold's model with a calibrator of its own, and average; instead of one model
         on all rows and one calibrator.
-    vector : {"keep", "ovr", "every-rank"}
+    vector : {"keep", "free", "ranks", "ovr", "every-rank"}
         How a method that reads a curve gives full vectors for three classes or more; see
         `PlattCalibrator`.
     n_jobs : int, optional

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.spline_summary import SplineSummary
     from ogive.predictions import Predictions
 
-Vector: TypeAlias = Literal["keep", "ovr", "every-rank"]
+Vector: TypeAlias = Literal["keep", "free", "ranks", "ovr", "every-rank"]
 
 
 class _CurveCalibrator(_Calibrator):
@@ -32,8 +32,10 @@ class _CurveCalibrator(_Calibrator):
     kind : {"logits", "probs"}
         What the columns of X are. Never guessed; rows that look like probabilities under
         ``"logits"`` raise a `LooksLikeProbabilities` warning.
-    vector : {"keep", "ovr", "every-rank"}
-        How full vectors are made. ``"keep"``: by ranks, the most probable class never changes.
+    vector : {"keep", "free", "ranks", "ovr", "every-rank"}
+        How full vectors are made. ``"keep"``: the most probable class never changes; by class
+        structure for the spline, by ranks for other methods. ``"free"`` (spline only): by class
+        structure, it may change, for the best likelihood. ``"ranks"``: by ranks, the fastest.
         ``"ovr"``: one against the rest, divided by the sum, as scikit-learn does.
         ``"every-rank"``: the paper's way, every rank on its own. One column has one curve, that
         of class 1, and the decision may move.
@@ -180,8 +182,10 @@ class PlattCalibrator(_CurveCalibrator):
     kind : {"logits", "probs"}
         What the columns of X are. Never guessed; rows that look like probabilities under
         ``"logits"`` raise a `LooksLikeProbabilities` warning.
-    vector : {"keep", "ovr", "every-rank"}
-        How full vectors are made. ``"keep"``: by ranks, the most probable class never changes.
+    vector : {"keep", "free", "ranks", "ovr", "every-rank"}
+        How full vectors are made. ``"keep"``: the most probable class never changes; by class
+        structure for the spline, by ranks for other methods. ``"free"`` (spline only): by class
+        structure, it may change, for the best likelihood. ``"ranks"``: by ranks, the fastest.
         ``"ovr"``: one against the rest, divided by the sum, as scikit-learn does.
         ``"every-rank"``: the paper's way, every rank on its own. One column has one curve, that
         of class 1, and the decision may move.

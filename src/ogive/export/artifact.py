@@ -134,6 +134,8 @@ def load_map(path: str | os.PathLike[str]) -> Fitted:
     """Read a fitted map."""
     document = _document(path)
     method = (METHODS | VECTORS).get(document.get("method", ""))
+    if method is VECTORS["keep"] and "maps" in document.get("map", {}):
+        method = VECTORS["ranks"]  # what "keep" was called before it knew of classes
     if method is None:
         msg = f"{path} holds a method this library does not know: {document.get('method')!r}."
         raise ArtifactError(msg)

@@ -137,7 +137,7 @@ def every_rank(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
     return normalised(result)
 
 
-def keep(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
+def ranks(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
     """Return shares by rank, in order; the rest by a power."""
     e, floor, R, K = masses(x, kind), cal["floor"], len(cal["forms"]), cal["K"]
     order = ranked(x)
@@ -178,12 +178,79 @@ def shared(weights: dict[int, float], left: float, cap: float) -> dict[int, floa
     return {k: min(scale * weight, cap) for k, weight in weights.items()}
 
 
+def class_scores(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
+    """Return the scores of the classes from log-probabilities and probabilities."""
+    numbers = cal["structure"]
+    top = max(x)
+    if kind == "logits":
+        gaps = lifted([value - top for value in x], numbers["floor"])
+    else:
+        gaps = lifted([log(value) if value > 0.0 else -inf for value in x], numbers["floor"])
+        top = max(gaps)
+        gaps = [value - top for value in gaps]
+    a = logs([numbers["factor"] * value for value in gaps], "logits")
+    p = [exp(value) for value in a]
+    result = [
+        f * v + u * w + c
+        for f, v, u, w, c in zip(
+            numbers["logs"], a, numbers["probs"], p, numbers["offset"], strict=True
+        )
+    ]
+    for given, name in ((a, "logs"), (p, "probs")):
+        values = given
+        if numbers["of_" + name] is not None:
+            columns = zip(*numbers["of_" + name], strict=True)
+            values = [fsum(m * v for m, v in zip(c, given, strict=True)) for c in columns]
+        for k, row in enumerate(numbers["to_" + name]):
+            result[k] += fsum(m * v for m, v in zip(row, values, strict=True))
+    return result
+
+
+def class_masses(scores: list[float]) -> list[float]:
+    """Return exp(s - max s), never 0."""
+    top = max(scores)
+    return [exp(max(value - top, -700.0)) for value in scores]
+
+
+def free(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
+    """Return the calibrated top class of the largest score; the others in proportion."""
+    scores = class_scores(cal, x, kind)
+    top = scores.index(max(scores))
+    e = class_masses(scores)
+    e[top] = 0.0
+    rest, second = fsum(e), max(e)
+    part = from_log_odds(cal["forms"][0], -log(rest))
+    part = max(part, second / (rest + second) * (1.0 + MARGIN))
+    result = [value * ((1.0 - part) / rest) for value in e]
+    result[top] = part
+    return result
+
+
+def keep(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
+    """Return the calibrated part of the class with the largest value; no other above it."""
+    K, top = cal["K"], x.index(max(x))
+    e = class_masses(class_scores(cal, x, kind))
+    own = e[top]
+    others = {k: value for k, value in enumerate(e) if k != top}
+    rest, falling = fsum(others.values()), sorted(others.values(), reverse=True)
+    level, left = own, rest
+    if own < falling[0]:
+        level = max((own + fsum(falling[:c])) / (c + 1) for c in range(1, K))
+        left = own + rest - level
+    part = from_log_odds(cal["forms"][0], log(level) - log(left))
+    part = max(part, 1.0 / (1.0 + (K - 1) * (1.0 - 3 * MARGIN)))
+    parts = shared(others, 1.0 - part, part * (1.0 - MARGIN))
+    return [parts.get(k, part) for k in range(K)]
+
+
 MAPS = {
     "dir-odir": odir,
     "every-rank": every_rank,
+    "free": free,
     "keep": keep,
     "ms-odir": odir,
     "ovr": ovr,
+    "ranks": ranks,
     "temperature": temperature,
     "vector": vector,
 }

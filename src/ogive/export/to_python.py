@@ -98,6 +98,9 @@ def _numbers(gamma: Fitted) -> dict[str, Any]:
     if not isinstance(gamma, MatrixMap):
         return _plain(form_of(gamma))  # type: ignore[arg-type]
     numbers = {"method": gamma.method, **gamma.to_dict()}
+    if "top" in numbers:
+        del numbers["top"]
+        numbers["forms"] = [_plain(form_of(getattr(gamma, "top")))]  # noqa: B009
     if "maps" in numbers:
         del numbers["maps"]
         numbers["forms"] = [_plain(form_of(inner)) for inner in getattr(gamma, "maps")]  # noqa: B009

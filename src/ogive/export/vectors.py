@@ -28,8 +28,8 @@ _SMALLEST = float(np.log(2.0**-52))  # where Dirichlet calibration clips log-pro
 _TWO = 2
 
 
-class _Vectors:
-    """What all have in common."""
+class Vectors:
+    """What all programs of whole vectors have in common."""
 
     full = True
 
@@ -60,11 +60,11 @@ class _Vectors:
     def log_values(self, xp: Namespace, x: Array, floor: float) -> Array:
         """Return the logits, or the log-probabilities, with zeros at the floor."""
         if self.kind == "probs":
-            return _lifted(xp, self.log_softmax(xp, x), x <= 0.0, floor)
-        return _lifted(xp, x, x < -_HUGE, floor + xp.max(x))
+            return lifted(xp, self.log_softmax(xp, x), x <= 0.0, floor)
+        return lifted(xp, x, x < -_HUGE, floor + xp.max(x))
 
 
-def _lifted(xp: Namespace, logs: Array, zero: Array, level: Array) -> Array:
+def lifted(xp: Namespace, logs: Array, zero: Array, level: Array) -> Array:
     """Put zeros at the level, but never above the smallest positive number of their row."""
     lowest = -xp.max(xp.where(zero, -_HUGE, -xp.where(zero, 0.0, logs)))
     return xp.where(zero, xp.minimum(lowest, level), xp.where(zero, 0.0, logs))
@@ -76,7 +76,7 @@ def softmax(xp: Namespace, x: Array) -> Array:
     return e / xp.sum(e)
 
 
-class Temperature(_Vectors):
+class Temperature(Vectors):
     """softmax(factor · logits)."""
 
     def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a TemperatureMap
@@ -90,10 +90,10 @@ class Temperature(_Vectors):
             e = xp.exp(self.factor * (safe_log(xp, x) - safe_log(xp, xp.max(x))))
             e = xp.where(x > 0.0, e, 0.0)
             return e / xp.sum(e)
-        return softmax(xp, self.factor * _lifted(xp, safe_log(xp, x), x <= 0.0, self.floor))
+        return softmax(xp, self.factor * lifted(xp, safe_log(xp, x), x <= 0.0, self.floor))
 
 
-class Vector(_Vectors):
+class Vector(Vectors):
     """softmax(factor · logits + offset), class by class."""
 
     def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a VectorMap
@@ -105,7 +105,7 @@ class Vector(_Vectors):
         return softmax(xp, self.log_values(xp, x, self.floor) * c["factor"] + c["offset"])
 
 
-class Odir(_Vectors):
+class Odir(Vectors):
     """The mean over fold models of softmax(W x + b)."""
 
     def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - an OdirMap
@@ -125,7 +125,7 @@ class Odir(_Vectors):
         return total / xp.sum(total)
 
 
-class OneAgainstTheRest(_Vectors):
+class OneAgainstTheRest(Vectors):
     """A map for each class, divided by the sum; for two classes, one map."""
 
     def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - an OvrMap
@@ -167,7 +167,7 @@ def _normalised(xp: Namespace, values: Array, K: int) -> Array:
     return xp.where(some, values / xp.where(some, total, 1.0), 1.0 / K)
 
 
-class Ranks(_Vectors):
+class Ranks(Vectors):
     """Shares by rank, in order; the rest by a power."""
 
     def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a RanksMap
@@ -188,7 +188,7 @@ class Ranks(_Vectors):
         if self.power != 1.0:
             rest = xp.where(rest > 0.0, xp.exp(self.power * safe_log(xp, rest)), 0.0)
         cap = parts[-1] * (1.0 - MARGIN)
-        return xp.scatter(_filled(xp, c, rest, left, cap, self.K - self.R), order, xp.join(parts))
+        return xp.scatter(filled(xp, c, rest, left, cap, self.K - self.R), order, xp.join(parts))
 
     def _log_odds(self, xp: Namespace, top: Array, others: Array, left: Array) -> Array:
         """Return the log-odds of each rank among those not before it."""
@@ -218,7 +218,7 @@ class Ranks(_Vectors):
         return parts, left
 
 
-def _filled(  # noqa: PLR0917 - internal
+def filled(  # noqa: PLR0917 - internal
     xp: Namespace, c: Constants, weights: Array, left: Array, cap: Array, others: int
 ) -> Array:
     """Share what is left in proportion to the weights, of which `others` > 0, none above the cap.
@@ -238,21 +238,25 @@ def _filled(  # noqa: PLR0917 - internal
     return xp.minimum(chosen * weights, cap)
 
 
-_PROGRAMS: dict[str, Callable[[Any, Kind], _Vectors]] = {
+_PROGRAMS: dict[str, Callable[[Any, Kind], Vectors]] = {
     "dir-odir": Odir,
     "every-rank": EveryRank,
-    "keep": Ranks,
     "ms-odir": Odir,
     "ovr": OneAgainstTheRest,
+    "ranks": Ranks,
     "temperature": Temperature,
     "vector": Vector,
 }
 
 
-def program_of(gamma: Fitted, kind: Kind) -> ScoreProgram | _Vectors:
+def program_of(gamma: Fitted, kind: Kind) -> ScoreProgram | Vectors:
     """Return what a calibrator computes, as array arithmetic."""
     if not isinstance(gamma, MatrixMap):
         return ScoreProgram(form_of(gamma), gamma.view, kind)  # type: ignore[arg-type]
+    if gamma.method in {"free", "keep"}:
+        from ogive.export import class_vectors  # noqa: PLC0415 - it reads this file
+
+        return {"free": class_vectors.Free, "keep": class_vectors.Kept}[gamma.method](gamma, kind)
     if gamma.method not in _PROGRAMS:
         msg = f"`gamma` is a {type(gamma).__name__}, which no exporter knows."
         raise InvalidType(msg)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._html import grid
-from ogive.calibrators import METHODS, find_method
+from ogive.calibrators import METHODS
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
 from ogive.metrics.binned import ece, mce
@@ -22,7 +22,7 @@ from ogive.metrics.onepass import read
 from ogive.metrics.proper import CLIP
 from ogive.metrics.significance import EXPECTED_KS, VarianceReader
 from ogive.metrics.vector import vector_rows
-from ogive.studies.fitting import VECTOR, apply, fit
+from ogive.studies.fitting import VECTOR, apply, fit, named
 from ogive.views import check_view
 
 if TYPE_CHECKING:
@@ -147,7 +147,8 @@ def compare(
     cal, test : Predictions
         Labelled, with the same classes.
     methods : sequence of str, optional
-        Names of `ogive.calibrators.METHODS`. Default: all that apply and are not slow.
+        Names of `ogive.calibrators.METHODS`. Default: all that apply and are not slow. Among
+        whole vectors ``"spline:free"`` is one more: see `ogive.calibrators.VECTORS`.
     view : str, optional
         Default: ``"top-1"``, or ``"score"``. ``"vector"``: whole vectors.
     progress : function of (what, done, total), optional
@@ -165,9 +166,9 @@ def compare(
     """
     name = VECTOR if view == VECTOR else check_view(view, test).name
     check_pair(cal, test)
-    chosen = list(methods) if methods is not None else default_methods(cal)
+    chosen = list(methods) if methods is not None else default_methods(cal, name)
     for method in chosen:
-        find_method(method)
+        named(method)
     outcomes = []
     for done, method in enumerate(chosen):
         if progress:
@@ -192,13 +193,14 @@ def check_pair(cal: Predictions, test: Predictions) -> None:
         raise InvalidInput(msg)
 
 
-def default_methods(preds: Predictions) -> list[str]:
+def default_methods(preds: Predictions, view: str) -> list[str]:
     """Return all methods that apply: those of matrices need more than one column."""
-    return [
+    names = [
         name
         for name, method in METHODS.items()
         if not method.slow and (method.reads == "curve" or not preds.one_column)
     ]
+    return ["spline:free", *names] if view == VECTOR and not preds.one_column else names
 
 
 def _measure(cal: Predictions, test: Predictions, method: str, view: str) -> _Outcome:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive.calibrators import VECTORS, find_method
+from ogive.calibrators import VECTORS
 from ogive.curve import Curve
-from ogive.errors import FallbackWarning, NotEnoughData
+from ogive.errors import NotEnoughData, OgiveWarning
 from ogive.estimators.folds import content_folds, pairs
 from ogive.export.artifact import FittedOn
 from ogive.metrics.ks import ks_error
@@ -85,10 +85,12 @@ def fitted_on(
 
 def _method_of(gamma: Fitted) -> str:
     """Return the method of the curves, for vectors put together from curves."""
-    if gamma.method in VECTORS:
-        maps = getattr(gamma, "maps")  # noqa: B009 - every such map has them
-        return str(maps[0].method)
-    return gamma.method
+    if gamma.method not in VECTORS:
+        return gamma.method
+    maps = getattr(gamma, "maps", None)
+    name = maps[0].method if maps else getattr(gamma, "top").method  # noqa: B009
+    usual = gamma.method == ("keep" if name == "spline" else "ranks")
+    return str(name) if usual or gamma.view != VECTOR else f"{name}:{gamma.method}"
 
 
 def _after(preds: Predictions, method: str, view: str, folds: int) -> float | None:
@@ -114,8 +116,8 @@ def _calibrated(
     train: Predictions, held_out: Predictions, method: str, view: str
 ) -> tuple[FloatArray, BoolArray]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FallbackWarning)  # the fit to all rows has told already
-        rows = apply(fit(train, find_method(method).name, view), held_out)
+        warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has told already
+        rows = apply(fit(train, method, view), held_out)
     assert rows.hit is not None  # noqa: S101 - there are labels
     return rows.score, rows.hit
 

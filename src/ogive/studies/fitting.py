@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ogive.calibrators import find_method
+from ogive.calibrators import VECTORS, Method, find_method
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.curve import Curve
-from ogive.errors import InvalidInput, InvalidType
+from ogive.errors import InvalidInput, InvalidType, UnknownName
 from ogive.predictions import Predictions
 from ogive.views import check_view, score_rows
 
@@ -34,6 +34,18 @@ class Rows:
     vectors: FloatArray | None = None
 
 
+def named(method: str) -> tuple[Method, str]:
+    """Return a method, and how it gives whole vectors: ``"spline:free"`` says both.
+
+    >>> named("spline:free")[1], named("platt")[1]
+    ('free', 'keep')
+    """
+    name, colon, way = method.partition(":")
+    if colon and way not in VECTORS:
+        raise UnknownName.among("vector", way, VECTORS)
+    return find_method(name), way or "keep"
+
+
 def fit(data: Predictions | Curve, method: str = "spline", view: str | None = None) -> Fitted:
     """Fit a method to a view of predictions, or to a curve.
 
@@ -42,7 +54,8 @@ def fit(data: Predictions | Curve, method: str = "spline", view: str | None = No
     data : Predictions or Curve
         Methods that calibrate whole matrices need predictions.
     method : str
-        A name of `ogive.calibrators.METHODS`.
+        A name of `ogive.calibrators.METHODS`. For whole vectors a name of
+        `ogive.calibrators.VECTORS` may follow, as in ``"spline:free"``; without, it is "keep".
     view : str, optional
         Default: ``"top-1"``, or ``"score"`` for one column. ``"vector"``: whole vectors.
 
@@ -53,7 +66,10 @@ def fit(data: Predictions | Curve, method: str = "spline", view: str | None = No
     >>> fit(curve, "platt").method
     'platt'
     """
-    chosen = find_method(method)
+    chosen, way = named(method)
+    if ":" in method and (view != VECTOR or chosen.reads != "curve"):
+        msg = f"`method` {method!r} is a way to make whole vectors of a curve: view='vector'."
+        raise InvalidInput(msg)
     if isinstance(data, Curve):
         if chosen.reads != "curve":
             msg = f"`method` {method!r} calibrates whole matrices: give Predictions, not a Curve."
@@ -66,9 +82,9 @@ def fit(data: Predictions | Curve, method: str = "spline", view: str | None = No
         name = VECTOR if view == VECTOR else check_view(view, data).name
         return replace(chosen.fit(data), view=name)
     if view == VECTOR:
-        from ogive.calibrators.matrix.ranks import fit_ranks  # noqa: PLC0415
+        from ogive.calibrators.matrix.compose import fit_vector  # noqa: PLC0415
 
-        return fit_ranks(data, method=method)
+        return fit_vector(data, chosen.name, vector=way)
     return chosen.fit(Curve.from_predictions(data, view))
 
 

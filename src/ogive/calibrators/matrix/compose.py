@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ogive.calibrators import VECTORS, find_method
+from ogive.calibrators.matrix.free import check_spline
 from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.errors import UnknownName
 
@@ -28,10 +29,13 @@ def fit_vector(
         With labels.
     method : str
         Methods that read whole predictions are fitted as they are.
-    vector : {"keep", "ovr", "every-rank"}
-        How a method that reads a curve is put together: by ranks, so that the decision stays;
-        one against the rest; or every rank on its own. Predictions of one column have a curve
-        of their own, that of class 1, and the decision is free to move.
+    vector : {"keep", "free", "ranks", "ovr", "every-rank"}
+        How a method that reads a curve is put together. "keep": the decision stays; for the
+        spline by class structure, for other methods by ranks. "free" (spline only): by class
+        structure, for the best likelihood, and the decision may change. "ranks": by ranks, the
+        decision stays. "ovr": one against the rest. "every-rank": every rank on its own.
+        Predictions of one column have a curve of their own, that of class 1, and the decision
+        is free to move.
     threads : int, optional
     options
         Passed on to the method.
@@ -49,6 +53,10 @@ def fit_vector(
     if found.reads == "predictions":
         gamma = found.fit(preds, **options)
     else:
+        if vector == "free":
+            check_spline(method, vector)
+        elif vector == "keep" and method != "spline":
+            vector = "ranks"
         way = VECTORS["ovr" if preds.one_column else vector]
         gamma = way.fit(preds, method, threads=threads, **options)
     assert isinstance(gamma, MatrixMap)  # noqa: S101 - what reads predictions gives such a map

@@ -72,7 +72,7 @@ class RanksMap(MatrixMap):
         The share of calibration rows in which the order held back the first or second class.
     """
 
-    method = "keep"
+    method = "ranks"
 
     maps: tuple[Map, ...]
     power: float

@@ -1,0 +1,204 @@
+r"""The sizes of many parameters, from the data: evidence for a `ClassRegression`.
+
+Each group g of parameters has the prior N(0, 1/λ_g). With H the Hessian of the loss at its
+minimum, :math:`\Lambda` the diagonal of the precisions and
+:math:`e_g = \mathrm{tr}\,[H (H + \Lambda)^{-1}]_{gg}` the effective number of parameters, the
+evidence (Laplace's approximation) is largest where
+
+.. math:: \lambda_g = \frac{e_g}{|\theta_g|^2} .
+
+A hyperprior worth one parameter of the size :math:`1/\lambda^0_g` keeps λ finite where the data
+say nothing: :math:`\lambda_g = (e_g + 1) / (|\theta_g|^2 + 1 / \lambda^0_g)`.
+
+The trace is the mean over random signs z of :math:`z^\top \Lambda^{1/2} (H + \Lambda)^{-1}
+H \Lambda^{-1/2} z`, group by group (Hutchinson). It and Newton's step are solved by conjugate
+gradients, scaled by the diagonal. The signs are drawn once, so each solution starts from that of
+the round before, and the result is a smooth function of the data. They are drawn in the space of
+classes and turned by V, so that it does not matter which basis of its span V is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ogive._numerics.class_regression import SINGLE
+
+if TYPE_CHECKING:
+    from ogive._numerics.class_regression import ClassRegression, State
+    from ogive._typing import FloatArray, IntArray
+
+_ROUNDS = 10
+_SETTLED = 0.05  # largest change of log λ in the last round
+_EAGER, _EAGER_ROUNDS = 1.8, 3  # over-relaxation of log λ, in the first rounds
+_FARTHEST = np.log(30.0)  # most that log λ moves in a round
+_SOLVED = 0.05  # what conjugate gradients leave of the right side
+_STEPS = 12
+_MOST_NEWTON = 30
+
+
+class Shrunk(NamedTuple):
+    """What was found: parameters, the precision of each group, and their effective numbers."""
+
+    theta: FloatArray  # (K, 3 + 2 r)
+    precision: FloatArray  # (5,)
+    edf: FloatArray  # (5,)
+
+
+class Pull:
+    """The prior's precision as an operator.
+
+    v and u have a mean over the classes and deviations from it. Only the deviations are shrunk
+    by λ; the mean has a weak prior of its own.
+    """
+
+    def __init__(self, precision: FloatArray, group: IntArray) -> None:
+        self.each = precision[group]
+        self.diagonal = self.each
+
+    def __call__(self, theta: FloatArray) -> FloatArray:
+        K = theta.shape[0]
+        result = self.each * theta
+        mean = theta[:, :2].mean(axis=0)
+        result[:, :2] += (MEAN / K - self.each[:2]) * mean
+        return result
+
+    def root(self, z: FloatArray) -> FloatArray:
+        K = z.shape[0]
+        root = np.sqrt(self.each)
+        result = root * z
+        mean = z[:, :2].mean(axis=0)
+        result[:, :2] += (np.sqrt(MEAN / K) - root[:2]) * mean
+        return result
+
+    def unroot(self, z: FloatArray) -> FloatArray:
+        K = z.shape[0]
+        root = 1.0 / np.sqrt(self.each)
+        result = root * z
+        mean = z[:, :2].mean(axis=0)
+        result[:, :2] += (1.0 / np.sqrt(MEAN / K) - root[:2]) * mean
+        return result
+
+    def apart(self, theta: FloatArray) -> FloatArray:
+        apart = theta.copy()
+        apart[:, :2] -= theta[:, :2].mean(axis=0)
+        return apart
+
+
+MEAN = np.array([1.0, 0.1])
+
+
+def default_precision(K: int) -> FloatArray:
+    """Return λ⁰ of v, u, c, M_A and M_p.
+
+    A unit change of log-probabilities is large, one of probabilities small; M_A adds up K terms.
+    """
+    return np.array([2.0 * K, 2.0, 2.0 * K, float(K * K), 2.0])
+
+
+def shrink(rows: ClassRegression, *, probes: int, seed: int = 0) -> Shrunk:
+    """Fit the parameters and the precisions of their priors."""
+    prior = default_precision(rows.K)
+    precision = prior * [0.5, 0.5, 0.5, 0.2, 0.5]
+    state = rows.state(np.zeros(rows.shape))
+    signs = _signs(rows, probes, seed)
+    solved = np.zeros((probes, *rows.shape))
+    edf = np.zeros(5)
+    for i in range(_ROUNDS):
+        pull = Pull(precision, rows.group)
+        scale = 1.0 / np.sqrt(rows.diagonal(state) + pull.diagonal)
+        step = _solve(rows, state, pull, scale, -(state.gradient + pull(state.theta)))
+        edf = np.zeros(5)
+        for j, z in enumerate(signs):
+            right = rows.curve(state, pull.unroot(z))
+            solved[j] = _solve(rows, state, pull, scale, right, solved[j])
+            edf += np.bincount(rows.group, weights=(pull.root(z) * solved[j]).sum(axis=0))
+        edf = np.clip(edf / probes, 0.0, np.bincount(rows.group) * rows.K)
+        state = _step(rows, state, pull, step)
+        size = np.bincount(rows.group, weights=(pull.apart(state.theta) ** 2).sum(axis=0))
+        move = np.log((edf + 1.0) / (size + 1.0 / prior) / precision)
+        eager = _EAGER if i < _EAGER_ROUNDS else 1.0
+        precision = precision * np.exp(np.clip(eager * move, -_FARTHEST, _FARTHEST))
+        if i > _EAGER_ROUNDS and np.abs(move).max() < _SETTLED:
+            break
+    return Shrunk(fit_at(rows, precision, state), precision, edf)
+
+
+def fit_at(
+    rows: ClassRegression,
+    precision: FloatArray,
+    state: State | None = None,
+    *,
+    tolerance: float | None = None,
+) -> FloatArray:
+    """Return the parameters at given precisions, by Newton's method."""
+    pull = Pull(precision, rows.group)
+    if tolerance is None:
+        tolerance = 1e-10 if rows.logs.dtype == np.float64 else 0.5
+    if state is None:
+        state = rows.state(np.zeros(rows.shape))
+    for _ in range(_MOST_NEWTON):
+        scale = 1.0 / np.sqrt(rows.diagonal(state) + pull.diagonal)
+        right = -(state.gradient + pull(state.theta))
+        # In these coordinates half of this is about what is left to gain, in nats.
+        left = float(((scale * right) ** 2).sum())
+        if left < tolerance:
+            break
+        state = _step(rows, state, pull, _solve(rows, state, pull, scale, right))
+    return state.theta
+
+
+def _signs(rows: ClassRegression, probes: int, seed: int) -> FloatArray:
+    """Return random signs, (probes, K, 3 + 2 r), those of the matrices turned by V."""
+    rng = np.random.default_rng(seed)
+    signs = np.empty((probes, *rows.shape))
+    for z in signs:
+        flat = rng.choice([-1.0, 1.0], size=(rows.K, SINGLE + 2 * rows.K))
+        z[:, :SINGLE] = flat[:, :SINGLE]
+        z[:, SINGLE : SINGLE + rows.r] = flat[:, SINGLE : SINGLE + rows.K] @ rows.bases[0]
+        z[:, SINGLE + rows.r :] = flat[:, SINGLE + rows.K :] @ rows.bases[1]
+    return signs
+
+
+def _solve(  # noqa: PLR0917 - internal
+    rows: ClassRegression,
+    state: State,
+    pull: Pull,
+    scale: FloatArray,
+    right: FloatArray,
+    start: FloatArray | None = None,
+) -> FloatArray:
+    """Solve (H + Λ) x = right, (K, d), by conjugate gradients in scaled coordinates."""
+    goal = _SOLVED**2 * float(((scale * right) ** 2).sum())
+    residual = scale * right
+    x = np.zeros_like(right)
+    if start is not None and start.any():
+        x = start.copy()
+        residual = scale * (right - rows.curve(state, x) - pull(x))
+    p, left = residual.copy(), float((residual**2).sum())
+    for _ in range(_STEPS):
+        if left <= goal:
+            break
+        step = scale * p
+        bent = scale * (rows.curve(state, step) + pull(step))
+        share = left / float((p * bent).sum())
+        x += share * step
+        residual -= share * bent
+        before, left = left, float((residual**2).sum())
+        p = residual + left / before * p
+    return x
+
+
+def _step(rows: ClassRegression, state: State, pull: Pull, step: FloatArray) -> State:
+    """Take Newton's step, or as much of it as lowers the penalised loss."""
+    before = state.loss + 0.5 * float((pull(state.theta) * state.theta).sum())
+    slack = 1e-6 if state.q.dtype == np.float32 else 1e-12
+    share = 1.0
+    for _ in range(20):
+        theta = state.theta + share * step
+        new = rows.state(theta)
+        if new.loss + 0.5 * float((pull(theta) * theta).sum()) <= before + slack * abs(before):
+            return new
+        share /= 2.0
+    return state

@@ -1,0 +1,305 @@
+"""Fitting the class structure, and what it says of rows it has not seen.
+
+The curve of the calibrated top class must come from rows that did not fit the structure: on its
+own rows it is too sure of itself. So the rows are dealt to two halves, each half is scored by a
+structure fitted to the other (with the same priors), and the one-dimensional map is fitted to
+these scores.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ogive._numerics.best_share import Change, best_share
+from ogive._numerics.blas import one_blas_thread
+from ogive._numerics.blocks import for_each_block
+from ogive._numerics.class_evidence import Shrunk, default_precision, fit_at, shrink
+from ogive._numerics.class_regression import SINGLE, ClassRegression
+from ogive._numerics.halves import halves, row_hashes
+from ogive.calibrators.matrix.class_structure import ClassStructure
+from ogive.calibrators.matrix.columns import check_labels
+from ogive.calibrators.matrix.temperature import fit_temperature
+from ogive.errors import FallbackWarning, InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ogive._typing import AnyArray, FloatArray, IntArray, KeyArray
+    from ogive.predictions import Predictions
+
+_DOUBLE = 1 << 18  # numbers up to which everything is in float64
+_MANY = 4_000_000  # numbers above which the priors are learnt from some of the rows
+_SOME_ROWS = 8_192
+_RANK, _RANK_MANY, _MANY_CLASSES = 128, 64, 256
+_FEWEST = 40  # rows with which the classes are looked at: 20 in each half
+_DIGITS = 8
+_HARDLY = 1e-6  # the weight in V's moments of a row that is certain
+_NUMBERS_PROBED = 2_000  # parameters that the probes look at, at least
+
+
+class Unseen(NamedTuple):
+    """Scores of rows by a structure that was not fitted to them."""
+
+    rows: IntArray  # (m,) indices
+    scores: AnyArray  # (K, m)
+    weights: FloatArray  # (m,)
+
+
+@dataclass(frozen=True)
+class ClassFit:
+    """A class structure, and the scores of all rows by halves."""
+
+    structure: ClassStructure
+    unseen: tuple[Unseen, ...]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows with a weight: log-probabilities (K, n), labels, weights, and where they stand."""
+
+    logs: AnyArray
+    labels: IntArray
+    weights: FloatArray
+    hashes: KeyArray
+    index: IntArray
+    plain: bool  # every weight is 1
+
+    def some(
+        self, at: IntArray, weights: FloatArray
+    ) -> tuple[AnyArray, IntArray, FloatArray | None]:
+        """Return some of the rows with weights of their own, as `ClassRegression` takes them."""
+        plain = self.plain and bool((weights == 1.0).all())
+        return np.ascontiguousarray(self.logs[:, at]), self.labels[at], None if plain else weights
+
+
+def fit_classes(preds: Predictions, *, threads: int | None = None) -> ClassFit:
+    """Fit the class structure to predictions with labels, and score them by halves."""
+    with one_blas_thread():
+        return _fit(preds, threads)
+
+
+def _fit(preds: Predictions, threads: int | None) -> ClassFit:
+    labels = check_labels(preds)
+    if preds.one_column:
+        msg = "`preds` has one column and so no classes to mix: fit its curve, or use fit_ovr."
+        raise InvalidInput(msg)
+    temperature = fit_temperature(preds, threads=threads)
+    rows, floor = _read(preds, labels, temperature.factor, threads)
+    bases = _bases(rows)
+    if float(rows.weights.sum()) < _FEWEST:
+        return _temperature_only(rows, bases, temperature.factor, floor)
+    found, whole = _priors(rows, bases, threads)
+    theta = found.theta
+    if whole is None:
+        theta = fit_at(_regression(rows, bases, threads), found.precision)
+    whole_rows = preds.weight_kind == "repetition"
+    changes = _by_halves(rows, bases, found.precision, threads, whole=whole_rows)
+    share = best_share([change for _, change in changes], threads=threads)
+    structure = _structure(_trust(share) * theta, found, bases, temperature.factor, floor)
+    return ClassFit(structure, tuple(_unseen(preds, rows, changes, share)))
+
+
+def _trust(share: float) -> float:
+    """Return how much of the structure is used: fitted to all rows, given what holds of halves.
+
+    If its effect on the scores has the variance S, and noise adds V where all rows are seen, then
+    of the effect that half the rows show S / (S + 2 V) holds: that is `share`. Of the effect that
+    all rows show S / (S + V) holds.
+    """
+    return 2.0 * share / (1.0 + share)
+
+
+def _temperature_only(
+    rows: _Rows, bases: tuple[FloatArray, FloatArray], factor: float, floor: float
+) -> ClassFit:
+    """Return a structure that does nothing to the classes, for want of rows."""
+    warnings.warn(
+        f"{rows.weights.sum():.4g} rows are too few to learn about classes, which takes "
+        f"{_FEWEST}: a temperature was fitted instead.",
+        FallbackWarning,
+        stacklevel=6,
+    )
+    K, r = bases[0].shape
+    nothing = Shrunk(np.zeros((K, SINGLE + 2 * r)), default_precision(K), np.zeros(5))
+    structure = _structure(nothing.theta, nothing, bases, factor, floor)
+    return ClassFit(structure, (Unseen(rows.index, rows.logs, rows.weights),))
+
+
+def _read(
+    preds: Predictions, labels: IntArray, factor: float, threads: int | None
+) -> tuple[_Rows, float]:
+    """Read the log-probabilities of the rows with a weight, (K, n), and where zeros are put.
+
+    Sampling weights are scaled so that they add up to the number of rows they are worth.
+    """
+    index = np.arange(preds.n)
+    weights = np.ones(preds.n)
+    if preds.weights is not None:
+        index = np.flatnonzero(preds.weights > 0)
+        weights = preds.weights[index]
+        if preds.weight_kind == "sampling":
+            weights = weights * (weights.sum() / (weights @ weights))
+    n, K = index.size, preds.K
+    logs = np.empty((K, n), dtype=np.float64 if n * K <= _DOUBLE else np.float32)
+    gapless = n == preds.n
+    lowest: dict[int, float] = {}
+
+    def read(at: slice) -> None:
+        block = preds.log_masses(at, logs.dtype if preds.kind == "logits" else np.float64)
+        if not gapless:
+            block = block[weighted[at]]
+        finite = block > -np.inf
+        lowest[at.start] = float(block.min(initial=0.0, where=finite))
+        first = int(before[at.start])
+        logs[:, first : first + block.shape[0]] = block.T
+
+    weighted = np.ones(preds.n, dtype=np.bool_) if preds.weights is None else preds.weights > 0
+    before = np.concatenate([[0], np.cumsum(weighted)])
+    for_each_block(read, preds.n, width=K, threads=threads)
+    floor = min(lowest.values()) - float(np.log(2.0))
+
+    def finish(at: slice) -> None:
+        block = logs[:, at]
+        zero = block == -np.inf
+        if zero.any():
+            own = np.min(block, axis=0, initial=np.inf, where=~zero)
+            block = np.where(zero, np.minimum(own, floor), block)
+        block = block - block.max(axis=0)
+        block *= block.dtype.type(factor)
+        block -= np.log(np.exp(block).sum(axis=0))
+        logs[:, at] = block
+
+    for_each_block(finish, n, width=K, threads=threads)
+    values = preds.values if gapless else preds.values[index]
+    own = labels if gapless else labels[index]
+    hashes = row_hashes(values, own, threads=threads)
+    return _Rows(logs, own, weights, hashes, index, bool((weights == 1.0).all())), floor
+
+
+def _regression(
+    rows: _Rows, bases: tuple[FloatArray, FloatArray], threads: int | None
+) -> ClassRegression:
+    weights = None if rows.plain else rows.weights
+    return ClassRegression(rows.logs, rows.labels, weights, bases, threads=threads)
+
+
+def _sample(rows: _Rows, most: int) -> IntArray:
+    """Return so many rows, drawn by their hash: the same in any order."""
+    return np.sort(np.lexsort((rows.weights, rows.hashes))[:most])
+
+
+def _bases(rows: _Rows) -> tuple[FloatArray, FloatArray]:
+    """Return V_A and V_p: the directions in which a and p vary most where the model is unsure.
+
+    They are leading eigenvectors of second moments, each row weighted by 1 − Σ p², the variance
+    of its outcome. With r = K any basis would do; this one makes the search short.
+    """
+    K, n = rows.logs.shape
+    rank = min(K, _RANK) if K <= _MANY_CLASSES else _RANK_MANY
+    at = slice(None) if n <= _SOME_ROWS else _sample(rows, _SOME_ROWS)
+    logs = rows.logs[:, at]
+    probs = np.exp(logs)
+    weight = (rows.weights[at] * (1.0 - (probs * probs).sum(axis=0) + _HARDLY)).astype(logs.dtype)
+    return _leading(logs, weight, rank), _leading(probs, weight, rank)
+
+
+def _leading(values: AnyArray, weight: AnyArray, rank: int) -> FloatArray:
+    moments = ((values * weight) @ values.T).astype(np.float64)
+    K = moments.shape[0]
+    if rank == K:
+        return np.ascontiguousarray(np.linalg.eigh(moments)[1][:, ::-1])
+    from scipy.linalg import eigh  # noqa: PLC0415 - heavy
+
+    return np.ascontiguousarray(eigh(moments, subset_by_index=[K - rank, K - 1])[1][:, ::-1])
+
+
+def _priors(
+    rows: _Rows, bases: tuple[FloatArray, FloatArray], threads: int | None
+) -> tuple[Shrunk, ClassRegression | None]:
+    """Learn the precisions; also return the regression of all rows if they come from it."""
+    K, n = rows.logs.shape
+    probes = int(np.clip(_NUMBERS_PROBED // (2 * K * bases[0].shape[1]), 1, 8))
+    if n * K <= _MANY:
+        whole = _regression(rows, bases, threads)
+        return shrink(whole, probes=probes), whole
+    at = _sample(rows, _SOME_ROWS)
+    some = ClassRegression(*rows.some(at, rows.weights[at]), bases, threads=threads)
+    return shrink(some, probes=probes), None
+
+
+def _by_halves(
+    rows: _Rows,
+    bases: tuple[FloatArray, FloatArray],
+    precision: FloatArray,
+    threads: int | None,
+    *,
+    whole: bool,
+) -> list[tuple[IntArray, Change]]:
+    """Score each half by a structure fitted to the other: which rows, and what it changes."""
+    share = halves(rows.hashes, rows.weights, whole=whole)
+    found: list[tuple[IntArray, Change]] = []
+    for part in (share, 1.0 - share):
+        seen, unseen = np.flatnonzero(part < 1.0), np.flatnonzero(part > 0.0)
+        if not seen.size or not unseen.size:
+            continue
+        weights = rows.weights * (1.0 - part)
+        fitted = ClassRegression(*rows.some(seen, weights[seen]), bases, threads=threads)
+        theta = fit_at(fitted, precision)
+        held = (rows.weights * part)[unseen]
+        rest = ClassRegression(*rows.some(unseen, held), bases, threads=threads)
+        found.append((unseen, Change(rest.logs, rest.scores(theta), rest.labels, held)))
+    return found
+
+
+def _unseen(
+    preds: Predictions, rows: _Rows, changes: list[tuple[IntArray, Change]], share: float
+) -> Iterator[Unseen]:
+    """Yield the scores of the halves, with the share of the change that holds."""
+    for at, change in changes:
+        scores = change.changed
+        if share < 1.0:
+            scores = change.base + scores.dtype.type(share) * (scores - change.base)
+        index = rows.index[at]
+        weights = change.weights
+        if preds.weights is not None and preds.weight_kind == "sampling":
+            weights = preds.weights[index]
+        yield Unseen(index, scores, weights)
+
+
+def _structure(
+    theta: FloatArray,
+    found: Shrunk,
+    bases: tuple[FloatArray, FloatArray],
+    factor: float,
+    floor: float,
+) -> ClassStructure:
+    """Gather the numbers; where r = K the products M V' are stored, and V is the unit matrix."""
+    K, r = bases[0].shape
+    matrices = theta[:, SINGLE : SINGLE + r], theta[:, SINGLE + r :]
+    left, right = list(matrices), list(bases)
+    if r == K:
+        left = [M @ V.T for M, V in zip(matrices, bases, strict=True)]
+    return ClassStructure(
+        factor=factor,
+        floor=floor,
+        logs=1.0 + theta[:, 0],
+        probs=theta[:, 1].copy(),
+        offset=theta[:, 2].copy(),
+        to_logs=short(left[0]),
+        to_probs=short(left[1]),
+        of_logs=None if r == K else short(right[0]),
+        of_probs=None if r == K else short(right[1]),
+        precision=found.precision,
+        edf=found.edf,
+    )
+
+
+def short(matrix: FloatArray) -> FloatArray:
+    """Return the numbers with eight digits of the largest, which is half as long in a file."""
+    largest = float(np.abs(matrix).max())
+    digits = _DIGITS - int(np.ceil(np.log10(largest))) if largest > 0.0 else _DIGITS
+    return np.round(matrix, digits)

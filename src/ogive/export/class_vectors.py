@@ -1,0 +1,94 @@
+"""The class structure as array arithmetic: `ogive.calibrators.matrix.free`, step by step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.calibrators.matrix.class_structure import FARTHEST
+from ogive.calibrators.matrix.sticks import MARGIN
+from ogive.export.arrays import Bank, safe_log
+from ogive.export.forms import form_of
+from ogive.export.vectors import Vectors, filled, lifted
+
+if TYPE_CHECKING:
+    from ogive._typing import Kind
+    from ogive.export.arrays import Array, Constants, Namespace
+
+_HUGE = 1e308
+
+
+class _Classes(Vectors):
+    """Scores from log-probabilities and probabilities, and a map of the top class."""
+
+    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a ClassMap
+        super().__init__(gamma, kind)
+        structure = gamma.structure
+        self.factor, self.floor = structure.factor, structure.floor
+        self.narrow = structure.of_logs is not None
+        self.bank = Bank([form_of(gamma.top)], "top")
+        self.constants = self.bank.constants | {
+            f"class_{name}": array for name, array in structure.matrices.items()
+        }
+
+    def scores(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        """Return the scores of the classes, (n, K)."""
+        if self.kind == "logits":
+            gaps = lifted(xp, x - xp.max(x), x < -_HUGE, self.floor)
+        else:
+            gaps = lifted(xp, safe_log(xp, x), x <= 0.0, self.floor)
+            gaps = gaps - xp.max(gaps)
+        gaps = self.factor * gaps
+        a = gaps - xp.log(xp.sum(xp.exp(gaps)))
+        p = xp.exp(a)
+        if self.narrow:
+            logs = xp.matmul(xp.matmul(a, c["class_of_logs"]), c["class_to_logs"])
+            probs = xp.matmul(xp.matmul(p, c["class_of_probs"]), c["class_to_probs"])
+            own = a * c["class_logs"] + p * c["class_probs"]
+            return logs + probs + own + c["class_offset"]
+        return xp.matmul(a, c["class_logs"]) + xp.matmul(p, c["class_probs"]) + c["class_offset"]
+
+    @staticmethod
+    def split(xp: Namespace, s: Array, top: Array) -> tuple[Array, Array]:
+        """Return the mass of the top class, (n, 1), and of the others, (n, K), 0 at its place."""
+        e = xp.exp(xp.maximum(s - xp.max(s), FARTHEST))
+        own = xp.gather(e, top)
+        return own, xp.scatter(e, top, 0.0 * own)
+
+
+class Free(_Classes):
+    """The top is the class of the largest score."""
+
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        s = self.scores(xp, c, x)
+        _, top = xp.descending(s, 1)
+        _, others = self.split(xp, s, top)
+        rest, second = xp.sum(others), xp.max(others)
+        part = self.bank.from_log_odds(xp, c, -xp.log(rest))
+        part = xp.maximum(part, second / (rest + second) * (1.0 + MARGIN))
+        return xp.scatter(others * ((1.0 - part) / rest), top, part)
+
+
+class Kept(_Classes):
+    """The top is the class that the model chose."""
+
+    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a KeptMap
+        super().__init__(gamma, kind)
+        count = np.arange(self.K, dtype=np.float64)
+        self.constants |= {"capped": count, "pooled": count[1:] + 1.0}
+
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        s = self.scores(xp, c, x)
+        _, top = xp.descending(x, 1)
+        own, others = self.split(xp, s, top)
+        rest = xp.sum(others)
+        falling, _ = xp.descending(others, None)
+        first = rest - xp.columns(xp.sum_to_the_end(falling), 1, None)  # the sum of the c largest
+        pooled = own < xp.max(others)
+        level = xp.where(pooled, xp.max((own + first) / c["pooled"]), own)
+        log_odds = xp.log(level) - xp.log(xp.where(pooled, own + rest - level, rest))
+        part = self.bank.from_log_odds(xp, c, log_odds)
+        part = xp.maximum(part, 1.0 / (1.0 + (self.K - 1) * (1.0 - 3.0 * MARGIN)))
+        shared = filled(xp, c, others, 1.0 - part, part * (1.0 - MARGIN), self.K - 1)
+        return xp.scatter(shared, top, part)

@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+
+from ogive._numerics import class_evidence
+from ogive._numerics.best_share import Change, best_share
+from ogive._numerics.blas import one_blas_thread
+from ogive._numerics.class_evidence import Pull, default_precision, fit_at, shrink
+from ogive._numerics.class_regression import ClassRegression
+from ogive._numerics.halves import halves, row_hashes
+from tests import naive
+
+
+def problem(rng, n=60, K=4, r=4, weights=None, dtype=np.float64):
+    """Rows whose classes are too seldom or too often, as a ClassRegression and plain arrays."""
+    logs = 2.0 * rng.normal(size=(n, K))
+    logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
+    labels = (logs + np.linspace(-1, 1, K) + rng.gumbel(size=(n, K))).argmax(axis=1)
+    bases = tuple(np.linalg.qr(rng.normal(size=(K, K)))[0][:, :r] for _ in range(2))
+    columns = np.ascontiguousarray(logs.T.astype(dtype))
+    return ClassRegression(columns, labels, weights, bases), logs, labels, bases
+
+
+@pytest.mark.parametrize("r", [2, 4])
+def test_scores_and_loss_equal_the_slow_definition(rng, r):
+    weights = rng.uniform(0.5, 2.0, 60)
+    rows, logs, labels, bases = problem(rng, r=r, weights=weights)
+    theta = 0.3 * rng.normal(size=rows.shape)
+    slow = np.array([naive.class_scores(a, theta, *bases) for a in logs])
+    np.testing.assert_allclose(rows.scores(theta).T, slow, atol=1e-12)
+    loss = sum(
+        w * (np.log(np.exp(s).sum()) - s[y]) for w, s, y in zip(weights, slow, labels, strict=True)
+    )
+    assert rows.state(theta).loss == pytest.approx(loss, rel=1e-12)
+
+
+@pytest.mark.parametrize("r", [2, 4])
+def test_derivatives_equal_differences(rng, r):
+    rows, *_ = problem(rng, r=r, weights=rng.uniform(0.5, 2.0, 60))
+    theta, z = (0.3 * rng.normal(size=rows.shape) for _ in range(2))
+    state, step = rows.state(theta), 1e-5
+    up, down = rows.state(theta + step * z), rows.state(theta - step * z)
+    slope = (up.loss - down.loss) / (2 * step)
+    assert (state.gradient * z).sum() == pytest.approx(slope, rel=1e-7)
+    bend = (up.gradient - down.gradient) / (2 * step)
+    np.testing.assert_allclose(rows.curve(state, z), bend, atol=1e-6)
+    units = np.eye(z.size).reshape(-1, *z.shape)
+    whole = [(rows.curve(state, unit) * unit).sum() for unit in units]
+    np.testing.assert_allclose(rows.diagonal(state).ravel(), whole, atol=1e-10)
+
+
+def test_the_parameters_are_where_the_penalised_gradient_vanishes(rng):
+    rows, *_ = problem(rng, n=400)
+    precision = default_precision(rows.K)
+    theta = fit_at(rows, precision)
+    left = rows.state(theta).gradient + Pull(precision, rows.group)(theta)
+    assert np.abs(left).max() < 1e-4
+
+
+def test_effective_numbers_are_those_of_the_whole_hessian(rng, monkeypatch):
+    monkeypatch.setattr(class_evidence, "_SOLVED", 1e-8)
+    monkeypatch.setattr(class_evidence, "_STEPS", 300)
+    rows, *_ = problem(rng, n=400)
+    found = shrink(rows, probes=200)
+    units = np.eye(np.prod(rows.shape)).reshape(-1, *rows.shape)
+    state, pull = rows.state(found.theta), Pull(found.precision, rows.group)
+    H = np.array([rows.curve(state, unit).ravel() for unit in units])
+    L = np.array([pull(unit).ravel() for unit in units])
+    share = np.diag(np.linalg.solve(H + L, H)).reshape(rows.shape).sum(axis=0)
+    exact = np.bincount(rows.group, weights=share)
+    np.testing.assert_allclose(found.edf, exact, rtol=0.15, atol=0.35)
+
+
+def test_the_pull_s_roots_are_roots(rng):
+    pull = Pull(default_precision(5), np.repeat(np.arange(5), [1, 1, 1, 3, 3]))
+    z = rng.normal(size=(5, 9))
+    np.testing.assert_allclose(pull.root(pull.root(z)), pull(z), atol=1e-10)
+    np.testing.assert_allclose(pull.unroot(pull.root(z)), z, atol=1e-12)
+
+
+def test_the_share_minimises_the_loss(rng):
+    base, d = rng.normal(size=(2, 3, 200))
+    labels = (base + 0.4 * d + rng.gumbel(size=base.shape)).argmax(axis=0)
+    change = Change(base, base + d, labels, np.ones(200))
+
+    def loss(share):
+        s = base + share * d
+        return (np.log(np.exp(s).sum(axis=0)) - s[labels, np.arange(200)]).sum()
+
+    share = best_share([change])
+    grid = np.linspace(0, 1, 1001)
+    assert share == pytest.approx(grid[np.argmin([loss(a) for a in grid])], abs=1e-3)
+    wrong = Change(base, base - 3 * d, labels, np.ones(200))
+    assert best_share([wrong]) == 0.0
+    assert best_share([Change(base, base + 0.1 * d, labels, np.ones(200))]) == 1.0
+
+
+def test_halves_depend_on_what_rows_hold(rng):
+    values, labels = rng.normal(size=(500, 3)), rng.integers(0, 3, 500)
+    order = rng.permutation(500)
+    share = halves(row_hashes(values, labels), np.ones(500), whole=True)
+    again = halves(row_hashes(values[order], labels[order]), np.ones(500), whole=True)
+    np.testing.assert_array_equal(share[order], again)
+    assert set(share) == {0.0, 1.0}
+    assert share.mean() == 0.5
+    narrow = row_hashes(values.astype(np.float16), labels)
+    np.testing.assert_array_equal(
+        narrow, row_hashes(values.astype(np.float16).astype(np.float64), labels)
+    )
+
+
+def test_halves_are_not_stratified(rng):
+    """Else what one half learns of a class by chance would hold in the other."""
+    labels = np.arange(400) % 100
+    share = halves(row_hashes(rng.normal(size=(400, 3)), labels), np.ones(400), whole=True)
+    in_first = np.bincount(labels, weights=share)
+    assert 0.6 < in_first.var() < 1.5  # of four rows each, by chance: 1
+
+
+def test_copies_are_dealt_to_both_halves():
+    hashes = np.array([7, 7, 7, 7, 9], dtype=np.uint64)
+    np.testing.assert_allclose(halves(hashes, np.ones(5), whole=True)[:4], 0.5)
+    weighted = halves(hashes[3:], np.array([4.0, 1.0]), whole=True)
+    np.testing.assert_allclose(weighted, [0.5, 1.0])
+    by_row = halves(hashes, np.ones(5), whole=False)
+    assert by_row[:4].sum() == 2
+
+
+def test_blas_has_its_threads_back():
+    from threadpoolctl import threadpool_info
+
+    def count():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    before = count()
+    with one_blas_thread(), one_blas_thread():
+        assert set(count()) <= {1}
+    assert count() == before
