@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROUNDS = 5
+ROUNDS = 3
 FILE = 5_000_000
 BINS = 65_536
 

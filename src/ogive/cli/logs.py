@@ -103,9 +103,21 @@ def read(
             skip_bad=options["skip_bad"],
             vectors=vectors and not saved,
             progress=step,
-            **{key: options[key] for key in ("scheduler", "master") if options.get(key)},
+            **_own_options(options),
         )
     return with_saved(reading, saved) if saved else reading  # type: ignore[return-value]
+
+
+def _own_options(options: dict[str, Any]) -> dict[str, str]:
+    """Return the options that only one engine has."""
+    own = {}
+    for key, engine in (("scheduler", "dask"), ("master", "spark")):
+        if options.get(key):
+            if options.get("engine") != engine:
+                msg = f"--{key} is for --engine {engine}."
+                raise click.UsageError(msg)
+            own[key] = options[key]
+    return own
 
 
 def measure(
