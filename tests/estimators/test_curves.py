@@ -206,7 +206,11 @@ def test_wrong_input_is_refused(rows):
         ogive.PlattCalibrator().fit(logits, y, sample_weight=(y == 1).astype(float))
     with pytest.raises(InvalidInput, match="no NaN and no"):
         ogive.PlattCalibrator().fit(np.where(logits > 9, np.nan, logits), y)
-    with pytest.raises(UnknownName, match="unknown vector 'free'"):
+    with pytest.raises(UnknownName, match=r"unknown vector 'fre'\. Did you mean 'free'"):
+        ogive.PlattCalibrator(vector="fre").fit(logits, y)
+    with pytest.raises(
+        InvalidInput, match=r"for method='spline', not 'platt'\. Take vector='ranks'"
+    ):
         ogive.PlattCalibrator(vector="free").fit(logits, y)
     with pytest.raises(UnknownName, match="Did you mean 'probs'"):
         ogive.PlattCalibrator(kind="prob").fit(logits, y)

@@ -38,7 +38,7 @@ _RANK, _RANK_MANY, _MANY_CLASSES = 128, 64, 256
 _FEWEST = 40  # rows with which the classes are looked at: 20 in each half
 _DIGITS = 8
 _HARDLY = 1e-6  # the weight in V's moments of a row that is certain
-_NUMBERS_PROBED = 2_000  # parameters that the probes look at, at least
+_NUMBERS_PROBED = 800  # parameters that the probes look at, at least
 
 
 class Unseen(NamedTuple):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ogive._numerics.blocks import blocks, for_each_block
+from ogive._numerics.one_blas_thread import one_blas_thread
 from ogive.calibrators.matrix.class_fit import ClassFit, fit_classes
 from ogive.calibrators.matrix.class_structure import ClassStructure
 from ogive.calibrators.matrix.columns import check_classes, fit_column, nested, unnested
@@ -64,7 +65,8 @@ class ClassMap(MatrixMap):
         def work(at: slice) -> None:
             self._write(preds, at, result[at])
 
-        for_each_block(work, preds.n, width=1 + self.K // _TOGETHER, threads=threads)
+        with one_blas_thread():
+            for_each_block(work, preds.n, width=1 + self.K // _TOGETHER, threads=threads)
         return result
 
     @abstractmethod

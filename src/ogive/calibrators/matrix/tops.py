@@ -63,11 +63,25 @@ def kept_log_odds(
     pooled[pooled] = own[pooled] < others[pooled].max(axis=1)
     at = np.flatnonzero(pooled)
     if at.size:
-        largest = -np.sort(-others[at], axis=1)[:, :-1]
-        count = np.arange(2, others.shape[1] + 1)
-        level = ((own[at, None] + np.cumsum(largest, axis=1)) / count).max(axis=1)
+        level = _pooled_level(own[at], others[at])
         log_odds[at] = np.log(level) - np.log(own[at] + rest[at] - level)
     return log_odds, pooled
+
+
+def _pooled_level(own: FloatArray, others: FloatArray) -> FloatArray:
+    """Return m, the root of m = own + Σ (x − m)+ over the others, by Newton's method from below.
+
+    The right side is convex and straight between the others, so it ends after a few steps, when
+    the same others as before are above m.
+    """
+    level, known = own, np.full(own.size, -1)
+    while True:
+        above = others > level[:, None]
+        count = np.count_nonzero(above, axis=1)
+        if (count == known).all():
+            return level
+        known = count
+        level = (own + np.vecdot(others, above.astype(np.float64))) / (1.0 + count)
 
 
 def put_free(masses: FloatArray, top: IntArray, rest: FloatArray, part: FloatArray) -> None:
