@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     )
     from ogive.export.artifact import load, save
     from ogive.metrics.binned import ece, mce
+    from ogive.metrics.bracket import brackets
     from ogive.metrics.classwise import classwise
     from ogive.metrics.corp import decompose
     from ogive.metrics.kde import kde_ece
@@ -53,7 +54,9 @@ if TYPE_CHECKING:
     from ogive.plotting.display import CurveDisplay
     from ogive.predictions import Predictions
     from ogive.readers import read
+    from ogive.stream import CurveStream
     from ogive.studies.compare import compare
+    from ogive.studies.groups import measure_groups
     from ogive.studies.measure import measure
     from ogive.views import score_rows
 
@@ -63,6 +66,7 @@ _ROOMS = {
     "CalibratedClassifier": "ogive.estimators.classifier",
     "Curve": "ogive.curve",
     "CurveDisplay": "ogive.plotting.display",
+    "CurveStream": "ogive.stream",
     "DirichletCalibration": "ogive.estimators.scaling",
     "HistogramCalibrator": "ogive.estimators.curves",
     "IsotonicCalibrator": "ogive.estimators.curves",
@@ -74,6 +78,7 @@ _ROOMS = {
     "TemperatureScaling": "ogive.estimators.scaling",
     "VectorScaling": "ogive.estimators.scaling",
     "bootstrap": "ogive.metrics.resample",
+    "brackets": "ogive.metrics.bracket",
     "brier": "ogive.metrics.proper",
     "brier_vector": "ogive.metrics.vector",
     "classwise": "ogive.metrics.classwise",
@@ -99,6 +104,7 @@ _ROOMS = {
     "load": "ogive.export.artifact",
     "mce": "ogive.metrics.binned",
     "measure": "ogive.studies.measure",
+    "measure_groups": "ogive.studies.groups",
     "nll": "ogive.metrics.proper",
     "nll_vector": "ogive.metrics.vector",
     "read": "ogive.readers",
@@ -113,6 +119,7 @@ __all__ = [
     "CalibratedClassifier",
     "Curve",
     "CurveDisplay",
+    "CurveStream",
     "DirichletCalibration",
     "HistogramCalibrator",
     "IsotonicCalibrator",
@@ -124,6 +131,7 @@ __all__ = [
     "TemperatureScaling",
     "VectorScaling",
     "bootstrap",
+    "brackets",
     "brier",
     "brier_vector",
     "classwise",
@@ -149,6 +157,7 @@ __all__ = [
     "load",
     "mce",
     "measure",
+    "measure_groups",
     "nll",
     "nll_vector",
     "read",

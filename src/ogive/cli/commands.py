@@ -9,6 +9,7 @@ import click
 
 from ogive import __version__
 from ogive._files import replacing
+from ogive.cli.logs import reads_logs
 from ogive.cli.options import FILE_HELP, as_json_option, columns_of, reads_files
 from ogive.cli.pictures import plot, report
 
@@ -52,6 +53,9 @@ def _names(words: str | None) -> list[str] | None:
 @click.option("--bins", default=15, show_default=True, help="Bins of the binned measures.")
 @click.option("--resamples", default=0, help="Bootstrap intervals from so many resamples [none].")
 @click.option("--seed", default=0, show_default=True, help="Of resamples and simulated p-values.")
+@click.option("--by", metavar="COL", help="A log's groups: one curve each, sorted by KS.")
+@click.option("--save-curve", type=_PATH, help="Keep a log's summary: it can be measured again.")
+@reads_logs
 @reads_files
 @as_json_option
 def measure(
@@ -65,21 +69,23 @@ def measure(
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
-    """Measure the calibration of a view, with intervals and a verdict."""
-    from ogive.cli import tables, terminal  # noqa: PLC0415
+    """Measure the calibration of a view, with intervals and a verdict.
+
+    A folder, a glob, several tables, a table too long for memory, and curves saved with
+    --save-curve are read as one log.
+    """
+    from ogive.cli import logs, tables, terminal  # noqa: PLC0415
     from ogive.readers.together import read_together  # noqa: PLC0415
     from ogive.studies.measure import measure as measured  # noqa: PLC0415
 
-    preds = read_together(files, columns_of(options), options["experiment"], part, default="test")
-    with terminal.progress("measuring") as step:
-        result = measured(
-            preds,
-            view,
-            bins=bins,
-            seed=seed,
-            resamples=resamples,
-            progress=lambda done, total: step("resampling", done, total),
-        )
+    how: dict[str, Any] = {"bins": bins, "seed": seed, "resamples": resamples}
+    if logs.is_log(files, options):
+        result = logs.measure(files, part, view, how, options)
+    else:
+        asked = (columns_of(options), options["experiment"], part)
+        with terminal.progress("measuring") as step:
+            how["progress"] = lambda done, total: step("resampling", done, total)
+            result = measured(read_together(files, *asked, default="test"), view, **how)
     if as_json:
         terminal.print_json(result.to_dict())
     else:
@@ -97,6 +103,7 @@ def measure(
 @click.option("--folds", default=5, show_default=True, help="For the KS error after; 0: none.")
 @click.option("--date", metavar="TEXT", help="Written into the calibrator.")
 @click.option("--tag", metavar="TEXT", help="Written into the calibrator.")
+@reads_logs
 @reads_files
 @as_json_option
 def fit(
@@ -113,16 +120,21 @@ def fit(
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Fit a calibrator and save it as JSON."""
-    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.cli import logs, terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.readers.together import read_together  # noqa: PLC0415
     from ogive.studies.fitted_on import fitted_on  # noqa: PLC0415
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
 
-    preds = read_together((file,), columns_of(options), options["experiment"], part, default="cal")
-    with terminal.progress(f"fitting {method}"):
-        gamma = fitted(preds, method, view)
-        info = fitted_on(preds, gamma, method, folds=folds, date=date, tag=tag)
+    data: Curve | Predictions
+    with terminal.progress(f"fitting {method}") as step:
+        if logs.is_log((file,), options):
+            gamma, data = logs.fit(file, method, view, part, options, step=step)
+        else:
+            names, name = columns_of(options), options["experiment"]
+            data = read_together((file,), names, name, part, default="cal")
+            gamma = fitted(data, method, view)
+        info = fitted_on(data, gamma, method, folds=folds, date=date, tag=tag)
     save(gamma, output, info)
     result = {"method": gamma.method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
     if as_json:
@@ -149,14 +161,18 @@ def apply(
     """Calibrate the predictions of a file; write the same kind of file.
 
     Calibrated scores, or full vectors, take the place of the old values. Other columns are kept.
+    A folder or a glob becomes a folder of Parquet files; a run that was cut short can be repeated.
     """
-    from ogive.cli import terminal  # noqa: PLC0415
-    from ogive.export.artifact import load  # noqa: PLC0415
+    from ogive.cli import logs, terminal  # noqa: PLC0415
+    from ogive.export.artifact import load_map  # noqa: PLC0415
     from ogive.readers import open_file  # noqa: PLC0415
     from ogive.readers.together import calibrated, write_like  # noqa: PLC0415
     from ogive.studies.fitting import apply as applied  # noqa: PLC0415
 
-    gamma = load(calibrator)
+    if logs.is_folder(file):
+        logs.apply(calibrator, file, output, options, as_json=as_json)
+        return
+    gamma = load_map(calibrator)
     source = open_file(file, columns_of(options), experiment=options["experiment"])
     results = {}
     for part in source.parts:

@@ -8,12 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ogive.cli.sketch import BLANK, sketch
+from ogive.studies.layout import of_summary
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ogive.curve import Curve
     from ogive.studies.compare import Comparison
+    from ogive.studies.groups import GroupMeasurements
     from ogive.studies.measurement import Measurement, Measurements
 
 
@@ -38,8 +40,11 @@ def _difference(row: object) -> str:
     return f"+{difference:.4f} ± {error:.4f}{noise}"
 
 
-def show_measurement(out: Console, result: Measurement | Measurements) -> None:
+def show_measurement(out: Console, result: Measurement | Measurements | GroupMeasurements) -> None:
     """Print what was measured: one view with its intervals, or one line per view."""
+    if hasattr(result, "groups"):
+        _show_groups(out, result)  # type: ignore[arg-type]
+        return
     many = getattr(result, "views", None)
     if many is not None:
         _show_views(out, result)  # type: ignore[arg-type]
@@ -80,6 +85,24 @@ def _show_view(out: Console, one: Measurement) -> None:
         table.add_row(f"{key}, bootstrap", "", f"{low:.4f} … {high:.4f}")
     out.print(table)
     out.print(f"\n{one.verdict}", style="bold", markup=False)
+    for line in of_summary(one):
+        out.print(line, markup=False)
+
+
+def _show_groups(out: Console, found: GroupMeasurements) -> None:
+    """Print a line for each group, the largest KS error first."""
+    columns = ("rows", "mean score", "hits", "KS", "p-value", "adjusted", "ECE", "log loss")
+    table = _table(f"{found.view} by {found.by}", found.by, *columns)
+    for one in found.groups:
+        shares = [_percent(value) for value in (one.mean_score, one.accuracy, one.ks)]
+        tests = [f"{value:.2g}" for value in (one.pvalue, one.pvalue_adjusted)]
+        rest = (_percent(one.ece), f"{one.nll:.4f}")
+        style = "red" if one in found.off else ""
+        table.add_row(one.group, f"{one.n:,}", *shares, *tests, *rest, style=style)
+    out.print(table)
+    out.print(f"\n{found.verdict}", style="bold", markup=False)
+    if found.skipped:
+        out.print(f"{found.skipped:,} rows broke a rule and were left out.")
 
 
 def _show_views(out: Console, every: Measurements) -> None:

@@ -19,9 +19,22 @@ An engine is one file with a function ``curve(data, **options)`` and one line in
 
 from __future__ import annotations
 
+from ogive.errors import UnknownName
+
 #: The room of each engine, and the extra that installs it.
 ENGINES = {
     "local": ("ogive.engines.local", "files"),
     "dask": ("ogive.engines.dask", "dask"),
     "spark": ("ogive.engines.spark", "spark"),
 }
+
+
+def find_engine(name: str) -> str:
+    """Return the room of an engine.
+
+    >>> find_engine("local")
+    'ogive.engines.local'
+    """
+    if name not in ENGINES:
+        raise UnknownName.among("engine", name, ENGINES)
+    return ENGINES[name][0]

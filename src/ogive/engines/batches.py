@@ -14,6 +14,7 @@ from ogive._spans import MIDDLE, tail_at
 from ogive.curve import Curve
 from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Rows, read_rows
+from ogive.engines.vectors import NONE, Vectors
 from ogive.errors import need
 from ogive.predictions import Predictions
 from ogive.summary import (
@@ -49,12 +50,15 @@ class Tally:
     summary : Summary
     rows, skipped : int
         Rows read, and rows left out because they broke a rule.
+    vectors : Vectors
+        Sums of the proper scores of whole vectors, where the plan asks for them.
     """
 
     names: tuple[Name, ...]
     summary: Summary
     rows: int = 0
     skipped: int = 0
+    vectors: Vectors = NONE
 
     def curves(self) -> dict[Name, Curve]:
         """Return the curve of each view and group that has rows."""
@@ -67,15 +71,20 @@ class Tally:
     def to_table(self) -> Any:  # noqa: ANN401 - a pyarrow.Table
         """Return a flat table: view, group, bucket, first, last and six sums.
 
-        One more row, of the view "(rows)", carries the rows read as its count and those
-        skipped as its hits. Tables of one plan can be concatenated as they are.
+        One more row, of the view "(rows)", carries the rows read as its count, those skipped as
+        its hits, and `vectors`. Tables of one plan can be concatenated as they are.
         """
         pa = need("pyarrow", extra="files")
         s = self.summary
         sums = WEIGHED if s.weighted else COUNTED
-        numbers = np.concatenate([[[self.rows], [self.skipped]], np.zeros((4, 1))])
-        columns = [np.append(column, [0]) for column in (s.bucket, s.first, s.last)]
-        columns += list(np.concatenate([s.sums, numbers.astype(s.sums.dtype)], axis=1))
+        sure = (self.rows, self.skipped, *self.vectors.sums)
+        columns = [
+            np.append(c, [v])
+            for c, v in zip((s.bucket, s.first, s.last), (self.vectors.rows, 0, 0), strict=True)
+        ]
+        columns += [
+            np.append(row, [v]).astype(row.dtype) for row, v in zip(s.sums, sure, strict=True)
+        ]
         index = pa.array(np.append(s.curve, [len(self.names)]).astype(np.int32))
         every = [*self.names, _ROWS]
         words = (pa.array([name[i] for name in every], pa.string()) for i in (0, 1))
@@ -112,6 +121,7 @@ class Tallier:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.rows = self.skipped = 0
+        self.vectors = NONE
         self._names: dict[Name, int] = {}
         self._adder = Adder(plan.bits)
         self._counters: dict[int, Counter] = {}
@@ -126,12 +136,15 @@ class Tallier:
             rows = rows.take(self._window.rows(rows.values))
         if rows.n == 0:
             return
+        if self.plan.vectors and rows.values.ndim > 1:
+            self.vectors += Vectors.of(_predictions(rows, self.plan), rows.weights)
         for view, keys in _keys(rows, self.plan):
             self._count(view, keys, rows)
 
     def include(self, other: Tally) -> None:
         """Add what was counted elsewhere."""
         self.rows, self.skipped = self.rows + other.rows, self.skipped + other.skipped
+        self.vectors += other.vectors
         numbers = np.array([self._number(name) for name in other.names], dtype=np.int64)
         if other.summary.size:
             self._adder.add(_renumbered(other.summary, numbers))
@@ -143,7 +156,8 @@ class Tallier:
             part.curve[:] = number
             self._adder.add(part)
         self._counters = {}
-        return Tally(tuple(self._names), self._adder.total(), self.rows, self.skipped)
+        total = self._adder.total()
+        return Tally(tuple(self._names), total, self.rows, self.skipped, self.vectors)
 
     @property
     def size(self) -> int:
@@ -241,8 +255,7 @@ def _keys(rows: Rows, plan: Plan) -> Iterator[tuple[str, KeyArray]]:
         for view in plan.views:
             yield view, keys_of_scores(rows.values, rows.truth)
         return
-    kind: Kind = "logits" if plan.layout.kind == "logits" else "probs"
-    preds = Predictions(rows.values, rows.truth, kind=kind, threads=1)
+    preds = _predictions(rows, plan)
     for view in plan.views:
         if view == CLASSWISE:
             for k, keys in class_keys(preds, threads=1):
@@ -251,13 +264,20 @@ def _keys(rows: Rows, plan: Plan) -> Iterator[tuple[str, KeyArray]]:
             yield view, keys_of_view(preds, parse_view(view), threads=1)
 
 
+def _predictions(rows: Rows, plan: Plan) -> Predictions:
+    kind: Kind = "logits" if plan.layout.kind == "logits" else "probs"
+    return Predictions(rows.values, rows.truth, kind=kind, threads=1)
+
+
 def added_tallies(tallies: Iterable[Tally], plan: Plan) -> Tally:
     """Add up tallies of one plan; the order of the curves is that of the plan, then of groups."""
     adder = Adder(plan.bits)
     numbers: dict[Name, int] = {}
     rows = skipped = 0
+    vectors = NONE
     for part in tallies:
         rows, skipped = rows + part.rows, skipped + part.skipped
+        vectors += part.vectors
         new = [numbers.setdefault(name, len(numbers)) for name in part.names]
         if part.summary.size:
             adder.add(_renumbered(part.summary, np.array(new, dtype=np.int64)))
@@ -267,7 +287,7 @@ def added_tallies(tallies: Iterable[Tally], plan: Plan) -> Tally:
     final[[numbers[name] for name in names]] = np.arange(len(names))
     total = adder.total()
     summary = added([_renumbered(total, final)]) if total.size else empty(plan.bits)
-    return Tally(tuple(names), summary, rows, skipped)
+    return Tally(tuple(names), summary, rows, skipped, vectors)
 
 
 def _renumbered(summary: Summary, numbers: IntArray) -> Summary:
@@ -287,6 +307,7 @@ def _from_table(table: Any, plan: Plan) -> Tally:  # noqa: ANN401
     kept = [name for name in names if name != _ROWS]
     number = np.array([kept.index(name) if name != _ROWS else -1 for name in names])[curve]
     real = number >= 0
-    rows, skipped = (int(row[~real].sum()) for row in sums[:2])
+    rows, skipped, *scores = (sum(row[~real].tolist()) for row in sums)
+    vectors = Vectors(int(bucket[~real].sum()), tuple(scores))
     part = Summary(plan.bits, number[real], bucket[real], first[real], last[real], sums[:, real])
-    return Tally(tuple(kept), added([part]), rows, skipped)
+    return Tally(tuple(kept), added([part]), int(rows), int(skipped), vectors)

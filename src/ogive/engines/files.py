@@ -100,6 +100,7 @@ class Log:
         bits: int | None = None,
         skip_bad: bool = False,
         weight_kind: WeightKind = "repetition",
+        vectors: bool = False,
     ) -> Plan:
         """Return the plan of reading this log; `default_part` is taken where there are parts."""
         if by is not None and by not in self.names:
@@ -118,7 +119,8 @@ class Log:
             weight_kind=weight_kind,
             what=self.name,
         )
-        return replace(plan, bits=MANTISSA) if bits is None and self._is_short(plan) else plan
+        short = bits is None and self._is_short(plan)
+        return replace(plan, bits=MANTISSA if short else plan.bits, vectors=vectors)
 
     def _is_short(self, plan: Plan) -> bool:
         """Whether the log is so short that every score can have a bucket of its own."""

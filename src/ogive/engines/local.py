@@ -83,6 +83,7 @@ def read_log(
     one_pass: bool = False,
     skip_bad: bool = False,
     weight_kind: WeightKind = "repetition",
+    vectors: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Reading:
@@ -108,6 +109,8 @@ def read_log(
     skip_bad : bool
         Leave out rows that break a rule, and count them.
     weight_kind : {"repetition", "sampling"}
+    vectors : bool
+        Also score whole vectors, of matrices.
     threads : int, optional
     progress : function of (what, done, total), optional
         Rows, or bytes where the files do not tell their rows.
@@ -125,6 +128,7 @@ def read_log(
         bits=bits,
         skip_bad=skip_bad,
         weight_kind=weight_kind,
+        vectors=vectors,
     )
     room = parse_memory(memory)
     limit = max(min(LIMIT, room // (8 * _ROW)), 1024)

@@ -48,6 +48,8 @@ class Plan:
         Ranges of places, (k, 2), of the curves that are counted; None counts all.
     text : bool
         Numbers may come as text (a CSV file that did not convert).
+    vectors : bool
+        Also add up the proper scores of whole vectors, of matrices.
     """
 
     layout: Layout
@@ -60,6 +62,7 @@ class Plan:
     weight_kind: WeightKind = "repetition"
     within: dict[Name, IntArray] | None = field(default=None, compare=False)
     text: bool = False
+    vectors: bool = False
 
     @property
     def needed(self) -> list[str]:

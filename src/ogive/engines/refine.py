@@ -43,12 +43,15 @@ class Reading:
         Rows read, and rows left out because they broke a rule.
     passes : int
         How often the log was read.
+    vectors : (float, float) or None
+        Mean Brier score and log loss of whole vectors, where they were asked for.
     """
 
     curves: dict[Name, Curve]
     rows: int
     skipped: int
     passes: int
+    vectors: tuple[float, float] | None = None
 
     @property
     def curve(self) -> Curve:
@@ -77,13 +80,14 @@ def curves_of(
     passes = 1
     ranges = _ranges(curves) if exact else {}
     while ranges:
-        finer = replace(plan, within=ranges, bits=_bits(curves, ranges, limit))
+        finer = replace(plan, within=ranges, vectors=False, bits=_bits(curves, ranges, limit))
         found = run(finer)
         passes += 1
         for i, name in enumerate(found.names):
             curves[name] = _refined(curves[name], ranges[name], found.summary.of(i))
         ranges = _ranges({name: curves[name] for name in ranges})
-    return Reading(curves, tally.rows, tally.skipped, passes)
+    vectors = tally.vectors.means(weighted=plan.layout.weight is not None)
+    return Reading(curves, tally.rows, tally.skipped, passes, vectors)
 
 
 def _ranges(curves: dict[Name, Curve]) -> dict[Name, IntArray]:

@@ -28,7 +28,9 @@ import ogive
 from ogive._files import replacing
 from ogive.calibrators import METHODS, VECTORS
 from ogive.calibrators.maps import Fitted
+from ogive.curve import Curve
 from ogive.errors import ArtifactError, InvalidType
+from ogive.export.curve_file import is_curve_file, load_curve, save_curve
 
 if TYPE_CHECKING:
     import os
@@ -71,15 +73,19 @@ class FittedOn:
     tag: str | None = None
 
 
-def save(gamma: Fitted, path: str | os.PathLike[str], fitted_on: FittedOn | None = None) -> None:
-    """Write a fitted map as JSON. The file is written beside and renamed, never half.
+def save(
+    gamma: Fitted | Curve, path: str | os.PathLike[str], fitted_on: FittedOn | None = None
+) -> None:
+    """Write a fitted map as JSON, or a curve as a small archive of integers.
+
+    The file is written beside and renamed, never half.
 
     Parameters
     ----------
-    gamma : fitted map or calibrator
+    gamma : fitted map or calibrator, or a Curve
     path : path
     fitted_on : FittedOn, optional
-        Default: what the map itself knows, which is n, view and method.
+        Of a map. Default: what the map itself knows, which is n, view and method.
 
     Examples
     --------
@@ -91,6 +97,9 @@ def save(gamma: Fitted, path: str | os.PathLike[str], fitted_on: FittedOn | None
     ...     ogive.load(f"{folder}/cal.json") == gamma
     True
     """
+    if isinstance(gamma, Curve):
+        save_curve(gamma, path)
+        return
     if not isinstance(gamma, Fitted):
         msg = f"`gamma` must be a fitted map or calibrator, not {type(gamma).__name__}."
         raise InvalidType(msg)
@@ -108,8 +117,21 @@ def save(gamma: Fitted, path: str | os.PathLike[str], fitted_on: FittedOn | None
         beside.write_text(json.dumps(document, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def load(path: str | os.PathLike[str]) -> Fitted:
-    """Read a map that `save` wrote; anything foreign, newer or altered is refused."""
+def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - what was saved
+    """Read a map or a curve that `save` wrote; anything foreign, newer or altered is refused.
+
+    >>> import tempfile, ogive
+    >>> curve = ogive.Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ogive.save(curve, f"{folder}/monday.curve")
+    ...     ogive.load(f"{folder}/monday.curve").merge(curve).n
+    8
+    """
+    return load_curve(path) if is_curve_file(path) else load_map(path)
+
+
+def load_map(path: str | os.PathLike[str]) -> Fitted:
+    """Read a fitted map."""
     document = _document(path)
     method = (METHODS | VECTORS).get(document.get("method", ""))
     if method is None:

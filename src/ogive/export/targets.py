@@ -21,7 +21,7 @@ from ogive._files import replacing
 from ogive._validate import as_choice
 from ogive.calibrators.maps import Fitted, Map
 from ogive.errors import ExportError, InvalidInput, InvalidType, UnknownName
-from ogive.export.artifact import load, load_fitted_on
+from ogive.export.artifact import load_fitted_on, load_map
 from ogive.export.check import batch, compare
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def export_file(
     column: str | None = None,
 ) -> Exported:
     """Export a saved calibrator. The default of `kind` is what it was fitted to, if it says so."""
-    gamma = load(calibrator)
+    gamma = load_map(calibrator)
     target = TARGETS.get(to)
     if kind is None and target is not None and default_kind(gamma, target) == "logits":
         kind = load_fitted_on(calibrator).kind if to != "sql" else None

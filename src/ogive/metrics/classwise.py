@@ -19,7 +19,10 @@ from ogive.metrics.onepass import read
 from ogive.metrics.significance import TestReader, ks_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ogive._typing import ArrayLike, BoolArray, FloatArray
+    from ogive.curve import Curve
     from ogive.predictions import Predictions
 
 LEVEL = 0.05
@@ -66,16 +69,24 @@ def classwise(preds: Predictions, *, bins: ArrayLike | int = BINS, seed: int = 0
     >>> classwise(preds).ks.round(2)
     array([0.15, 0.1 ])
     """
+    return classwise_of(class_curves(preds), preds.classes, bins=bins, seed=seed)
+
+
+def classwise_of(
+    curves: Iterable[Curve], classes: ArrayLike, *, bins: ArrayLike | int = BINS, seed: int = 0
+) -> Classwise:
+    """Measure the curves of all classes, in their order."""
     rows = []
     n = 0.0
-    for k, curve in enumerate(class_curves(preds)):
+    K = np.size(classes)
+    for k, curve in enumerate(curves):
         tests, binned = TestReader(), BinReader(as_edges(curve, bins))
         read(curve, tests, binned)
-        test = ks_of(curve, tests, seed=seed + k, tests=preds.K)
+        test = ks_of(curve, tests, seed=seed + k, tests=K)
         rows.append((test.value, test.pvalue, binned.bins().error(), tests.brier.value))
         n = curve.n
     ks, pvalue, ece, brier = np.array(rows).T
-    return Classwise(n, preds.classes, ks, pvalue, ece, brier, holm(pvalue))
+    return Classwise(n, classes, ks, pvalue, ece, brier, holm(pvalue))
 
 
 def classwise_ece(preds: Predictions, bins: ArrayLike | int = BINS) -> float:

@@ -42,7 +42,7 @@ class VectorScores:
 
 
 def vector_rows(
-    preds: Predictions, probabilities: ArrayLike | None = None
+    preds: Predictions, probabilities: ArrayLike | None = None, *, threads: int | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return each row's Brier score, log loss and hit: (N,) each, for paired comparisons.
 
@@ -52,6 +52,7 @@ def vector_rows(
         With labels.
     probabilities : array-like, (N, K), optional
         Calibrated vectors of the same rows; default: the predictions' own.
+    threads : int, optional
     """
     _check_labelled(preds)
     given = None if probabilities is None else _as_vectors(probabilities, preds)
@@ -69,7 +70,7 @@ def vector_rows(
         p[rows, true] -= 1.0
         np.einsum("ij,ij->i", p, p, out=brier[at])
 
-    for_each_block(score, preds.n, width=preds.K)
+    for_each_block(score, preds.n, width=preds.K, threads=threads)
     np.negative(nll, out=nll)
     return brier, nll, hit
 

@@ -32,7 +32,11 @@ class _Rest:
 
 def read(path: Path, columns: Columns, experiment: str | None) -> Source:  # noqa: ARG001
     """Read a table of predictions."""
-    table = load(path)
+    return source_of(load(path), columns, path)
+
+
+def source_of(table: Any, columns: Columns, path: Path) -> Source:  # noqa: ANN401
+    """Find the predictions in a pyarrow table; `path` names it in errors."""
     if table.num_rows == 0:
         msg = f"{path} has no rows: it is empty."
         raise FileFormatError(msg)
@@ -70,6 +74,13 @@ def load(path: Path) -> Any:  # noqa: ANN401 - a pyarrow.Table
 
 def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
     """Write the table with calibrated values in place of the old ones, other columns kept."""
+    table = calibrated_table(source, results)
+    with replacing(path) as beside:
+        _store(table, beside, path.suffix)
+
+
+def calibrated_table(source: Source, results: dict[str, Calibrated]) -> Any:  # noqa: ANN401
+    """Return the table with calibrated values in place of the old ones."""
     pa = need("pyarrow", extra="files")
     rest: _Rest = source.rest
     full = next(iter(results.values())).values.ndim == 2  # noqa: PLR2004 - a matrix
@@ -86,8 +97,7 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
                 table = table.add_column(place + k, f"prob_{k}", pa.array(values[:, k]))
     else:
         table = _with_scores(table, rest, values, results, pa)
-    with replacing(path) as beside:
-        _store(table, beside, path.suffix)
+    return table
 
 
 def _with_scores(

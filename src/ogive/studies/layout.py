@@ -14,7 +14,19 @@ def one_view(one: Measurement) -> str:
     """Return a measurement as lines of name, value and what goes with it."""
     rows = _rows(one)
     lines = [f"{name:<16}{value:>10.4f}   {beside}".rstrip() for name, value, beside in rows]
-    return "\n".join([f"{one.view}, n = {one.n:,}", *lines, one.verdict])
+    return "\n".join([f"{one.view}, n = {one.n:,}", *lines, one.verdict, *of_summary(one)])
+
+
+def of_summary(one: Measurement) -> list[str]:
+    """Say what is certain, of a summarised curve, and what was left out, of a log."""
+    lines = []
+    if one.approximate:
+        wide = {key: ends for key, ends in one.brackets.items() if ends[1] - ends[0] > _DIGITS}
+        sure = "; ".join(f"{key} in [{low:.5f}, {high:.5f}]" for key, (low, high) in wide.items())
+        lines.append(f"From a summary. For certain: {sure or 'all errors to 5 digits'}.")
+    if one.skipped:
+        lines.append(f"{one.skipped:,} rows broke a rule and were left out.")
+    return lines
 
 
 def one_view_html(one: Measurement) -> str:
@@ -82,6 +94,7 @@ def all_views_html(every: Measurements) -> str:
     return grid("All views", head, rows, below=off)
 
 
+_DIGITS = 5e-6
 _KDE = {"kernel": "", "groups": "no spread: the L1 gap over groups of equal scores"}
 
 

@@ -28,6 +28,7 @@ from ogive.metrics.significance import TestReader, ks_of, kuiper_of
 from ogive.metrics.smooth import ResidualReader, smooth_of
 from ogive.metrics.vector import vector_scores
 from ogive.predictions import Predictions
+from ogive.studies.certainty import certainty
 from ogive.studies.measurement import Measurement, Measurements
 from ogive.studies.verdict import verdict
 
@@ -180,8 +181,9 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
     short = coarse(curve) if curve.n > MANY else curve
     values = one_pass(curve, how.bins, how.seed, short=short)
     kde = kde_error(short)
-    known = {*values, "ks", "kuiper", "kde_ece"}
-    more = {key: of(short) for key, of in MEASURES.items() if key not in known}
+    found = {*values, "ks", "kuiper", "kde_ece"}
+    more = {key: of(short) for key, of in MEASURES.items() if key not in found}
+    known = {} if curve.spans is None else certainty(curve, how.bins)
     return Measurement(
         view=curve.view,
         n=curve.n,
@@ -192,6 +194,7 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
         verdict=verdict(short, values["ks_test"], values["accuracy"], values["mean_score"]),
         more=more,
         intervals=_intervals(curve, how) if how.resamples else {},
+        **known,
     )
 
 

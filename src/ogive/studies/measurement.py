@@ -17,7 +17,9 @@ class Measurement:
 
     The tests `ks_test` and `kuiper_test` hold what is repeated here under ``ks_…`` and
     ``kuiper_…``. `more` holds measures that have joined `ogive.metrics.MEASURES` since, and
-    `intervals` bootstrap intervals, where they were asked for.
+    `intervals` bootstrap intervals, where they were asked for. Of a summarised curve, `brackets`
+    contain for certain what all rows would give, and the keys in `approximate` are neither exact
+    nor in a bracket; `skipped` counts the rows of a log that were left out.
     """
 
     view: str
@@ -45,6 +47,9 @@ class Measurement:
     nll_vector: float | None = None
     more: dict[str, float] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    brackets: dict[str, tuple[float, float]] = field(default_factory=dict)
+    approximate: tuple[str, ...] = ()
+    skipped: int | None = None
 
     @property
     def ks(self) -> float:
@@ -62,6 +67,7 @@ class Measurement:
         ks, kuiper = values.pop("ks_test"), values.pop("kuiper_test")
         head = {key: values.pop(key) for key in ("view", "n", "accuracy", "mean_score")}
         more, intervals = values.pop("more"), values.pop("intervals")
+        known = {key: values.pop(key) for key in ("brackets", "approximate", "skipped")}
         vector = {key: values.pop(key) for key in ("brier_vector", "nll_vector")}
         result = head | {
             "ks": ks.pop("value"),
@@ -74,7 +80,7 @@ class Measurement:
             result |= {f"{key}_low": low, f"{key}_high": high}
         if self.brier_vector is not None:
             result |= vector
-        return {key: _plain(value) for key, value in result.items()}
+        return {key: _plain(value) for key, value in result.items()} | _of_log(**known)
 
     def __repr__(self) -> str:
         from ogive.studies.layout import one_view  # noqa: PLC0415 - only to be read by people
@@ -85,6 +91,17 @@ class Measurement:
         from ogive.studies.layout import one_view_html  # noqa: PLC0415 - as above
 
         return one_view_html(self)
+
+
+def _of_log(
+    brackets: dict[str, tuple[float, float]], approximate: tuple[str, ...], skipped: int | None
+) -> dict[str, Any]:
+    """Return what is said of summarised curves, and of logs, alone."""
+    found: dict[str, Any] = {}
+    if brackets:
+        ends = {key: [float(low), float(high)] for key, (low, high) in brackets.items()}
+        found = {"ks_bracket": ends["ks"], "brackets": ends, "approximate": list(approximate)}
+    return found if skipped is None else found | {"skipped": skipped}
 
 
 _KUIPER = ("pvalue", "low", "high", "expected", "detectable", "method")

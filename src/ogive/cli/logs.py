@@ -1,0 +1,178 @@
+"""Logs on the command line: which inputs are logs, and how engines are asked for them."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ogive.cli.options import columns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ogive.calibrators.maps import Fitted
+    from ogive.curve import Curve
+    from ogive.engines.refine import Reading
+
+_ENGINE_ONLY = ("one_pass", "skip_bad", "engine", "by", "bits", "save_curve")
+_COMFORT = 8  # a file this many times smaller than the memory limit is read at once
+_PATH = click.Path(path_type=Path)
+
+
+def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say how a log is read."""
+    for option in (
+        click.option("--master", metavar="URL", help="Spark: where it runs [local[*]]."),
+        click.option("--scheduler", metavar="ADDRESS", help="Dask: a cluster [one made here]."),
+        click.option("--engine", metavar="local|dask|spark", help="What reads a log [local]."),
+        click.option("--bits", type=int, metavar="N", help="How sharp a log's summary is."),
+        click.option("--skip-bad", is_flag=True, help="Leave out rows that break a rule."),
+        click.option("--one-pass", is_flag=True, help="Read a log once: KS gets a bracket."),
+        click.option("--memory", default="1GB", show_default=True, help="What a log may use."),
+    ):
+        command = option(command)
+    return command
+
+
+def is_log(files: Sequence[Path], options: dict[str, Any]) -> bool:
+    """Return whether an engine reads these files.
+
+    Folders, globs, several tables, saved curves, and tables too long for memory are logs; so is
+    anything for which an option was given that only engines have.
+    """
+    from ogive.engines.files import is_log as is_table  # noqa: PLC0415
+    from ogive.engines.memory import parse_memory  # noqa: PLC0415
+    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
+
+    room = parse_memory(options.get("memory") or "1GB")
+    if any(options.get(name) for name in _ENGINE_ONLY):
+        return True
+    if any(is_curve_file(file) for file in files):
+        return True
+    if not all(is_table(file) for file in files):
+        return False
+    if len(files) == 1 and files[0].is_file():
+        return files[0].stat().st_size * _COMFORT > room
+    return _only_tables(files)
+
+
+def _only_tables(files: Sequence[Path]) -> bool:
+    """Return whether folders hold tables, and not archives of arrays."""
+    from ogive.engines.files import is_log as is_table  # noqa: PLC0415
+    from ogive.readers.together import expand  # noqa: PLC0415
+
+    return all(is_table(file) for file in expand(files))
+
+
+def read(
+    files: Sequence[Path],
+    view: str | None,
+    part: str | None,
+    options: dict[str, Any],
+    step: Callable[[str, float, int], None],
+    *,
+    default_part: str,
+    vectors: bool = False,
+) -> Reading:
+    """Read a log with the engine that was asked for; saved curves are added to it."""
+    from ogive.engines import find_engine  # noqa: PLC0415
+    from ogive.engines.files import open_log  # noqa: PLC0415
+    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
+    from ogive.studies.logs import views_of, with_saved  # noqa: PLC0415
+
+    saved = [file for file in files if is_curve_file(file)]
+    tables = [file for file in files if file not in saved]
+    reading = None
+    if tables:
+        log = open_log(tables, columns_of(options))
+        engine = importlib.import_module(find_engine(options.get("engine") or "local"))
+        reading = engine.read_log(
+            tables,
+            views_of(view, log.classes, log.layout.kind),
+            columns=columns_of(options),
+            by=options.get("by"),
+            part=part,
+            default_part=default_part,
+            bits=options.get("bits"),
+            memory=options["memory"],
+            one_pass=options["one_pass"] or bool(saved),
+            skip_bad=options["skip_bad"],
+            vectors=vectors and not saved,
+            progress=step,
+            **{key: options[key] for key in ("scheduler", "master") if options.get(key)},
+        )
+    return with_saved(reading, saved) if saved else reading  # type: ignore[return-value]
+
+
+def measure(
+    files: tuple[Path, ...],
+    part: str | None,
+    view: str | None,
+    how: dict[str, Any],
+    options: dict[str, Any],
+) -> Any:  # noqa: ANN401 - one of three kinds of measurement
+    """Measure a log; save its curve if asked to."""
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.export.artifact import save  # noqa: PLC0415
+    from ogive.studies.logs import ALL, measure_reading  # noqa: PLC0415
+
+    every, by = view == ALL, options.get("by")
+    with terminal.progress("reading") as step:
+        reading = read(files, view, part, options, step, default_part="test", vectors=by is None)
+        result = measure_reading(
+            reading,
+            by=by,
+            every=every,
+            progress=lambda done, total: step("resampling", done, total),
+            **how,
+        )
+    target = options.get("save_curve")
+    if target is not None:
+        if len(reading.curves) != 1:
+            msg = f"--save-curve saves one curve, but there are {len(reading.curves)}."
+            raise click.UsageError(msg)
+        save(reading.curve, target)
+    return result
+
+
+def fit(
+    file: Path,
+    method: str,
+    view: str | None,
+    part: str | None,
+    options: dict[str, Any],
+    *,
+    step: Callable[[str, float, int], None],
+) -> tuple[Fitted, Curve]:
+    """Fit a method to a log; return it with the curve it was fitted to."""
+    from ogive.studies.logs import check_method, fit_reading  # noqa: PLC0415
+
+    check_method(method)
+    reading = read((file,), view, part, options, step, default_part="cal")
+    return fit_reading(reading, method), reading.curve
+
+
+def is_folder(file: Path) -> bool:
+    """Return whether a path is a folder or a glob."""
+    return file.is_dir() or (any(sign in str(file) for sign in "*?[") and not file.exists())
+
+
+def apply(
+    calibrator: Path, file: Path, output: Path, options: dict[str, Any], *, as_json: bool
+) -> None:
+    """Calibrate a log into a folder, file by file."""
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.studies.apply_log import apply_log  # noqa: PLC0415
+
+    with terminal.progress("calibrating") as step:
+        done = apply_log(calibrator, file, output, columns_of(options), progress=step)
+    if as_json:
+        terminal.print_json(asdict(done))
+        return
+    kept = f" ({done.kept:,} were finished before)" if done.kept else ""
+    files = done.written + done.kept
+    click.echo(f"{done.n:,} rows calibrated in {files:,} files{kept}: {done.out}")

@@ -1,0 +1,208 @@
+"""Groups: the same measurement for each country, client or day, and which of them are off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive._validate import as_array, check_length
+from ogive.curve import Curve
+from ogive.errors import InvalidInput, InvalidType
+from ogive.metrics.binned import BINS, BinReader, as_edges
+from ogive.metrics.many import benjamini_hochberg
+from ogive.metrics.onepass import read
+from ogive.metrics.proper import MeanReader, NllReader
+from ogive.metrics.significance import TestReader, ks_of
+from ogive.predictions import Predictions
+
+if TYPE_CHECKING:
+    from ogive._typing import ArrayLike
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMeasurement:
+    """The measurement of one group; `pvalue` is of the KS error, and adjusted for all groups."""
+
+    group: str
+    n: float
+    accuracy: float
+    mean_score: float
+    ks: float
+    ks_low: float
+    ks_high: float
+    ks_expected: float
+    direction: str
+    ece: float
+    brier: float
+    nll: float
+    pvalue: float
+    pvalue_adjusted: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupMeasurements:
+    """Measurements of all groups, the largest KS error first.
+
+    Attributes
+    ----------
+    by : str
+        What the groups are.
+    view : str
+    groups : tuple of GroupMeasurement
+    skipped : int or None
+        Rows of a log that were left out.
+    """
+
+    by: str
+    view: str
+    groups: tuple[GroupMeasurement, ...]
+    skipped: int | None = None
+
+    @property
+    def off(self) -> tuple[GroupMeasurement, ...]:
+        """The groups that are off at a false discovery rate of 5 %."""
+        return tuple(one for one in self.groups if one.pvalue_adjusted <= LEVEL)
+
+    @property
+    def verdict(self) -> str:
+        """How many are off, in words."""
+        return (
+            f"{len(self.off)} of {len(self.groups)} groups are off (KS tests, false discovery "
+            "rate 5 %, Benjamini-Hochberg)."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers under the keys of ``ogive measure --by COL --json``."""
+        found = {
+            "by": self.by,
+            "view": self.view,
+            "groups": [asdict(one) for one in self.groups],
+            "verdict": self.verdict,
+        }
+        return found if self.skipped is None else found | {"skipped": self.skipped}
+
+    def __repr__(self) -> str:
+        head = f"{self.by:<16}{'n':>12}{'KS':>9}{'p':>9}{'adjusted':>10}{'mean':>9}{'hits':>9}"
+        lines = [
+            f"{one.group:<16}{one.n:>12,}{one.ks:>9.4f}{one.pvalue:>9.2g}"
+            f"{one.pvalue_adjusted:>10.2g}{one.mean_score:>9.4f}{one.accuracy:>9.4f}"
+            for one in self.groups
+        ]
+        return "\n".join([head, *lines, self.verdict])
+
+
+def measure_groups(
+    data: Mapping[str, Curve] | Predictions,
+    by: ArrayLike | str | None = None,
+    view: str | None = None,
+    *,
+    bins: ArrayLike | int = BINS,
+    seed: int = 0,
+) -> GroupMeasurements:
+    """Measure groups of rows, with p-values corrected for how many groups there are.
+
+    Parameters
+    ----------
+    data : mapping of curves, or Predictions
+        A curve for each group, as ``ogive.engines.local.curve(log, by="country")`` gives them;
+        or labelled predictions.
+    by : array-like, (N,), or str
+        The group of each row of predictions; of curves, what the groups are called.
+    view : str, optional
+        Of predictions.
+    bins : int or array-like
+        Bins of ECE.
+    seed : int
+        Of simulated p-values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> scores, country = rng.random(4000), rng.choice(["DE", "FR"], 4000)
+    >>> hits = rng.random(4000) < np.where(country == "FR", scores**2, scores)
+    >>> preds = Predictions(scores, hits, kind="probs")
+    >>> [one.group for one in measure_groups(preds, country).off]
+    ['FR']
+    """
+    curves = _curves(data, by, view)
+    if not curves:
+        msg = "there are no groups to measure."
+        raise InvalidInput(msg)
+    rows = [
+        _measured(name, curve, bins, seed + i, len(curves))
+        for i, (name, curve) in enumerate(sorted(curves.items()))
+    ]
+    adjusted = benjamini_hochberg([row["pvalue"] for row in rows])
+    groups = [
+        GroupMeasurement(**row, pvalue_adjusted=float(p))
+        for row, p in zip(rows, adjusted, strict=True)
+    ]
+    groups.sort(key=lambda one: (-one.ks, one.group))
+    name = by if isinstance(by, str) else "group"
+    return GroupMeasurements(name, next(iter(curves.values())).view, tuple(groups))
+
+
+def _curves(
+    data: Mapping[str, Curve] | Predictions, by: ArrayLike | str | None, view: str | None
+) -> dict[str, Curve]:
+    if isinstance(data, Mapping):
+        wrong = [name for name, curve in data.items() if not isinstance(curve, Curve)]
+        if wrong:
+            msg = f"`data` must map groups to Curves: {wrong[0]!r} is none."
+            raise InvalidType(msg)
+        return {str(name): curve for name, curve in data.items()}
+    if not isinstance(data, Predictions):
+        msg = f"`data` must be Predictions or a mapping of Curves, not {type(data).__name__}."
+        raise InvalidType(msg)
+    if by is None:
+        msg = "`by` must be given: the group of each row."
+        raise InvalidInput(msg)
+    names = as_array(by, "by")
+    check_length(names, "by", data.n, data.kind)
+    distinct, index = np.unique(names, return_inverse=True)
+    return {
+        str(name): Curve.from_predictions(_rows(data, np.flatnonzero(index == i)), view)
+        for i, name in enumerate(distinct)
+    }
+
+
+def _rows(preds: Predictions, at: np.ndarray) -> Predictions:
+    return Predictions(
+        preds.values[at],
+        None if preds.labels is None else preds.classes[preds.labels[at]],
+        kind=preds.kind,
+        classes=preds.classes,
+        weights=None if preds.weights is None else preds.weights[at],
+        weight_kind=preds.weight_kind,
+    )
+
+
+def _measured(
+    name: str, curve: Curve, bins: ArrayLike | int, seed: int, tests: int
+) -> dict[str, Any]:
+    """Measure one group of several."""
+    ks, means, loss = TestReader(), MeanReader(), NllReader()
+    binned = BinReader(as_edges(curve, bins))
+    read(curve, ks, means, loss, binned)
+    test = ks_of(curve, ks, seed=seed, tests=tests)
+    return {
+        "group": name,
+        "n": curve.n,
+        "accuracy": means.hits / means.n,
+        "mean_score": means.score / means.n,
+        "ks": test.value,
+        "ks_low": test.low,
+        "ks_high": test.high,
+        "ks_expected": test.expected,
+        "direction": test.direction,
+        "ece": binned.bins().error(),
+        "brier": ks.brier.value,
+        "nll": loss.value,
+        "pvalue": test.pvalue,
+    }

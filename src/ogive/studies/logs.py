@@ -1,0 +1,130 @@
+"""Logs: measure what an engine has read, and fit a method to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.calibrators import find_method
+from ogive.engines.plan import CLASSWISE
+from ogive.engines.refine import Reading
+from ogive.errors import InvalidInput
+from ogive.export.curve_file import load_curve
+from ogive.metrics.binned import BINS
+from ogive.metrics.classwise import classwise_of
+from ogive.studies.groups import measure_groups
+from ogive.studies.measure import measure
+from ogive.studies.measurement import Measurement, Measurements
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ogive._typing import ArrayLike
+    from ogive.calibrators.maps import Fitted
+    from ogive.studies.groups import GroupMeasurements
+
+ALL = "all"
+VECTOR = "vector"
+
+
+def views_of(view: str | None, classes: int, kind: str) -> tuple[str, ...] | None:
+    """Return the views that an engine counts for the view that was asked for; None: the default."""
+    if view == VECTOR:
+        msg = (
+            "whole vectors of a log are not measured or fitted as a view: name one, such as "
+            "top-1 (the proper scores of vectors come with it), or give one file that fits memory."
+        )
+        raise InvalidInput(msg)
+    if view != ALL:
+        return None if view is None else (view,)
+    if kind == "scores" or classes == 1:
+        return ("score",)
+    top = [f"top-{r}" for r in (1, 2, 3) if r <= classes]
+    return (*top, *(f"within-top-{r}" for r in (2, 3) if r < classes), CLASSWISE)
+
+
+def measure_reading(
+    reading: Reading,
+    *,
+    by: str | None = None,
+    every: bool = False,
+    bins: ArrayLike | int = BINS,
+    seed: int = 0,
+    **options: Any,  # noqa: ANN401 - those of `measure`
+) -> Measurement | Measurements | GroupMeasurements:
+    """Measure what an engine has read.
+
+    Parameters
+    ----------
+    reading : Reading
+    by : str, optional
+        The column of groups, if it was read by groups.
+    every : bool
+        Several views, and all classes where they were counted.
+    bins, seed, **options
+        As in `ogive.measure`.
+    """
+    if not reading.curves:
+        skipped = f" ({reading.skipped:,} were skipped)" if reading.skipped else ""
+        msg = f"the log has no rows to measure: {reading.rows:,} were read{skipped}."
+        raise InvalidInput(msg)
+    if by is not None:
+        curves = {group: curve for (_, group), curve in reading.curves.items()}
+        groups = measure_groups(curves, by, bins=bins, seed=seed)
+        return replace(groups, skipped=reading.skipped)
+    found = [
+        _marked(measure(curve, bins=bins, seed=seed, **options), reading)
+        for (view, _), curve in reading.curves.items()
+        if not (every and view.startswith("class-"))
+    ]
+    if not every:
+        return found[0]
+    classes = [curve for (view, _), curve in reading.curves.items() if view.startswith("class-")]
+    if not classes:
+        return Measurements(tuple(found))
+    summary = classwise_of(classes, np.arange(len(classes)), bins=bins, seed=seed)
+    return Measurements(tuple(found), summary)
+
+
+def _marked(one: Measurement, reading: Reading) -> Measurement:
+    one = replace(one, skipped=reading.skipped)
+    if reading.vectors is None:
+        return one
+    return replace(one, brier_vector=reading.vectors[0], nll_vector=reading.vectors[1])
+
+
+def with_saved(reading: Reading | None, files: Sequence[Path]) -> Reading:
+    """Return the reading of saved curves, and of a log if there is one, together."""
+    curves = [load_curve(file) for file in files]
+    rows = skipped = passes = 0
+    if reading is not None:
+        if len(reading.curves) != 1:
+            msg = "saved curves add up with one curve of a log, not with several views or groups."
+            raise InvalidInput(msg)
+        curves.append(reading.curve)
+        rows, skipped, passes = reading.rows, reading.skipped, reading.passes
+    total = reduce(lambda a, b: a.merge(b), curves)
+    return Reading({(total.view, ""): total}, rows or int(total.n), skipped, passes)
+
+
+def check_method(method: str) -> None:
+    """Refuse methods that need all rows of a log at once."""
+    if find_method(method).reads != "curve":
+        msg = (
+            f"`method` {method!r} calibrates whole matrices and needs all rows in memory: fit it "
+            "to a sample in one file, or use a method of a view, such as spline."
+        )
+        raise InvalidInput(msg)
+
+
+def fit_reading(reading: Reading, method: str = "spline") -> Fitted:
+    """Fit a method of a view to what an engine has read."""
+    check_method(method)
+    if not reading.curves:
+        msg = f"the log has no rows to fit: {reading.rows:,} were read."
+        raise InvalidInput(msg)
+    return find_method(method).fit(reading.curve)
