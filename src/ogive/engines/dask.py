@@ -80,6 +80,7 @@ def read_log(
     one_pass: bool = False,
     skip_bad: bool = False,
     weight_kind: WeightKind = "repetition",
+    vectors: bool = False,
     scheduler: Any = None,  # noqa: ANN401 - an address or a Client
     workers: int | None = None,
     progress: Progress | None = None,
@@ -89,7 +90,7 @@ def read_log(
     Parameters
     ----------
     data : dask.dataframe.DataFrame, or path, or several paths
-    view, columns, by, part, default_part, bits, one_pass, skip_bad, weight_kind
+    view, columns, by, part, default_part, bits, one_pass, skip_bad, weight_kind, vectors
         As in `ogive.engines.local.read_log`. Without `bits` a data frame has the buckets of a
         long log; files are the same log whichever engine reads them.
     memory : str or int
@@ -111,11 +112,27 @@ def read_log(
         bits=bits,
         skip_bad=skip_bad,
         weight_kind=weight_kind,
+        vectors=vectors,
     )
     limit = limit_of(memory)
     with client_of(scheduler, workers) as client:
         job = _Job(log, frame, client, progress)
         return curves_of(job.run, plan, exact=not one_pass, limit=limit)
+
+
+def mapped(
+    function: Callable[[Any], Any],
+    items: Sequence[Any],
+    *,
+    scheduler: Any = None,  # noqa: ANN401 - an address or a Client
+    workers: int | None = None,
+    what: str = "working",
+    progress: Progress | None = None,
+) -> list[Any]:
+    """Return a function of all items, in order. It must bear to be run twice on one item."""
+    with client_of(scheduler, workers) as client:
+        futures = client.map(function, items, pure=False, retries=_TRIES)
+        return _wait(futures, what, progress, keep=True)
 
 
 @contextmanager
@@ -193,7 +210,10 @@ class _Job:
         self.passes = 0
 
     def run(self, plan: Plan) -> Tally:
-        """Count all pieces and add up in a tree; the client holds on to the root alone."""
+        """Count all pieces and add up in a tree.
+
+        The client holds on to the root alone: each tally is dropped once it is added up.
+        """
         self.passes += 1
         shared = self.client.submit(_same, plan, pure=False)
         leaves = self._files(shared) if self.frame is None else self._partitions(plan)
@@ -201,7 +221,7 @@ class _Job:
             return added_tallies([], plan)
         root = self._tree(leaves, shared)
         try:
-            self._watch(leaves)
+            _wait(leaves, _what(self.passes), self.progress)
             tally: Tally = root.result()
         except BaseException:
             root.cancel()
@@ -232,29 +252,36 @@ class _Job:
             if len(level) == 1:
                 return level[0]
 
-    def _watch(self, leaves: list[Any]) -> None:
-        """Wait for all pieces; the first bad row of the log is the one named.
 
-        Futures are let go as they end, and the scheduler drops each tally once it is added up.
-        """
-        distributed = need("distributed", extra="dask")
-        total, what = len(leaves), _what(self.passes)
-        place = {future.key: i for i, future in enumerate(leaves)}
-        waiting = distributed.as_completed(leaves)
-        alive = dict(enumerate(leaves))
-        leaves.clear()
-        failed: list[tuple[int, BaseException]] = []
-        for done, future in enumerate(waiting, 1):
-            at = place[future.key]
-            alive.pop(at, None)
-            if future.status == "error":
-                failed.append((at, future.exception()))
-                for later in [i for i in alive if i > at]:
-                    alive.pop(later).cancel()
-            elif self.progress is not None and not failed:
-                self.progress(what, done, total)
-        if failed:
-            raise _worded(distributed, min(failed, key=lambda pair: pair[0])[1])
+def _wait(
+    futures: list[Any], what: str, progress: Progress | None, *, keep: bool = False
+) -> list[Any]:
+    """Wait for all futures, which are let go as they end; return their results if asked to.
+
+    Of several errors the first is raised: futures after one that failed are cancelled, those
+    before it are waited for. So the first bad row of a log is the one named.
+    """
+    distributed = need("distributed", extra="dask")
+    place = {future.key: i for i, future in enumerate(futures)}
+    waiting, alive = distributed.as_completed(futures), dict(enumerate(futures))
+    futures.clear()
+    results: dict[int, Any] = {}
+    failed: list[tuple[int, BaseException]] = []
+    for done, future in enumerate(waiting, 1):
+        at = place[future.key]
+        alive.pop(at, None)
+        if future.status == "error":
+            failed.append((at, future.exception()))
+            for later in [i for i in alive if i > at]:
+                alive.pop(later).cancel()
+        elif not failed:
+            if keep:
+                results[at] = future.result()
+            if progress is not None:
+                progress(what, done, len(place))
+    if failed:
+        raise _worded(distributed, min(failed, key=lambda pair: pair[0])[1])
+    return [results[i] for i in sorted(results)]
 
 
 def _what(number: int) -> str:
