@@ -36,6 +36,47 @@ MEASURE = {
     ],
 }  # fmt: skip
 
+BRACKET = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
+MEASURE_LOG = MEASURE | {
+    "properties": MEASURE["properties"]
+    | {
+        "ks_bracket": BRACKET,
+        "brackets": {
+            "type": "object",
+            "additionalProperties": BRACKET,
+            "required": ["ks", "kuiper", "ece", "brier", "nll"],
+        },
+        "approximate": {"type": "array", "items": {"type": "string"}},
+        "skipped": {"type": "integer", "minimum": 0},
+    },
+    "required": [*MEASURE["required"], "ks_bracket", "brackets", "approximate", "skipped"],
+}
+
+MEASURE_BY = {
+    "type": "object",
+    "properties": {
+        "by": {"type": "string"},
+        "view": {"type": "string"},
+        "skipped": {"type": "integer", "minimum": 0},
+        "groups": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "group": {"type": "string"},
+                    "n": COUNT,
+                    "ks": FRACTION,
+                    "pvalue": FRACTION,
+                    "pvalue_adjusted": FRACTION,
+                },
+                "required": ["group", "n", "ks", "pvalue", "pvalue_adjusted"],
+            },
+        },
+    },
+    "required": ["by", "view", "groups", "skipped"],
+}
+
 MEASURE_ALL = {
     "type": "object",
     "properties": {"views": {"type": "array", "minItems": 1, "items": {"type": "object"}}},

@@ -1,6 +1,7 @@
 """Batches become tallies: the same sums bit for bit in any cut, and exact after refining."""
 
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -233,3 +234,18 @@ def test_a_plan_is_checked():
     with pytest.raises(FileFormatError, match="no column `outcome`"):
         plan_for(table.drop_columns("outcome"))
     assert isinstance(plan_for(logits_table(), "class-wise", K=4), Plan)
+
+
+@pytest.mark.parametrize("lists", [False, True])
+@pytest.mark.parametrize("rows", [1, 7, 100, 256])
+def test_matrices_give_the_same_bits_in_any_cut(rows, lists):
+    table = logits_table(257, K=4, lists=lists)
+    plan = plan_for(table, ("top-1", "top-2", "within-top-3", "class-1", "class-wise"), K=4)
+    plan = replace(plan, vectors=True)
+    whole = added_tallies([tally(table.to_batches(), plan)], plan)
+    parts = [tally([batch], plan) for batch in table.to_batches(max_chunksize=rows)]
+    cut = Tally.from_tables([part.to_table() for part in parts[::-1]], plan)
+    assert cut.names == whole.names
+    assert cut.summary == whole.summary
+    means = [one.vectors.means(weighted=False) for one in (cut, whole)]
+    assert means[0] == means[1]

@@ -164,13 +164,13 @@ def apply(
     Calibrated scores, or full vectors, take the place of the old values. Other columns are kept.
     A folder or a glob becomes a folder of Parquet files; a run that was cut short can be repeated.
     """
-    from ogive.cli import logs, terminal  # noqa: PLC0415
+    from ogive.cli import logs  # noqa: PLC0415
     from ogive.export.artifact import load_map  # noqa: PLC0415
     from ogive.readers import open_file  # noqa: PLC0415
     from ogive.readers.together import calibrated, write_like  # noqa: PLC0415
     from ogive.studies.fitting import apply as applied  # noqa: PLC0415
 
-    if logs.is_folder(file) or any(options[name] for name in logs.PLACE):
+    if logs.is_streamed(file, output, options):
         logs.apply(calibrator, file, output, options, as_json=as_json)
         return
     gamma = load_map(calibrator)
@@ -181,10 +181,7 @@ def apply(
         results[part] = calibrated(rows.score, rows.hit, rows.vectors)
     write_like(source, output, results)
     n = sum(result.values.shape[0] for result in results.values())
-    if as_json:
-        terminal.print_json({"n": n, "out": str(output)})
-    else:
-        click.echo(f"{n:,} rows calibrated: {output}")
+    logs.show_applied(n, output, as_json=as_json)
 
 
 @ogive.command()

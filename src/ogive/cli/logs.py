@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from ogive.engines.refine import Reading
 
 _PLACES = {"scheduler": "dask", "master": "spark"}  # options of one engine
-PLACE = ("engine", *_PLACES)
-_ENGINE_ONLY = ("one_pass", "skip_bad", *PLACE, "by", "bits", "save_curve")
+_ENGINE_ONLY = ("one_pass", "skip_bad", "engine", *_PLACES, "by", "bits", "save_curve")
 _COMFORT = 8  # a file this many times smaller than the memory limit is read at once
 _PATH = click.Path(path_type=Path)
 
@@ -182,9 +181,16 @@ def fit(
     return fit_reading(reading, method), reading.curve
 
 
-def is_folder(file: Path) -> bool:
-    """Return whether a path is a folder or a glob."""
-    return file.is_dir() or (any(sign in str(file) for sign in "*?[") and not file.exists())
+def is_streamed(file: Path, output: Path, options: dict[str, Any]) -> bool:
+    """Return whether `apply` goes through a file piece by piece.
+
+    It does so with folders, globs and long tables, and with any engine but the local one.
+    """
+    if engine_of(options)[0] != "local" or file.is_dir():
+        return True
+    if any(sign in str(file) for sign in "*?[") and not file.exists():
+        return True
+    return output.suffix == ".parquet" and is_log((file,), {})
 
 
 def apply(
@@ -192,11 +198,15 @@ def apply(
 ) -> None:
     """Calibrate a log into a folder, file by file."""
     from ogive.cli import terminal  # noqa: PLC0415
-    from ogive.studies.apply_log import apply_log  # noqa: PLC0415
+    from ogive.studies.apply_log import FileJob, apply_log  # noqa: PLC0415
 
     engine, where = engine_of(options)
     names = columns_of(options)
     with terminal.progress("calibrating") as step:
+        if file.is_file() and engine == "local":
+            n, _ = FileJob(file, output, names).run(calibrator)
+            show_applied(n, output, as_json=as_json)
+            return
         done = apply_log(calibrator, file, output, names, engine=engine, progress=step, **where)
     if as_json:
         terminal.print_json(asdict(done))
@@ -204,3 +214,13 @@ def apply(
     kept = f" ({done.kept:,} were finished before)" if done.kept else ""
     files = done.written + done.kept
     click.echo(f"{done.n:,} rows calibrated in {files:,} files{kept}: {done.out}")
+
+
+def show_applied(n: int, output: Path, *, as_json: bool) -> None:
+    """Say how many rows were calibrated, and where they are."""
+    from ogive.cli import terminal  # noqa: PLC0415
+
+    if as_json:
+        terminal.print_json({"n": n, "out": str(output)})
+    else:
+        click.echo(f"{n:,} rows calibrated: {output}")

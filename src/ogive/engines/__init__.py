@@ -14,10 +14,26 @@ Every engine does the same three things, and shares the code that does them:
    further one. The further plans differ in `bits` and `within` alone: ranges of places to which
    the counting is confined. `tally` heeds both, so that the engine does not see the difference.
 
-An engine is one file with a function ``curve(data, **options)`` and one line in `ENGINES`.
+Files on disk are cut into pieces (`ogive.engines.files.open_log(paths, columns)` gives a `Log`
+with ``.plan(view, ...)`` and ``.pieces``); `ogive.engines.pieces.count_piece(piece, plan)` is the
+tally of one. Pieces and plans can be pickled, so that a cluster maps this function over them.
+`apply` maps ``FileJob.run`` of `ogive.studies.apply_log` over the files of a log in the same way.
+
+An engine is one file with a line in `ENGINES` and two functions:
+
+``read_log(paths, view=None, *, columns, by, part, default_part, bits, memory, one_pass, skip_bad,
+weight_kind, vectors, threads, progress, **own)``
+    A `Reading` of files; the command line calls it. `own` are the engine's options, such as
+    Dask's ``scheduler`` and Spark's ``master``. `ogive.engines.local.read_log` is the model.
+``curve(data, view=None, **options)``
+    The curve of what the engine's users have at hand (paths, a data frame); a mapping from
+    group to curve with ``by``.
 """
 
 from __future__ import annotations
+
+import importlib
+from typing import Any
 
 from ogive.errors import UnknownName
 
@@ -38,3 +54,10 @@ def find_engine(name: str) -> str:
     if name not in ENGINES:
         raise UnknownName.among("engine", name, ENGINES)
     return ENGINES[name][0]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module
+    if name not in ENGINES:
+        msg = f"module 'ogive.engines' has no attribute {name!r}"
+        raise AttributeError(msg)
+    return importlib.import_module(ENGINES[name][0])

@@ -143,7 +143,9 @@ class _Csv:
     @property
     def names(self) -> Sequence[str]:
         csv = need("pyarrow.csv", extra="files")
-        names: Sequence[str] = csv.open_csv(self.path).schema.names
+        # Broken lines are found when the rows are read, and are named then.
+        skip = csv.ParseOptions(invalid_row_handler=lambda row: "skip")  # noqa: ARG005
+        names: Sequence[str] = csv.open_csv(self.path, parse_options=skip).schema.names
         return names
 
     def pieces(self) -> list[Piece]:

@@ -72,7 +72,8 @@ def apply_log(
     paths : path, or several
         Files, folders or globs.
     folder : path
-        Where the Parquet files go, under the names they have in the log.
+        Where the Parquet files go, under the names they have in the log. The rows of a single
+        file can go to a file ``….parquet``.
     columns : Columns, optional
     threads : int, optional
     engine : {"local", "dask", "spark"}
@@ -84,7 +85,10 @@ def apply_log(
     """
     load_map(calibrator)  # a wrong one is refused before anything is begun
     log = open_log(paths, columns)
-    jobs = [FileJob(file, target, columns) for file, target in targets(log.files, Path(folder))]
+    out = Path(folder)
+    one = len(log.files) == 1 and out.suffix == ".parquet" and not out.is_dir()
+    pairs = [(log.files[0], out)] if one else targets(log.files, out)
+    jobs = [FileJob(file, target, columns) for file, target in pairs]
     if engine == "local":
         counts = _on_threads(jobs, calibrator, threads, progress)
     else:

@@ -180,10 +180,10 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
     """
     short = coarse(curve) if curve.n > MANY else curve
     values = one_pass(curve, how.bins, how.seed, short=short)
+    known = {} if curve.spans is None else certainty(curve, how.bins, values)
     kde = kde_error(short)
     found = {*values, "ks", "kuiper", "kde_ece"}
     more = {key: of(short) for key, of in MEASURES.items() if key not in found}
-    known = {} if curve.spans is None else certainty(curve, how.bins)
     return Measurement(
         view=curve.view,
         n=curve.n,

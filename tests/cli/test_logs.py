@@ -1,0 +1,176 @@
+"""Logs on the command line."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ogive import Curve, ks_error
+from tests.cli import schemas
+from tests.engines.test_batches import exact, logits_table, scores_table
+from tests.engines.test_local import store
+
+
+@pytest.fixture
+def log(tmp_path):
+    country = np.random.default_rng(0).choice(["DE", "FR", "IT"], 3000)
+    table = scores_table(3000, country=country)
+    for i, name in enumerate(["a.parquet", "b.csv", "c.arrow"]):
+        store(table.slice(1000 * i, 1000), tmp_path / "log" / name)
+    return tmp_path / "log"
+
+
+def test_a_folder_is_measured_as_one(run_json, log):
+    result = run_json(schemas.MEASURE_LOG, "measure", log)
+    assert result["n"] == 3000
+    assert result["skipped"] == 0
+    assert result["ks"] == pytest.approx(ks_error(exact(scores_table(3000))), abs=1e-12)
+    assert result["approximate"] == []
+    again = run_json(schemas.MEASURE_LOG, "measure", log / "a.parquet", log / "b.csv", log / "c.*")
+    assert again == result
+
+
+def test_one_pass_gives_a_bracket_and_two_the_number(run_json, log):
+    once = run_json(schemas.MEASURE_LOG, "measure", log, "--bits", 6, "--one-pass")
+    twice = run_json(schemas.MEASURE_LOG, "measure", log, "--bits", 6)
+    want = ks_error(exact(scores_table(3000)))
+    low, high = once["ks_bracket"]
+    assert low <= want <= high
+    assert high - low > 1e-6
+    assert twice["ks"] == pytest.approx(want, abs=1e-12)
+    assert np.diff(twice["ks_bracket"])[0] < 1e-12
+    assert "mce" in twice["approximate"]
+
+
+def test_the_table_says_what_is_certain(run, log):
+    code, out, _ = run("measure", log, "--bits", 6, "--one-pass")
+    assert code == 0
+    assert "From a summary. For certain: ks in [" in out
+
+
+def test_bad_rows_are_named_or_skipped(run, run_json, log):
+    store(pa.table({"score": [0.5, 3.0], "outcome": [1, 0]}), log / "d.parquet")
+    code, out, err = run("measure", log)
+    assert (code, out) == (1, "")
+    assert "d.parquet: row 1: `score` must be a number in [0, 1] (3.0)" in err
+    assert err.count("\n") == 1
+    result = run_json(schemas.MEASURE_LOG, "measure", log, "--skip-bad")
+    assert (result["n"], result["skipped"]) == (3001, 1)
+    assert "1 rows broke a rule and were left out" in run("measure", log, "--skip-bad")[1]
+
+
+def test_groups(run, run_json, log):
+    result = run_json(schemas.MEASURE_BY, "measure", log, "--by", "country")
+    assert {one["group"] for one in result["groups"]} == {"DE", "FR", "IT"}
+    assert sum(one["n"] for one in result["groups"]) == 3000
+    code, out, _ = run("measure", log, "--by", "country")
+    assert code == 0
+    assert "groups are off (KS tests" in out
+    code, _, err = run("measure", log, "--by", "contry")
+    assert code == 1
+    assert "Did you mean 'country'" in err
+
+
+def test_saved_curves_add_up(run, run_json, log, tmp_path):
+    for name in ("a.parquet", "b.csv", "c.arrow"):
+        target = tmp_path / f"{name}.curve"
+        assert run("measure", log / name, "--save-curve", target, "--bits", 9)[0] == 0
+    curves = sorted(tmp_path.glob("*.curve"))
+    result = run_json(schemas.MEASURE_LOG, "measure", *curves)
+    whole = run_json(schemas.MEASURE_LOG, "measure", log, "--bits", 9, "--one-pass")
+    assert result == whole
+    both = run_json(schemas.MEASURE_LOG, "measure", curves[0], log / "b.csv", "--bits", 9)
+    assert both["n"] == 2000
+    code, _, err = run("measure", log, "--by", "country", "--save-curve", tmp_path / "x.curve")
+    assert code == 2
+    assert "saves one curve" in err
+
+
+def test_all_views_of_a_log_of_matrices(run, run_json, tmp_path):
+    for i in range(2):
+        store(logits_table(1500, seed=i), tmp_path / "log" / f"{i}.parquet")
+    table = pa.concat_tables(logits_table(1500, seed=i) for i in range(2))
+    store(table, tmp_path / "whole.parquet")
+    many = run_json(schemas.MEASURE_ALL, "measure", tmp_path / "log", "--view", "all")
+    one = run_json(schemas.MEASURE_ALL, "measure", tmp_path / "whole.parquet", "--view", "all")
+    assert [v["view"] for v in many["views"]] == [v["view"] for v in one["views"]]
+    for a, b in zip(many["views"], one["views"], strict=True):
+        for key in ("n", "ks", "ece", "brier", "brier_vector", "nll_vector", "classes_off"):
+            assert a.get(key) == pytest.approx(b.get(key), abs=1e-9), (a["view"], key)
+    code, _, err = run("measure", tmp_path / "log", "--view", "vector")
+    assert code == 1
+    assert "whole vectors of a log" in err
+
+
+def test_fit_from_a_log(run_json, run, log, tmp_path):
+    out = tmp_path / "cal.json"
+    result = run_json(schemas.FIT, "fit", log, "-o", out)
+    assert (result["n"], result["view"]) == (3000, "score")
+    assert json.loads(out.read_text())["fitted_on"]["ks_before"] > 0
+    code, _, err = run("fit", log, "-o", out, "--method", "temperature")
+    assert code == 1
+    assert "needs all rows in memory" in err
+
+
+def test_apply_to_a_folder_can_be_repeated(run_json, run, log, tmp_path):
+    run("fit", log, "-o", tmp_path / "cal.json", "--method", "platt")
+    result = run_json(schemas.APPLY, "apply", tmp_path / "cal.json", log, "-o", tmp_path / "out")
+    assert (result["n"], result["written"], result["kept"]) == (3000, 3, 0)
+    code, out, _ = run("apply", tmp_path / "cal.json", log, "-o", tmp_path / "out")
+    assert code == 0
+    assert "3,000 rows calibrated in 3 files (3 were finished before)" in out
+    after = run_json(schemas.MEASURE_LOG, "measure", tmp_path / "out")
+    assert after["n"] == 3000
+
+
+def test_a_long_file_goes_through_the_engine(run_json, log, monkeypatch):
+    monkeypatch.setattr("ogive.cli.logs._COMFORT", 10**6)
+    result = run_json(schemas.MEASURE_LOG, "measure", log / "a.parquet")
+    assert result["n"] == 1000
+    monkeypatch.setattr("ogive.cli.logs._COMFORT", 8)
+    assert "skipped" not in run_json(schemas.MEASURE, "measure", log / "a.parquet")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--memory", "lots"], "`memory` must be a size such as 1GB"),
+        (["--engine", "sprak"], "unknown engine 'sprak'. Did you mean 'spark'"),
+        (["--bits", "60"], "`bits` must be a whole number from 4 to 52"),
+        (["--view", "top-9"], "'top-9' is not a view"),
+    ],
+)
+def test_wrong_options(run, log, words, message):
+    code, out, err = run("measure", log, *words)
+    assert (code, out) == (1, "")
+    assert message in err
+
+
+def test_an_empty_folder(run, tmp_path):
+    code, _, err = run("measure", tmp_path)
+    assert code == 1
+    assert "holds no files of" in err
+
+
+def test_a_folder_of_archives_is_read_as_before(run_json, tmp_path):
+    rng = np.random.default_rng(0)
+    scores = rng.random((2, 100))
+    for i in range(2):
+        np.savez(tmp_path / f"{i}.npz", scores=scores[i], outcomes=scores[i] > 0.4)
+    result = run_json(schemas.MEASURE, "measure", tmp_path)
+    curve = Curve.from_scores(scores.ravel(), scores.ravel() > 0.4)
+    assert result["ks"] == pytest.approx(ks_error(curve))
+
+
+def test_apply_to_a_long_file_streams(run, run_json, log, tmp_path, monkeypatch):
+    run("fit", log, "-o", tmp_path / "cal.json", "--method", "platt")
+    words = ("apply", tmp_path / "cal.json", log / "b.csv", "-o")
+    assert run(*words, tmp_path / "b.csv")[0] == 0
+    monkeypatch.setattr("ogive.cli.logs._COMFORT", 10**6)
+    result = run_json(schemas.APPLY, *words, tmp_path / "b.parquet")
+    assert result == {"n": 1000, "out": str(tmp_path / "b.parquet")}
+    a, b = (
+        run_json(schemas.MEASURE, "measure", tmp_path / f"b.{end}") for end in ("csv", "parquet")
+    )
+    assert a["ks"] == pytest.approx(b["ks"], abs=1e-12)

@@ -1,0 +1,140 @@
+"""Applying to a log: every row once, whatever happened to the first run."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import ogive
+from ogive import Curve
+from ogive.engines.files import open_log
+from ogive.errors import FileFormatError, InvalidInput
+from ogive.studies.apply_log import apply_log, targets
+from tests.engines.test_batches import logits_table, scores_table
+from tests.engines.test_local import store
+
+
+@pytest.fixture
+def log(tmp_path):
+    for i, name in enumerate(["a.parquet", "country=DE/b.csv", "country=FR/c.arrow"]):
+        table = scores_table(1000, seed=i, id=np.arange(1000 * i, 1000 * i + 1000))
+        store(table, tmp_path / "log" / name)
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def cal(tmp_path):
+    ogive.save(ogive.fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9] * 9, [0, 1, 0, 1] * 9)),
+               tmp_path / "cal.json")  # fmt: skip
+    return tmp_path / "cal.json"
+
+
+def rows_of(folder):
+    tables = [pq.read_table(file, partitioning=None) for file in open_log(folder).files]
+    chosen = [table.select(["score", "outcome", "id"]) for table in tables]
+    return pa.concat_tables(chosen, promote_options="permissive")
+
+
+def test_every_row_is_calibrated_once(log, cal, tmp_path):
+    done = apply_log(cal, log, tmp_path / "out")
+    assert (done.n, done.written, done.kept) == (3000, 3, 0)
+    found = rows_of(tmp_path / "out").sort_by("id")
+    gamma = ogive.load(cal)
+    want = np.concatenate([gamma(scores_table(1000, seed=i)["score"].to_numpy()) for i in range(3)])
+    np.testing.assert_array_equal(found["id"], np.arange(3000))
+    np.testing.assert_array_equal(found["score"], want)
+    assert (tmp_path / "out" / "country=DE" / "b.csv.parquet").exists()
+
+
+def test_a_second_run_keeps_what_is_finished_and_mends_the_rest(log, cal, tmp_path):
+    out = tmp_path / "out"
+    apply_log(cal, log, out)
+    before = {file: file.stat().st_mtime_ns for file in open_log(out).files}
+    assert apply_log(cal, log, out).kept == 3
+    files = list(before)
+    files[0].unlink()
+    files[1].write_bytes(files[1].read_bytes()[:100])
+    (out / ".a.parquet.xyz.parquet").write_bytes(b"left by a killed run")
+    done = apply_log(cal, log, out)
+    assert (done.n, done.written, done.kept) == (3000, 2, 1)
+    assert files[2].stat().st_mtime_ns == before[files[2]]
+    assert not (out / ".a.parquet.xyz.parquet").exists()
+    assert rows_of(out).num_rows == 3000
+
+
+def test_other_rows_or_another_map_are_written_again(log, cal, tmp_path):
+    out = tmp_path / "out"
+    apply_log(cal, log, out)
+    store(scores_table(500, id=np.arange(500)), log / "a.parquet")
+    assert (apply_log(cal, log, out).written, rows_of(out).num_rows) == (1, 2500)
+    ogive.save(ogive.fit_platt(Curve.from_scores([0.1, 0.9] * 9, [0, 1] * 9)), cal)
+    assert apply_log(cal, log, out).written == 3
+
+
+def test_a_matrix_becomes_scores_of_the_view_or_vectors(tmp_path):
+    store(logits_table(500), tmp_path / "log" / "a.parquet")
+    table = logits_table(500)
+    values = np.stack([table[f"logit_{k}"].to_numpy() for k in range(4)], axis=1)
+    preds = ogive.Predictions(values, table["label"], kind="logits")
+    ogive.save(ogive.fit_platt(Curve.from_predictions(preds)), tmp_path / "cal.json")
+    apply_log(tmp_path / "cal.json", tmp_path / "log", tmp_path / "out")
+    assert pq.read_schema(tmp_path / "out" / "a.parquet").names == ["label", "score", "outcome"]
+    ogive.save(ogive.fit_temperature(preds), tmp_path / "cal.json")
+    apply_log(tmp_path / "cal.json", tmp_path / "log", tmp_path / "out")
+    assert "prob_3" in pq.read_schema(tmp_path / "out" / "a.parquet").names
+
+
+def test_what_is_refused(log, cal, tmp_path):
+    with pytest.raises(FileFormatError, match="is the log itself"):
+        apply_log(cal, str(log / "*.parquet"), log)
+    store(pa.table({"score": [0.5, 2.0], "outcome": [1, 0]}), log / "d.parquet")
+    with pytest.raises(InvalidInput, match=r"d\.parquet: `probs` must lie in \[0, 1\]"):
+        apply_log(cal, log, tmp_path / "out")
+    assert not (tmp_path / "out" / "d.parquet").exists()
+
+
+def test_targets_keep_the_tree(log, tmp_path):
+    pairs = dict(targets(open_log(log / "country=DE").files, tmp_path / "out"))
+    assert list(pairs.values()) == [tmp_path / "out" / "country=DE" / "b.csv.parquet"]
+
+
+KILLED = """
+import sys, time
+import ogive.studies.apply_log as room
+slow = room.FileJob._calibrated
+def wait(self, gamma, chunk, first):
+    time.sleep(0.05)
+    return slow(self, gamma, chunk, first)
+room.FileJob._calibrated = wait
+room._CELLS = 100
+print("ready", flush=True)
+room.apply_log(sys.argv[1], sys.argv[2], sys.argv[3], threads=1)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+def test_kill_9_and_run_again(cal, tmp_path):
+    log, out = tmp_path / "log", tmp_path / "out"
+    for i in range(6):
+        store(scores_table(500, seed=i, id=np.arange(500 * i, 500 * i + 500)), log / f"{i}.parquet")
+    command = [sys.executable, "-c", KILLED, str(cal), str(log), str(out)]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ)  # noqa: S603
+    deadline = time.monotonic() + 60
+    while not list(out.glob("1.parquet")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    run.stdout.close()
+    finished = len(list(out.glob("*.parquet")))
+    assert 2 <= finished < 6  # killed in the middle
+    done = apply_log(cal, log, out)
+    assert done.n == 3000
+    assert done.kept >= finished - 1
+    assert sorted(rows_of(out)["id"].to_pylist()) == list(range(3000))
+    assert not list(out.glob(".*"))  # nothing half is left

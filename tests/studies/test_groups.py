@@ -1,0 +1,76 @@
+"""Groups: measured one by one, and corrected for how many they are."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ogive import Curve, Predictions, ece, ks_test, measure_groups
+from ogive.errors import InvalidInput, InvalidType
+from ogive.metrics.many import benjamini_hochberg
+from tests import naive
+
+
+@given(pvalues=st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.05, 1.0])), min_size=1))
+def test_benjamini_hochberg_is_the_naive_one(pvalues):
+    np.testing.assert_allclose(
+        benjamini_hochberg(pvalues), naive.benjamini_hochberg(pvalues), rtol=1e-12, atol=0
+    )
+
+
+def samples(groups=5, n=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, groups, n * groups)
+    scores = rng.random(group.size)
+    hits = rng.random(group.size) < np.where(group == 2, scores**2, scores)
+    return scores, hits, np.array([f"g{i}" for i in range(groups)])[group]
+
+
+def test_each_group_is_its_own_measurement():
+    scores, hits, group = samples()
+    found = measure_groups(Predictions(scores, hits, kind="probs"), group)
+    assert [one.ks for one in found.groups] == sorted(one.ks for one in found.groups)[::-1]
+    assert found.groups[0].group == "g2"
+    for one in found.groups:
+        curve = Curve.from_scores(scores[group == one.group], hits[group == one.group])
+        assert (one.n, one.ks) == (curve.n, ks_test(curve).value)
+        assert one.ece == pytest.approx(ece(curve))
+        assert one.pvalue <= one.pvalue_adjusted
+    assert found.off[0].group == "g2"
+    assert f"{len(found.off)} of 5 groups are off" in found.verdict
+    assert "g2" in repr(found)
+
+
+def test_curves_of_groups_are_measured_as_they_are():
+    scores, hits, group = samples()
+    curves = {name: Curve.from_scores(scores[group == name], hits[group == name])
+              for name in np.unique(group)}  # fmt: skip
+    a = measure_groups(curves, "site")
+    b = measure_groups(Predictions(scores, hits, kind="probs"), group)
+    assert a.groups == b.groups
+    assert a.by == "site"
+    assert set(a.to_dict()) == {"by", "view", "groups", "verdict"}
+
+
+def test_of_calibrated_groups_few_are_called_off():
+    wrong = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        scores, group = rng.random(4000), rng.integers(0, 20, 4000)
+        preds = Predictions(scores, rng.random(4000) < scores, kind="probs")
+        wrong += bool(measure_groups(preds, group).off)
+    assert wrong <= 4  # 5 % of 20, and chance
+
+
+def test_what_is_refused():
+    preds = Predictions([0.5, 0.6], [0, 1], kind="probs")
+    with pytest.raises(InvalidInput, match="`by` must be given"):
+        measure_groups(preds)
+    with pytest.raises(InvalidInput, match="`by` must have one entry per row"):
+        measure_groups(preds, ["a"])
+    with pytest.raises(InvalidType, match="`data` must be Predictions or a mapping"):
+        measure_groups([1])
+    with pytest.raises(InvalidType, match="must map groups to Curves: 'a' is none"):
+        measure_groups({"a": 1})
+    with pytest.raises(InvalidInput, match="no groups"):
+        measure_groups({})
