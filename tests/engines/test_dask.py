@@ -1,19 +1,26 @@
 """Dask: the same curve bit for bit as the local engine, also when a worker is killed."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
+import pyarrow.parquet as pq
 import pytest
 
+import ogive
 from ogive import Curve, ks_error
 from ogive.engines import local
 from ogive.errors import InvalidInput, InvalidType, OgiveError, UnknownName
 from ogive.metrics.bracket import brackets
-from tests.engines.logs import rows_of, spoiled, write_log
+from ogive.studies.apply_log import apply_log
+from tests.cli.conftest import run, run_json  # noqa: F401 - fixtures
+from tests.engines.logs import check_apply, check_commands, rows_of, spoiled, write_log
 from tests.engines.test_batches import logits_table
 
 distributed = pytest.importorskip("distributed")
@@ -206,3 +213,46 @@ def test_a_cluster_by_its_address(client, table, tmp_path):
     log = write_log(tmp_path / "log", table.select(PLAIN))
     address = client.scheduler.address
     assert engine.curve(log, bits=9, scheduler=address) == local.curve(log, bits=9)
+
+
+def test_apply_is_resumed_after_a_failure(client, tmp_path):
+    check_apply(tmp_path, engine="dask", scheduler=client)
+
+
+def test_apply_with_a_worker_killed_writes_each_row_once(client, table, tmp_path):
+    log = write_log(tmp_path / "log", table.select(PLAIN), 40)
+    ogive.save(ogive.fit_platt(local.curve(log)), tmp_path / "cal.json")
+    killed = []
+
+    def kill_one(what, done, total):
+        if done >= 5 and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    out = tmp_path / "out"
+    done = apply_log(
+        tmp_path / "cal.json", log, out, engine="dask", scheduler=client, progress=kill_one
+    )
+    assert killed
+    assert done.n == 6000
+    assert pq.read_table(out).num_rows == 6000
+    assert len(list(out.glob("*.parquet"))) == 40
+
+
+def test_commands(client, run, run_json, tmp_path):  # noqa: F811 - fixtures
+    address = client.scheduler.address
+    check_commands(run_json, run, tmp_path, "--engine", "dask", "--scheduler", address)
+
+
+def test_a_command_starts_a_cluster_of_its_own(table, tmp_path):
+    log = write_log(tmp_path / "log", spoiled(table.select(PLAIN)))
+    command = [sys.executable, "-m", "ogive.cli", "measure", log, "--engine", "dask", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "part-002.parquet: row 321: `score` must be a number" in done.stderr
+    done = subprocess.run(  # noqa: S603
+        [*command, "--skip-bad"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["n"] == 5999
+    assert done.stderr == ""

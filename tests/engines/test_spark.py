@@ -1,7 +1,9 @@
 """Spark: the same curve bit for bit as the local engine."""
 
+import json
 import os
 import shutil
+import subprocess
 import sys
 
 import numpy as np
@@ -14,7 +16,8 @@ from ogive import Curve, ks_error
 from ogive.engines import local
 from ogive.errors import FileFormatError, InvalidInput, InvalidType, OgiveError, UnknownName
 from ogive.metrics.bracket import brackets
-from tests.engines.logs import rows_of, spoiled, write_log
+from tests.cli.conftest import run, run_json  # noqa: F401 - fixtures
+from tests.engines.logs import check_apply, check_commands, rows_of, spoiled, write_log
 from tests.engines.test_batches import logits_table
 
 sql = pytest.importorskip("pyspark.sql")
@@ -190,3 +193,28 @@ def test_progress_counts_tasks_and_leaves_the_session_as_it_was(session, table, 
 def test_tasks_run_in_this_python(session):
     assert session.sparkContext.pythonExec == sys.executable
     assert "PYSPARK_PYTHON" not in os.environ
+
+
+def test_another_place_than_that_of_the_session_in_use(session):
+    words = r"in use at local\[2\]: stop it before one is started at local\[7\]"
+    with pytest.raises(OgiveError, match=words), engine.session_of("local[7]"):
+        pass
+    with engine.session_of("local[2]") as same:
+        assert same.version
+    assert session.range(1).count() == 1  # still there
+
+
+def test_apply_is_resumed_after_a_failure(session, tmp_path):
+    check_apply(tmp_path, engine="spark", session=session)
+
+
+def test_commands(session, run, run_json, tmp_path):  # noqa: F811 - fixtures
+    check_commands(run_json, run, tmp_path, "--engine", "spark")
+
+
+def test_a_command_starts_a_session_of_its_own(table, tmp_path):
+    log = write_log(tmp_path / "log", table.select(PLAIN))
+    command = [sys.executable, "-m", "ogive.cli", "measure", log]
+    place = ["--engine", "spark", "--master", "local[2]", "--json"]
+    done = subprocess.run([*command, *place], capture_output=True, text=True, check=True)  # noqa: S603
+    assert json.loads(done.stdout)["n"] == 6000

@@ -163,10 +163,9 @@ def mapped(
 
 @contextmanager
 def session_of(master: str | None = None, session: Any = None) -> Iterator[Any]:  # noqa: ANN401
-    """Give a session; one that is started here is stopped here."""
+    """Give a session: one at hand, or one that is started here and stopped here."""
     sql = need("pyspark.sql", extra="spark")
-    if session is None and master is None:
-        session = sql.SparkSession.getActiveSession()
+    session = session or _at_hand(sql, master)
     if session is not None:
         yield session
         return
@@ -188,6 +187,19 @@ def session_of(master: str | None = None, session: Any = None) -> Iterator[Any]:
         yield spark
     finally:
         spark.stop()
+
+
+def _at_hand(sql: Any, master: str | None) -> Any:  # noqa: ANN401
+    """Return the session in use, None if there is none."""
+    try:
+        session = sql.SparkSession.active()
+    except need("pyspark.errors", extra="spark").PySparkException:
+        return None
+    place = session.conf.get("spark.master", "elsewhere")
+    if master is not None and master != place:
+        msg = f"a Spark session is in use at {place}: stop it before one is started at {master}."
+        raise OgiveError(msg)
+    return session
 
 
 def _source(data: Any, columns: Columns | None) -> tuple[Log, Any]:  # noqa: ANN401
