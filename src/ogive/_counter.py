@@ -19,10 +19,11 @@ from ogive.summary import MANTISSA, Summary, added, empty, limbs, summarise
 if TYPE_CHECKING:
     from ogive._typing import IntArray, KeyArray
 
-_OCTAVES = 64
+_OCTAVES, _FEW_OCTAVES = 64, 40  # tails down to 2^-64; down to 2^-40 with blunt buckets
+_BLUNT = 8
 _SHARP = 14  # with more bits the tables are too long
 _CHUNK = 1 << 16
-_WORTH = 1 << 14  # keys below which the tables are not worth their reading
+_WORTH = 1 << 14  # keys below which long tables are not worth their reading
 _LAST = (1 << 63) - 1
 
 
@@ -44,12 +45,12 @@ class Counter:
         self._rest = Adder(bits)
         self._tables: tuple[KeyArray, ...] | None = None
         self._room = 0
-        one = (1023 - _OCTAVES) << bits  # the bucket of the tail 2^-64
-        self._base, self._size = one, (_LAST >> (MANTISSA - bits)) - 2 * one + 1
+        self._base, self._size = _tables(bits)
 
     def add(self, keys: KeyArray) -> None:
         """Take in keys; their order may be changed."""
-        if self.bits > _SHARP or (keys.size < _WORTH and self._tables is None):
+        worth = min(_WORTH, self._size // 4)
+        if self.bits > _SHARP or (keys.size < worth and self._tables is None):
             self._rest.add(summarise(keys, self.bits))
             return
         for start in range(0, keys.size, _CHUNK):
@@ -111,6 +112,17 @@ class Counter:
             ).normal()
         )
         self._tables, self._room = None, 0
+
+
+def _tables(bits: int) -> tuple[int, int]:
+    """Return the first bucket that has a place in the tables, and how many have one."""
+    first = (1023 - (_FEW_OCTAVES if bits <= _BLUNT else _OCTAVES)) << bits
+    return first, (_LAST >> (MANTISSA - bits)) - 2 * first + 1
+
+
+def table_bytes(bits: int) -> int:
+    """Return how many bytes the tables of one curve take, if all of it is hit."""
+    return 6 * 8 * _tables(bits)[1]
 
 
 class Adder:

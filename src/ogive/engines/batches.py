@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._classes import class_keys
-from ogive._counter import Adder, Counter
+from ogive._counter import Adder, Counter, table_bytes
 from ogive._packing import keys_of_scores, keys_of_view
 from ogive._spans import MIDDLE, tail_at
 from ogive.curve import Curve
 from ogive.engines.plan import CLASSWISE
-from ogive.engines.rows import Rows, read_rows
+from ogive.engines.rows import Rows, numbers, read_rows
 from ogive.engines.vectors import NONE, Vectors
 from ogive.errors import need
 from ogive.predictions import Predictions
@@ -31,11 +31,13 @@ from ogive.views import parse_view
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ogive._typing import AnyArray, IntArray, KeyArray, Kind
+    from ogive._typing import IntArray, KeyArray, Kind
     from ogive.engines.plan import Name, Plan
     from ogive.engines.rows import Where
 
-_FEW = 4  # up to so many curves are counted in tables of their own
+_FEW = 4  # up to so many curves of unknown groups are counted in tables of their own
+_TABLES = 200 << 20  # bytes that the tables of all views and classes may take in one thread
+_MANY = 1 << 30
 _ROWS = ("(rows)", "")  # the name of the row that carries the numbers of rows
 
 
@@ -126,14 +128,17 @@ class Tallier:
         self._adder = Adder(plan.bits)
         self._counters: dict[int, Counter] = {}
         self._window = _Window.of(plan)
+        several = len(plan.curves) if plan.by is None else _MANY
+        fits = several * table_bytes(plan.bits) <= _TABLES
+        self._in_tables = _MANY if fits else _FEW
 
     def add(self, batch: Any, where: Where | None = None) -> None:  # noqa: ANN401
         """Count the rows of a pyarrow.RecordBatch."""
         self.rows += batch.num_rows
+        if self._window is not None:
+            batch = self._window.of_batch(batch, self.plan)
         rows = read_rows(batch, self.plan, where)
         self.skipped += rows.skipped
-        if self._window is not None:
-            rows = rows.take(self._window.rows(rows.values))
         if rows.n == 0:
             return
         if self.plan.vectors and rows.values.ndim > 1:
@@ -200,7 +205,7 @@ class Tallier:
             self._adder.add(
                 summarise_weighted(mine, every, plan.bits, plan.weight_kind, curves=which)
             )
-        elif len(self._names) <= _FEW:
+        elif len(self._names) <= self._in_tables:
             for number, mine in zip(curves, kept, strict=True):
                 counter = self._counters.setdefault(number, Counter(plan.bits))
                 counter.add(mine)
@@ -232,10 +237,13 @@ class _Window:
             return None
         return cls(list(plan.within.values()))
 
-    def rows(self, scores: AnyArray) -> IntArray:
-        """Return the rows inside, a few too many."""
+    def of_batch(self, batch: Any, plan: Plan) -> Any:  # noqa: ANN401
+        """Return the rows inside, a few too many; all others need not be looked at again."""
+        (name,) = plan.layout.values
+        scores = numbers(batch.column(name), name, plan)
         inside = [(scores >= low) & (scores <= high) for low, high in self.ends]
-        return np.flatnonzero(np.logical_or.reduce(inside))
+        found = np.flatnonzero(np.logical_or.reduce(inside))
+        return batch.take(need("pyarrow", extra="files").array(found))
 
 
 def in_ranges(keys: KeyArray, ranges: IntArray) -> IntArray:

@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ogive.engines.formats import FORMATS, Piece, column_names, open_table
-from ogive.engines.plan import CLASSWISE, make_plan
+from ogive.engines.formats import FORMATS, PIECE, Piece, column_names, open_table
+from ogive.engines.pieces import piece_batches
+from ogive.engines.plan import CLASSWISE, group_bits, make_plan
 from ogive.errors import FileFormatError, UnknownName
 from ogive.readers.columns import find_columns
 from ogive.readers.source import Columns
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ogive.readers.columns import Layout
 
 #: Up to so many rows (or bytes of CSV, over 16) every score has a bucket of its own.
-SHORT = 1 << 20
+SHORT = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ class Log:
         if by is not None and by not in self.names:
             what = f"column of {self.name}:"
             raise UnknownName.among(what, by, self.names)
+        blunt = group_bits(self.groups(by)) if by is not None and bits is None else bits
         if part is None and self.layout.part is not None:
             part = default_part
         plan = make_plan(
@@ -114,13 +116,21 @@ class Log:
             view,
             by=by,
             part=part,
-            bits=bits,
+            bits=blunt,
             skip_bad=skip_bad,
             weight_kind=weight_kind,
             what=self.name,
         )
         short = bits is None and self._is_short(plan)
         return replace(plan, bits=MANTISSA if short else plan.bits, vectors=vectors)
+
+    def groups(self, by: str) -> int:
+        """Return how many groups there are among the first rows, or in the names of folders."""
+        folders = {partition_of(file).get(by) for file in self.files} - {None}
+        for piece in self.pieces if not folders else ():
+            for batch in piece_batches(piece, [by], PIECE):
+                return len(batch.column(by).unique())
+        return len(folders)
 
     def _is_short(self, plan: Plan) -> bool:
         """Whether the log is so short that every score can have a bucket of its own."""

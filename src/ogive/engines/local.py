@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
     Progress = Callable[[str, float, int], None]
 
-_ROW = 100  # bytes that a row of a summary takes, with what adding it up needs
+_ROW = 300  # bytes that a row of a summary takes, with what adding it up needs
 _SHARE = 1 << 19  # rows of a summary that a thread keeps to itself
 
 
@@ -131,7 +131,7 @@ def read_log(
         vectors=vectors,
     )
     room = parse_memory(memory)
-    limit = max(min(LIMIT, room // (8 * _ROW)), 1024)
+    limit = max(min(2 * LIMIT, room // (8 * _ROW)), 1024)
     job = _Job(log, room, thread_count(threads), progress)
     return curves_of(job.run, plan, exact=not one_pass, limit=limit)
 

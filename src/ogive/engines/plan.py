@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import log2
 from typing import TYPE_CHECKING, TypeAlias
 
 from ogive.errors import FileFormatError, InvalidInput
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 CLASSWISE = "class-wise"
 #: Bits of a bucket where there is a curve for each group.
 GROUP_BITS = 7
+#: Rows of summaries that all groups together may come to, about.
+_GROUP_ROWS = 25_000
 #: A curve of a plan: the name of its view, and its group ("" without groups).
 Name: TypeAlias = tuple[str, str]
 
@@ -80,6 +83,19 @@ class Plan:
             else:
                 names.append(view)
         return names
+
+
+def group_bits(groups: int) -> int:
+    """Return how sharp the buckets are where there are so many groups: all must fit in memory.
+
+    >>> [group_bits(n) for n in (1, 10, 100, 1000, 100_000)]
+    [12, 11, 7, 5, 5]
+    """
+    return (
+        max(min(int(log2(_GROUP_ROWS / max(groups, 1))), BITS), CLASS_BITS)
+        if (groups < _GROUP_ROWS)
+        else CLASS_BITS
+    )
 
 
 def make_plan(

@@ -9,7 +9,7 @@ finer buckets, and so on. KS and Kuiper errors are then those of all rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import log2
+from math import ceil, log2
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
     from ogive.engines.batches import Tally
     from ogive.engines.plan import Name, Plan
-    from ogive.summary import Summary
 
-#: Rows that a further reading may bring together, each a score by itself: about 100 bytes each.
-LIMIT = 1 << 20
+#: Rows that a further reading may bring together, each a score by itself: about 300 bytes each.
+LIMIT = 1 << 18
+
+_LEAST_STEP = 4  # bits that a further reading adds at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +81,15 @@ def curves_of(
     passes = 1
     ranges = _ranges(curves) if exact else {}
     while ranges:
-        finer = replace(plan, within=ranges, vectors=False, bits=_bits(curves, ranges, limit))
-        found = run(finer)
+        chosen, bits = _next(curves, ranges, limit)
+        found = run(replace(plan, within=chosen, vectors=False, bits=bits))
         passes += 1
         for i, name in enumerate(found.names):
-            curves[name] = _refined(curves[name], ranges[name], found.summary.of(i))
-        ranges = _ranges({name: curves[name] for name in ranges})
+            finer = Finer(chosen[name], found.summary.of(i))
+            curves[name] = curves[name].refined(finer)
+        ranges = {name: ranges[name] for name in ranges if name not in chosen} | _ranges(
+            {name: curves[name] for name in chosen}
+        )
     vectors = tally.vectors.means(weighted=plan.layout.weight is not None)
     return Reading(curves, tally.rows, tally.skipped, passes, vectors)
 
@@ -96,21 +100,41 @@ def _ranges(curves: dict[Name, Curve]) -> dict[Name, IntArray]:
     return {name: ranges for name, ranges in found.items() if ranges.size}
 
 
-def _refined(curve: Curve, ranges: IntArray, summary: Summary) -> Curve:
-    return curve.refined(Finer(ranges, summary))
+def _next(
+    curves: dict[Name, Curve], ranges: dict[Name, IntArray], limit: int
+) -> tuple[dict[Name, IntArray], int]:
+    """Return which ranges the next reading counts, and how sharply.
 
-
-def _bits(curves: dict[Name, Curve], ranges: dict[Name, IntArray], limit: int) -> int:
-    """Return how sharp the next reading is: score by score if the rows are few enough."""
-    rows, buckets, sharpest = 0.0, 0, 0
-    for name, cuts in ranges.items():
-        spans = curves[name].spans
-        assert spans is not None  # noqa: S101 - engines make summaries
-        at = np.searchsorted(cuts[:, 1], spans.first, side="right")
-        inside = (at < cuts.shape[0]) & (cuts[np.minimum(at, cuts.shape[0] - 1), 0] <= spans.last)
-        rows += float(spans.groups.count[inside].sum())
-        buckets += int(inside.sum())
-        sharpest = max(sharpest, curves[name].bits)
+    Score by score, if the rows in question are few enough. Otherwise in finer buckets: the gap is
+    flat at its extreme, so that the rows in question fall with the root of a bucket's width, and
+    enough bits are added that the reading after the next is the last. Of many curves, as many
+    as fit are taken; the others wait.
+    """
+    inside = {name: _inside(curves[name], cuts) for name, cuts in ranges.items()}
+    rows = sum(n for n, _ in inside.values())
     if rows <= limit:
-        return MANTISSA
-    return min(sharpest + max(int(log2(limit / buckets)), 4), MANTISSA)
+        return ranges, MANTISSA
+    buckets = sum(m for _, m in inside.values())
+    wanted, most = 2 + ceil(2 * log2(rows / limit)), int(log2(max(limit / buckets, 1)))
+    step = max(min(wanted, most), _LEAST_STEP)
+    first = min(curves[name].bits for name in ranges)
+    room = float(limit)
+    chosen: dict[Name, IntArray] = {}
+    for name, cuts in ranges.items():
+        n, m = inside[name]
+        up = 2.0 ** (first + step - curves[name].bits)  # finer buckets in each of these
+        room -= min(n, m * max(up, 1.0))
+        if chosen and room < 0:
+            break
+        chosen[name] = cuts
+    sharpest = max(curves[name].bits for name in chosen)
+    return chosen, min(max(first + step, sharpest + _LEAST_STEP), MANTISSA)
+
+
+def _inside(curve: Curve, cuts: IntArray) -> tuple[float, int]:
+    """Return how many samples of a curve lie in ranges, and how many of its rows."""
+    spans = curve.spans
+    assert spans is not None  # noqa: S101 - engines make summaries
+    at = np.searchsorted(cuts[:, 1], spans.first, side="right")
+    inside = (at < cuts.shape[0]) & (cuts[np.minimum(at, cuts.shape[0] - 1), 0] <= spans.last)
+    return float(spans.groups.count[inside].sum()), int(inside.sum())

@@ -59,12 +59,6 @@ class Rows:
         """How many rows there are."""
         return int(self.values.shape[0])
 
-    def take(self, at: IntArray) -> Rows:
-        """Return some of the rows."""
-        weights = None if self.weights is None else self.weights[at]
-        group = None if self.group is None else self.group[at]
-        return Rows(self.values[at], self.truth[at], weights, group, self.names)
-
     @cached_property
     def order(self) -> IntArray:
         """The order that brings the rows of each group together."""

@@ -12,6 +12,7 @@ from ogive._validate import as_array, check_length
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics.binned import BINS, BinReader, as_edges
+from ogive.metrics.bracket import brackets
 from ogive.metrics.many import benjamini_hochberg
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader, NllReader
@@ -26,13 +27,17 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, slots=True)
 class GroupMeasurement:
-    """The measurement of one group; `pvalue` is of the KS error, and adjusted for all groups."""
+    """The measurement of one group; `pvalue` is of the KS error, and adjusted for all groups.
+
+    `ks_bracket` contains the KS error of all rows for certain, where the curve is a summary.
+    """
 
     group: str
     n: float
     accuracy: float
     mean_score: float
     ks: float
+    ks_bracket: tuple[float, float]
     ks_low: float
     ks_high: float
     ks_expected: float
@@ -197,6 +202,7 @@ def _measured(
         "accuracy": means.hits / means.n,
         "mean_score": means.score / means.n,
         "ks": test.value,
+        "ks_bracket": _bracket(curve, test.value),
         "ks_low": test.low,
         "ks_high": test.high,
         "ks_expected": test.expected,
@@ -206,3 +212,8 @@ def _measured(
         "nll": loss.value,
         "pvalue": test.pvalue,
     }
+
+
+def _bracket(curve: Curve, value: float) -> tuple[float, float]:
+    """Return the bracket of the KS error; of a curve of all scores, the error itself."""
+    return (value, value) if curve.spans is None else brackets(curve)["ks"]
