@@ -114,7 +114,8 @@ def test_a_bad_row_is_named_or_skipped(client, table, tmp_path):
     assert (found.rows, found.skipped, found.curve.n) == (6000, 2, 5998)
 
 
-def test_a_killed_worker_loses_no_rows_and_doubles_none(client, table, tmp_path):
+def test_a_killed_worker_loses_no_rows_and_doubles_none(client, table, tmp_path, monkeypatch):
+    monkeypatch.setattr("ogive.engines.cluster.EACH", 60)  # many tasks
     log = write_log(tmp_path / "log", table.select(PLAIN), 120)
     pids, killed = client.run(os.getpid), []
 
@@ -148,7 +149,7 @@ def test_progress_counts_tasks(client, table, tmp_path):
 def test_a_data_frame(client, table, tmp_path, partitions):
     log = write_log(tmp_path / "log", table.select(PLAIN))
     frame = dd.from_pandas(table.select(PLAIN).to_pandas(), npartitions=partitions)
-    found = engine.curve(frame, by="country", scheduler=client)
+    found = engine.curve(frame, by="country", bits=7, scheduler=client)
     want = local.curve(log, by="country", bits=7)
     assert list(found) == list(want)
     for name, mine in found.items():

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
     Share = tuple[Piece, ...]
 
-#: Up to so many tasks a scheduler keeps track of with ease.
-TASKS = 10_000
+EACH = 8  # tasks for each core, if there are pieces enough: they end at about the same time
+_MOST = 64  # pieces of a task
+_CORES = 100  # of a cluster that does not tell, or has no workers yet
 _ROW = 100  # bytes that a row of a summary takes, with what adding it up needs
 
 
@@ -77,13 +78,14 @@ def is_paths(data: object) -> bool:
     return isinstance(data, Sequence) and all(isinstance(p, str | os.PathLike) for p in data)
 
 
-def shares(pieces: Sequence[Piece], most: int = TASKS) -> list[Share]:
-    """Deal pieces to at most so many tasks, neighbours together.
+def shares(pieces: Sequence[Piece], cores: int) -> list[Share]:
+    """Deal pieces to tasks, neighbours together: some tasks for each core, none too long.
 
+    A task adds up its pieces as it goes, which is cheaper than bringing their tallies together.
     Workers may have another current folder, so the paths become absolute.
     """
     whole = [replace(piece, path=piece.path.absolute()) for piece in pieces]
-    each = -(-len(whole) // max(most, 1))
+    each = min(-(-len(whole) // (EACH * (cores or _CORES))), _MOST)
     return [tuple(whole[i : i + each]) for i in range(0, len(whole), max(each, 1))]
 
 

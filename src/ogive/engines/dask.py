@@ -229,7 +229,7 @@ class _Job:
         return tally
 
     def _files(self, plan: Any) -> list[Any]:  # noqa: ANN401 - futures
-        work = shares(self.log.pieces)
+        work = shares(self.log.pieces, sum(self.client.nthreads().values()))
         found: list[Any] = self.client.map(
             count_share, work, plan=plan, pure=False, retries=_TRIES, batch_size=1000
         )

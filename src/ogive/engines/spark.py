@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     Batches = Callable[[Iterable[Any]], Iterator[Any]]
 
-_EACH = 4  # tasks for each core, if there are pieces enough
-_MOST = 64  # pieces of a task
 _FEW = 64  # tables that the driver adds up by itself
 _ERROR = "(error)"  # the view of a row that carries an error
 _RESULT = ["task", "good", "words"]
@@ -235,7 +233,7 @@ class _Job:
         schema = ", ".join([*fields, *(f"{name} {kind}" for name in sums), "task long"])
         work: list[Any] = []
         if self.frame is None:
-            work = shares(self.log.pieces, _tasks(self.spark, len(self.log.pieces)))
+            work = shares(self.log.pieces, _cores(self.spark))
             rows, count = _numbers(self.spark, len(work)), _of_shares(work, plan)
         else:
             rows, count = self.frame.select(*(f"`{name}`" for name in plan.needed)), _of_frame(plan)
@@ -259,11 +257,10 @@ def _added(tables: Any, sums: Sequence[str]) -> Any:  # noqa: ANN401 - data fram
     )
 
 
-def _tasks(spark: Any, pieces: int) -> int:  # noqa: ANN401
-    """Return how many tasks there are: some for each core, none too long."""
+def _cores(spark: Any) -> int:  # noqa: ANN401
+    """Return how many tasks run at once; 0 if the session does not tell."""
     context = getattr(spark, "_sc", None)  # a remote session has none
-    cores = 50 if context is None else context.defaultParallelism
-    return max(_EACH * cores, -(-pieces // _MOST))
+    return 0 if context is None else int(context.defaultParallelism)
 
 
 def _numbers(spark: Any, n: int) -> Any:  # noqa: ANN401
