@@ -83,6 +83,7 @@ def test_a_frame_is_asked_as_a_log_is():
     frame = Frame(logits_table(lists=True).column_names, lambda name: {"logits": 4}[name], None)
     assert (frame.classes, frame.rows, frame.name) == (4, None, "the data frame")
     assert frame.plan("class-3").bits == 12  # it may be long
+    assert frame.plan(by="label").bits == 7  # and have many groups
     with pytest.raises(FileFormatError, match="no row of `logits` has numbers"):
         Frame(["label", "logits"], lambda name: 0, None).plan()
     assert Frame(["label", "logit_0", "logit_1", "logit_2"], len, None).classes == 3

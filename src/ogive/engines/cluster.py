@@ -1,4 +1,4 @@
-"""What the engines of clusters share: frames asked as logs are, shares of work, the answer."""
+"""What the engines of clusters share: frames asked as logs are, and shares of work."""
 
 from __future__ import annotations
 
@@ -9,28 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 from ogive.engines.batches import Tallier
 from ogive.engines.files import Log
-from ogive.engines.memory import parse_memory
 from ogive.engines.pieces import batch_rows, count_into
-from ogive.engines.refine import LIMIT
 from ogive.engines.rows import Where
-from ogive.errors import FileFormatError, InvalidInput, need
+from ogive.errors import FileFormatError, need
 from ogive.readers.source import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ogive.curve import Curve
     from ogive.engines.batches import Tally
     from ogive.engines.formats import Piece
     from ogive.engines.plan import Plan
-    from ogive.engines.refine import Reading
 
     Share = tuple[Piece, ...]
 
 EACH = 8  # tasks for each core, if there are pieces enough: they end at about the same time
 _MOST = 64  # pieces of a task
 _CORES = 100  # of a cluster that does not tell, or has no workers yet
-_ROW = 100  # bytes that a row of a summary takes, with what adding it up needs
+_GROUPS = 100
 
 
 class Frame(Log):
@@ -66,6 +62,10 @@ class Frame(Log):
             msg = f"{self.name}: no row of `{self.layout.values[0]}` has numbers."
             raise FileFormatError(msg)
         return width
+
+    def groups(self, by: str) -> int:  # noqa: ARG002
+        """How many groups there are: not known, so that many are expected."""
+        return _GROUPS
 
     def _is_short(self, plan: Plan) -> bool:  # noqa: ARG002 - who knows
         return False
@@ -111,22 +111,6 @@ def count_table(table: Any, plan: Plan, number: int) -> Tally:  # noqa: ANN401 -
         for part in cut(batch, plan):
             counts.add(part, where)
     return counts.result()
-
-
-def limit_of(memory: str | int) -> int:
-    """Return how many rows a further reading may bring together."""
-    return max(min(LIMIT, parse_memory(memory) // (8 * _ROW)), 1024)
-
-
-def answer(reading: Reading, by: object) -> Curve | dict[str, Curve]:
-    """Return the curve of a reading; with groups, the curve of each."""
-    if by is not None:
-        return {group: found for (_, group), found in reading.curves.items()}
-    if not reading.curves:
-        skipped = f" ({reading.skipped:,} were skipped)" if reading.skipped else ""
-        msg = f"the log has no rows to measure{skipped}: {reading.rows:,} were read."
-        raise InvalidInput(msg)
-    return reading.curve
 
 
 def first_length(values: Any) -> int:  # noqa: ANN401 - an Arrow column

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 from ogive.engines.batches import added_tallies
 from ogive.engines.cluster import (
     Frame,
-    answer,
     count_share,
     count_table,
     first_length,
     is_paths,
-    limit_of,
     shares,
 )
 from ogive.engines.files import open_log
+from ogive.engines.local import answer, limit_in
+from ogive.engines.memory import parse_memory
 from ogive.engines.refine import curves_of
 from ogive.errors import InvalidType, OgiveError, need
 
@@ -114,7 +114,7 @@ def read_log(
         weight_kind=weight_kind,
         vectors=vectors,
     )
-    limit = limit_of(memory)
+    limit = limit_in(parse_memory(memory))
     with client_of(scheduler, workers) as client:
         job = _Job(log, frame, client, progress)
         return curves_of(job.run, plan, exact=not one_pass, limit=limit)

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from ogive import errors
 from ogive.engines.batches import Tallier, Tally
-from ogive.engines.cluster import Frame, answer, count_share, cut, is_paths, limit_of, shares
+from ogive.engines.cluster import Frame, count_share, cut, is_paths, shares
 from ogive.engines.files import open_log
+from ogive.engines.local import answer, limit_in
+from ogive.engines.memory import parse_memory
 from ogive.engines.refine import curves_of
 from ogive.engines.rows import Where
 from ogive.engines.watch import watching
@@ -117,7 +119,7 @@ def read_log(
         weight_kind=weight_kind,
         vectors=vectors,
     )
-    limit = limit_of(memory)
+    limit = limit_in(parse_memory(memory))
     with session_of(master, session if frame is None else frame.sparkSession) as spark:
         job = _Job(log, frame, spark, progress)
         return curves_of(job.run, plan, exact=not one_pass, limit=limit)
