@@ -4,6 +4,9 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ogive.cli import main
@@ -23,9 +26,21 @@ def commands(page):
 PAGES = [p for p in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))] if list(commands(p))]
 
 
+def make_log(folder):
+    """A prediction log, for the pages that are about them."""
+    folder.mkdir()
+    for seed in (1, 2):
+        rng = np.random.default_rng(seed)
+        scores = rng.random(500)
+        hits, country = rng.random(500) < scores, rng.choice(["DE", "FR"], 500)
+        table = pa.table({"score": scores, "outcome": hits, "country": country})
+        pq.write_table(table, folder / f"2024-0{seed}.parquet")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_shell_examples_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    make_log(tmp_path / "log")
     for words in commands(page):
         assert main(words) == 0, (words, capsys.readouterr().err)
 

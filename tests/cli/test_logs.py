@@ -174,3 +174,10 @@ def test_apply_to_a_long_file_streams(run, run_json, log, tmp_path, monkeypatch)
         run_json(schemas.MEASURE, "measure", tmp_path / f"b.{end}") for end in ("csv", "parquet")
     )
     assert a["ks"] == pytest.approx(b["ks"], abs=1e-12)
+
+
+@pytest.mark.parametrize(("option", "engine"), [("--scheduler", "dask"), ("--master", "spark")])
+def test_options_of_other_engines(run, log, option, engine):
+    code, _, err = run("measure", log, option, "there")
+    assert code == 2
+    assert f"{option} is for --engine {engine}." in err

@@ -249,3 +249,15 @@ def test_matrices_give_the_same_bits_in_any_cut(rows, lists):
     assert cut.summary == whole.summary
     means = [one.vectors.means(weighted=False) for one in (cut, whole)]
     assert means[0] == means[1]
+
+
+@pytest.mark.parametrize("limit", [10, 100])
+def test_many_groups_become_exact_in_portions(limit):
+    who = np.random.default_rng(0).integers(0, 40, 8000)
+    table = scores_table(8000, who=who)
+    found = curves_of(runner(table, 4000), plan_for(table, by="who", bits=4), limit=limit)
+    assert found.passes > 3
+    assert len(found.curves) == 40
+    for (_, group), curve in found.curves.items():
+        want = exact(table.filter(pa.array(who == int(group))))
+        assert ks_error(curve) == pytest.approx(ks_error(want), abs=1e-12)

@@ -36,8 +36,8 @@ def test_a_missing_engine_is_said_with_the_command_that_installs_it(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--scheduler", "tcp://x"], "--scheduler is of --engine dask, not of local"),
-        (["--engine", "dask", "--master", "x"], "--master is of --engine spark, not of dask"),
+        (["--scheduler", "tcp://x"], "--scheduler is for --engine dask"),
+        (["--engine", "dask", "--master", "x"], "--master is for --engine spark"),
     ],
 )
 def test_where_an_engine_runs_is_said_of_that_engine(words, said, tmp_path, capsys):

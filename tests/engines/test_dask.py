@@ -201,11 +201,22 @@ def test_no_scheduler_at_an_address():
         pass
 
 
-def test_a_cluster_of_our_own_is_closed_again(table, tmp_path):
+def test_a_piece_that_ends_its_workers_is_told_with_the_way_out():
+    error = engine._worded(distributed, distributed.KilledWorker("count", None, 3))
+    assert isinstance(error, OgiveError)
+    assert "4 workers were lost over one task, mostly for want of memory" in str(error)
+
+
+def test_a_cluster_of_our_own_is_closed_again(table, tmp_path, monkeypatch):
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    before = dict(os.environ)
     log = write_log(tmp_path / "log", table.select(PLAIN))
     assert engine.curve(log, bits=9, workers=1) == local.curve(log, bits=9)
     with engine.client_of(None, 1) as client:
         (pid,) = client.run(os.getpid).values()
+        (environment,) = client.run(lambda: dict(os.environ)).values()
+    assert "MALLOC_TRIM_THRESHOLD_" not in environment
+    assert dict(os.environ) == before
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 

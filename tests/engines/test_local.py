@@ -292,18 +292,3 @@ def test_engines_are_attributes():
     assert ogive.engines.local is local
     with pytest.raises(AttributeError, match="no attribute 'ray'"):
         ogive.engines.ray  # noqa: B018
-
-
-@pytest.mark.parametrize("bits", [None, 4])
-def test_many_groups_become_exact_in_portions(tmp_path, bits, monkeypatch):
-    rng = np.random.default_rng(0)
-    who = rng.integers(0, 40, 8000)
-    table = scores_table(8000, who=who)
-    store(table, tmp_path / "a.parquet")
-    monkeypatch.setattr("ogive.engines.files.SHORT", 0)
-    monkeypatch.setattr(local, "LIMIT", 512)
-    reading = local.read_log(tmp_path, by="who", bits=bits)
-    assert reading.passes >= (2 if bits is None else 3)
-    for (_, group), curve in reading.curves.items():
-        want = exact(table.filter(pa.array(who == int(group))))
-        assert ks_error(curve) == pytest.approx(ks_error(want), abs=1e-12)

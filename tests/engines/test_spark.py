@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -35,7 +36,7 @@ PLAIN = ["score", "outcome", "country"]
 
 @pytest.fixture(scope="module")
 def session():
-    with engine.session_of("local[2]") as spark:
+    with engine.session_of("local[2,4]") as spark:
         spark.conf.set("spark.sql.shuffle.partitions", "2")
         yield spark
 
@@ -196,16 +197,29 @@ def test_tasks_run_in_this_python(session):
 
 
 def test_another_place_than_that_of_the_session_in_use(session):
-    words = r"in use at local\[2\]: stop it before one is started at local\[7\]"
+    words = r"in use at local\[2,4\]: stop it before one is started at local\[7\]"
     with pytest.raises(OgiveError, match=words), engine.session_of("local[7]"):
         pass
-    with engine.session_of("local[2]") as same:
+    with engine.session_of("local[2,4]") as same:
         assert same.version
     assert session.range(1).count() == 1  # still there
 
 
 def test_apply_is_resumed_after_a_failure(session, tmp_path):
     check_apply(tmp_path, engine="spark", session=session)
+
+
+def test_a_killed_worker_loses_no_task(session, tmp_path):
+    flag = tmp_path / "killed"
+
+    def work(item):
+        if item == 3 and not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 10 * item
+
+    assert engine.mapped(work, range(6), session=session) == [0, 10, 20, 30, 40, 50]
+    assert flag.exists()
 
 
 def test_commands(session, run, run_json, tmp_path):  # noqa: F811 - fixtures

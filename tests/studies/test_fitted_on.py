@@ -64,13 +64,28 @@ def test_full_vectors_matrix_methods_and_one_column(preds, rng):
     assert fitted_on(column, fit(column, "platt")).kind == "probs"
 
 
+@pytest.mark.parametrize("bits", [None, 12])
+def test_a_curve_is_dealt_to_folds(preds, bits):
+    curve = Curve.from_predictions(preds)
+    if bits is not None:
+        curve = curve.summarised(bits)
+    info = fitted_on(curve, fit(curve, "platt"))
+    rows = fitted_on(preds, fit(preds, "platt"))
+    assert info.folds == 5
+    assert 0 < info.ks_after < info.ks_before
+    assert info.ks_after == pytest.approx(rows.ks_after, abs=0.02)  # other folds
+
+
 def test_what_is_not_known_is_none(preds):
     gamma = fit(preds, "platt")
     assert fitted_on(preds, gamma, folds=0).ks_after is None
     curve = Curve.from_predictions(preds)
-    info = fitted_on(curve, gamma)
+    info = fitted_on(curve, gamma, folds=0)
     assert info.ks_after is None
     assert info.ks_before == ks_error(curve)
+    weighted = Curve.from_scores([0.2, 0.7], [0, 1], weights=[1, 2.5], weight_kind="sampling")
+    assert fitted_on(weighted, gamma).ks_after is None
+    assert fitted_on(Curve.from_scores([0.2, 0.7], [0, 1]), gamma).ks_after is None
     few = _rows(preds, np.arange(8))
     info = fitted_on(few, fit(preds, "paper-spline"), "paper-spline")
     assert info.ks_after is None

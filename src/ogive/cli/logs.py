@@ -57,7 +57,7 @@ def engine_of(options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     given = {key: options[key] for key in _PLACES if options.get(key)}
     for key in given:
         if _PLACES[key] != name:
-            msg = f"--{key} is of --engine {_PLACES[key]}, not of {name}."
+            msg = f"--{key} is for --engine {_PLACES[key]}."
             raise click.UsageError(msg)
     return name, given
 

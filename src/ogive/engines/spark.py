@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     Batches = Callable[[Iterable[Any]], Iterator[Any]]
 
+_HERE = "local[*,4]"  # all cores, and up to four tries of a task that was lost
 _FEW = 64  # tables that the driver adds up by itself
 _ERROR = "(error)"  # the view of a row that carries an error
 _RESULT = ["task", "good", "words"]
@@ -169,7 +170,7 @@ def session_of(master: str | None = None, session: Any = None) -> Iterator[Any]:
     if session is not None:
         yield session
         return
-    where = master or "local[*]"
+    where = master or _HERE
     builder = sql.SparkSession.builder.master(where).appName("ogive")
     quiet = dict.fromkeys(("spark.ui.enabled", "spark.ui.showConsoleProgress"), "false")
     quiet["spark.log.level"] = "ERROR"

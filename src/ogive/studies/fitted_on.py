@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._folds import folds as dealt
 from ogive.calibrators import VECTORS, find_method
+from ogive.calibrators.maps import Map
 from ogive.curve import Curve
 from ogive.errors import FallbackWarning, NotEnoughData
 from ogive.estimators.folds import content_folds, pairs
@@ -42,7 +44,8 @@ def fitted_on(
     Parameters
     ----------
     data : Predictions or Curve
-        What it was fitted to. A curve has no rows to cut, and so no error after.
+        What it was fitted to. Of a curve, the error after is known if its counts can be dealt
+        to folds: not with sampling weights.
     gamma : fitted map or calibrator
     method : str, optional
         The method asked for. Default: that of the calibrator.
@@ -60,11 +63,14 @@ def fitted_on(
     """
     name = method or _method_of(gamma)
     if isinstance(data, Curve):
+        after = _after_of_curve(data, name, folds) if folds > 1 else None
         return FittedOn(
             n=gamma.n,
             view=gamma.view,
             method=name,
             ks_before=ks_error(data),
+            ks_after=after,
+            folds=folds if after is not None else None,
             date=date,
             tag=tag,
         )
@@ -108,6 +114,29 @@ def _after(preds: Predictions, method: str, view: str, folds: int) -> float | No
         score[held_out], hit[held_out] = rows
     weights = preds.weights
     return ks_error(Curve.from_scores(score, hit, weights=weights, weight_kind=preds.weight_kind))
+
+
+def _after_of_curve(curve: Curve, method: str, folds: int) -> float | None:
+    """Return the KS error of a curve's samples under maps that had not seen them."""
+    if not np.array_equal(curve.count, curve.square):
+        return None
+    scores, hits, weights = [], [], []
+    for rest, part in dealt(curve, folds):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FallbackWarning)  # the fit to all has told already
+                gamma = fit(rest, method)
+        except NotEnoughData:
+            return None
+        assert isinstance(gamma, Map)  # noqa: S101 - of a curve
+        score = gamma.from_tails(part.high, part.tail)
+        scores += [score, score]
+        hits += [np.ones(score.size), np.zeros(score.size)]
+        weights += [part.hits, part.count - part.hits]
+    if len(scores) < 2 * folds:
+        return None
+    joined = (np.concatenate(columns) for columns in (scores, hits))
+    return ks_error(Curve.from_scores(*joined, weights=np.concatenate(weights)))
 
 
 def _calibrated(
