@@ -228,7 +228,20 @@ def test_commands(session, run, run_json, tmp_path):  # noqa: F811 - fixtures
 
 def test_a_command_starts_a_session_of_its_own(table, tmp_path):
     log = write_log(tmp_path / "log", table.select(PLAIN))
-    command = [sys.executable, "-m", "ogive.cli", "measure", log]
     place = ["--engine", "spark", "--master", "local[2]", "--json"]
-    done = subprocess.run([*command, *place], capture_output=True, text=True, check=True)  # noqa: S603
+    command = [sys.executable, "-m", "ogive.cli", "measure", str(log), *place]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     assert json.loads(done.stdout)["n"] == 6000
+
+
+def test_without_java_the_way_out_is_said(table, tmp_path):
+    log = write_log(tmp_path / "log", table.select(PLAIN))
+    command = [sys.executable, "-m", "ogive.cli", "measure", str(log), "--engine", "spark"]
+    environment = os.environ | {"JAVA_HOME": str(tmp_path)}
+    done = subprocess.run(  # noqa: S603
+        command, capture_output=True, text=True, check=False, env=environment
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ogive: Spark could not start at local[*,4]")
+    assert last.endswith("It needs Java 17.")

@@ -181,6 +181,9 @@ def session_of(master: str | None = None, session: Any = None) -> Iterator[Any]:
     os.environ["PYSPARK_PYTHON"] = before or sys.executable  # else tasks run in another Python
     try:
         spark = builder.getOrCreate()
+    except need("pyspark.errors", extra="spark").PySparkException as error:
+        msg = f"Spark could not start at {where} ({str(error).splitlines()[0]}). It needs Java 17."
+        raise OgiveError(msg) from error
     finally:
         if before is None:
             del os.environ["PYSPARK_PYTHON"]
