@@ -10,7 +10,7 @@ import click
 from ogive import __version__
 from ogive._files import replacing
 from ogive.cli.arena import arena
-from ogive.cli.logs import reads_logs
+from ogive.cli.logs import on_engines, reads_logs
 from ogive.cli.options import FILE_HELP, as_json_option, columns_of, reads_files
 from ogive.cli.pictures import plot, report
 
@@ -153,6 +153,7 @@ def fit(
 @click.argument("calibrator", metavar="CAL.json", type=_PATH)
 @click.argument("file", type=_PATH)
 @click.option("-o", "--output", required=True, type=_PATH, help="Where the result goes.")
+@on_engines
 @reads_files
 @as_json_option
 def apply(
@@ -174,7 +175,7 @@ def apply(
     from ogive.readers.together import calibrated, write_like  # noqa: PLC0415
     from ogive.studies.fitting import apply as applied  # noqa: PLC0415
 
-    if logs.is_streamed(file, output):
+    if logs.is_streamed(file, output, options):
         logs.apply(calibrator, file, output, options, as_json=as_json)
         return
     gamma = load_map(calibrator)

@@ -18,17 +18,16 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
     from ogive.engines.refine import Reading
 
-_ENGINE_ONLY = ("one_pass", "skip_bad", "engine", "by", "bits", "save_curve")
+_PLACES = {"scheduler": "dask", "master": "spark"}  # options of one engine
+_ENGINE_ONLY = ("one_pass", "skip_bad", "engine", *_PLACES, "by", "bits", "save_curve")
 _COMFORT = 8  # a file this many times smaller than the memory limit is read at once
 _PATH = click.Path(path_type=Path)
 
 
 def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how a log is read."""
+    command = on_engines(command)
     for option in (
-        click.option("--master", metavar="URL", help="Spark: where it runs [local[*]]."),
-        click.option("--scheduler", metavar="ADDRESS", help="Dask: a cluster [one made here]."),
-        click.option("--engine", metavar="local|dask|spark", help="What reads a log [local]."),
         click.option("--bits", type=int, metavar="N", help="How sharp a log's summary is."),
         click.option("--skip-bad", is_flag=True, help="Leave out rows that break a rule."),
         click.option("--one-pass", is_flag=True, help="Read a log once: KS gets a bracket."),
@@ -36,6 +35,31 @@ def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
     ):
         command = option(command)
     return command
+
+
+def on_engines(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say where a log is read."""
+    for option in (
+        click.option("--master", metavar="URL", help="Spark: where it runs [local[*]]."),
+        click.option("--scheduler", metavar="ADDRESS", help="Dask: a cluster [one made here]."),
+        click.option("--engine", metavar="local|dask|spark", help="What reads a log [local]."),
+    ):
+        command = option(command)
+    return command
+
+
+def engine_of(options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the engine that was asked for, with where it runs."""
+    from ogive.engines import find_engine  # noqa: PLC0415
+
+    name = options.get("engine") or "local"
+    find_engine(name)
+    given = {key: options[key] for key in _PLACES if options.get(key)}
+    for key in given:
+        if _PLACES[key] != name:
+            msg = f"--{key} is for --engine {_PLACES[key]}."
+            raise click.UsageError(msg)
+    return name, given
 
 
 def is_log(files: Sequence[Path], options: dict[str, Any]) -> bool:
@@ -89,7 +113,8 @@ def read(
     reading = None
     if tables:
         log = open_log(tables, columns_of(options))
-        engine = importlib.import_module(find_engine(options.get("engine") or "local"))
+        name, where = engine_of(options)
+        engine = importlib.import_module(find_engine(name))
         reading = engine.read_log(
             tables,
             views_of(view, log.classes, log.layout.kind),
@@ -103,21 +128,9 @@ def read(
             skip_bad=options["skip_bad"],
             vectors=vectors and not saved,
             progress=step,
-            **_own_options(options),
+            **where,
         )
     return with_saved(reading, saved) if saved else reading  # type: ignore[return-value]
-
-
-def _own_options(options: dict[str, Any]) -> dict[str, str]:
-    """Return the options that only one engine has."""
-    own = {}
-    for key, engine in (("scheduler", "dask"), ("master", "spark")):
-        if options.get(key):
-            if options.get("engine") != engine:
-                msg = f"--{key} is for --engine {engine}."
-                raise click.UsageError(msg)
-            own[key] = options[key]
-    return own
 
 
 def measure(
@@ -168,9 +181,14 @@ def fit(
     return fit_reading(reading, method), reading.curve
 
 
-def is_streamed(file: Path, output: Path) -> bool:
-    """Return whether `apply` goes through a file piece by piece: folders, globs, long tables."""
-    if file.is_dir() or (any(sign in str(file) for sign in "*?[") and not file.exists()):
+def is_streamed(file: Path, output: Path, options: dict[str, Any]) -> bool:
+    """Return whether `apply` goes through a file piece by piece.
+
+    It does so with folders, globs and long tables, and with any engine but the local one.
+    """
+    if engine_of(options)[0] != "local" or file.is_dir():
+        return True
+    if any(sign in str(file) for sign in "*?[") and not file.exists():
         return True
     return output.suffix == ".parquet" and is_log((file,), {})
 
@@ -182,12 +200,14 @@ def apply(
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.apply_log import FileJob, apply_log  # noqa: PLC0415
 
+    engine, where = engine_of(options)
+    names = columns_of(options)
     with terminal.progress("calibrating") as step:
-        if file.is_file():
-            n, _ = FileJob(file, output, columns_of(options)).run(calibrator)
+        if file.is_file() and engine == "local":
+            n, _ = FileJob(file, output, names).run(calibrator)
             show_applied(n, output, as_json=as_json)
             return
-        done = apply_log(calibrator, file, output, columns_of(options), progress=step)
+        done = apply_log(calibrator, file, output, names, engine=engine, progress=step, **where)
     if as_json:
         terminal.print_json(asdict(done))
         return

@@ -19,7 +19,7 @@ with ``.plan(view, ...)`` and ``.pieces``); `ogive.engines.pieces.count_piece(pi
 tally of one. Pieces and plans can be pickled, so that a cluster maps this function over them.
 `apply` maps ``FileJob.run`` of `ogive.studies.apply_log` over the files of a log in the same way.
 
-An engine is one file with a line in `ENGINES` and two functions:
+An engine is one file with a line in `ENGINES` and these functions:
 
 ``read_log(paths, view=None, *, columns, by, part, default_part, bits, memory, one_pass, skip_bad,
 weight_kind, vectors, threads, progress, **own)``
@@ -28,6 +28,8 @@ weight_kind, vectors, threads, progress, **own)``
 ``curve(data, view=None, **options)``
     The curve of what the engine's users have at hand (paths, a data frame); a mapping from
     group to curve with ``by``.
+``mapped(function, items, *, what, progress, **own)``
+    Of clusters: a list of the function's results, in order. `apply` needs it.
 """
 
 from __future__ import annotations

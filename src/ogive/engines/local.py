@@ -63,12 +63,7 @@ def curve(paths: Paths, view: str | None = None, **options: object) -> Curve | d
     >>> found, round(ogive.ks_error(found), 3)
     (Curve(view='score', n=4, hits=2, summarised), 0.275)
     """
-    reading = read_log(paths, view, **options)  # type: ignore[arg-type]
-    if options.get("by") is not None:
-        return {group: found for (_, group), found in reading.curves.items()}
-    if not reading.curves:
-        raise _nothing(reading)
-    return reading.curve
+    return answer(read_log(paths, view, **options), options.get("by"))  # type: ignore[arg-type]
 
 
 def read_log(
@@ -132,16 +127,29 @@ def read_log(
         vectors=vectors,
     )
     room = parse_memory(memory)
-    limit = max(min(2 * LIMIT, room // (8 * _ROW)), 1024)
     job = _Job(log, room, thread_count(threads), progress)
+    limit = limit_in(room)
     keep = max(room // _KEY, limit)
     return curves_of(job.run, plan, exact=not one_pass, limit=limit, keep=keep)
 
 
-def _nothing(reading: Reading) -> InvalidInput:
-    skipped = f" ({reading.skipped:,} were skipped)" if reading.skipped else ""
-    msg = f"the log has no rows to measure{skipped}: {reading.rows:,} were read."
-    return InvalidInput(msg)
+def answer(reading: Reading, by: object) -> Curve | dict[str, Curve]:
+    """Return the curve of a reading; with groups, the curve of each."""
+    if by is not None:
+        return {group: found for (_, group), found in reading.curves.items()}
+    if not reading.curves:
+        skipped = f" ({reading.skipped:,} were skipped)" if reading.skipped else ""
+        msg = f"the log has no rows to measure{skipped}: {reading.rows:,} were read."
+        raise InvalidInput(msg)
+    return reading.curve
+
+
+def limit_in(room: int) -> int:
+    """Return how many rows a further reading may bring together in so many bytes.
+
+    The same in every engine: it decides how sharp the further readings are.
+    """
+    return max(min(2 * LIMIT, room // (8 * _ROW)), 1024)
 
 
 class _Job:

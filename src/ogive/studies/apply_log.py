@@ -8,7 +8,9 @@ lost and none is written twice.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ogive._files import replacing
 from ogive._numerics.blocks import thread_count
+from ogive.engines import find_engine
 from ogive.engines.files import open_log
 from ogive.engines.formats import column_names, open_table, reading
 from ogive.errors import FileFormatError, OgiveError, need
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str, float, int], None]
 
 _KEY = b"ogive"  # of the metadata of what is written
+_WHAT = "calibrating"
 _CELLS = 1 << 20  # numbers that are calibrated at a time
 
 
@@ -55,7 +59,9 @@ def apply_log(
     columns: Columns | None = None,
     *,
     threads: int | None = None,
+    engine: str = "local",
     progress: Progress | None = None,
+    **where: Any,  # noqa: ANN401
 ) -> Applied:
     """Calibrate every file of a log into a folder.
 
@@ -66,22 +72,47 @@ def apply_log(
     paths : path, or several
         Files, folders or globs.
     folder : path
-        Where the Parquet files go, under the names they have in the log.
+        Where the Parquet files go, under the names they have in the log. The rows of a single
+        file can go to a file ``….parquet``.
     columns : Columns, optional
     threads : int, optional
+    engine : {"local", "dask", "spark"}
+        On a cluster each file is a task, and `folder` must be seen by all workers.
     progress : function of (what, done, total), optional
         Files done.
+    **where
+        ``scheduler``, or ``master`` and ``session``: see the engines' `mapped`.
     """
+    load_map(calibrator)  # a wrong one is refused before anything is begun
     log = open_log(paths, columns)
-    jobs = [FileJob(file, target, columns) for file, target in targets(log.files, Path(folder))]
+    out = Path(folder)
+    one = len(log.files) == 1 and out.suffix == ".parquet" and not out.is_dir()
+    pairs = [(log.files[0], out)] if one else targets(log.files, out)
+    jobs = [FileJob(file, target, columns) for file, target in pairs]
+    if engine == "local":
+        counts = _on_threads(jobs, calibrator, threads, progress)
+    else:
+        room = importlib.import_module(find_engine(engine))
+        run = Sent(Path(calibrator).read_bytes())
+        jobs = [job.absolute() for job in jobs]  # workers may have another current folder
+        counts = room.mapped(run, jobs, what=_WHAT, progress=progress, **where)
+    written = sum(new for _, new in counts)
+    return Applied(sum(n for n, _ in counts), str(folder), written, len(counts) - written)
+
+
+def _on_threads(
+    jobs: Sequence[FileJob],
+    calibrator: str | os.PathLike[str],
+    threads: int | None,
+    progress: Progress | None,
+) -> list[tuple[int, bool]]:
     counts = []
     with ThreadPoolExecutor(thread_count(threads)) as pool:
         for result in pool.map(lambda job: job.run(calibrator), jobs):
             counts.append(result)
             if progress is not None:
-                progress("calibrating", len(counts), len(jobs))
-    written = sum(new for _, new in counts)
-    return Applied(sum(n for n, _ in counts), str(folder), written, len(counts) - written)
+                progress(_WHAT, len(counts), len(jobs))
+    return counts
 
 
 def targets(files: Sequence[Path], folder: Path) -> Iterator[tuple[Path, Path]]:
@@ -109,6 +140,10 @@ class FileJob:
     file: Path
     target: Path
     columns: Columns | None = None
+
+    def absolute(self) -> FileJob:
+        """Return the same job for whoever has another current folder."""
+        return FileJob(self.file.absolute(), self.target.absolute(), self.columns)
 
     def run(self, calibrator: str | os.PathLike[str]) -> tuple[int, bool]:
         """Return how many rows the output has, and whether it was written just now."""
@@ -185,6 +220,20 @@ class FileJob:
                 raise
             msg = f"{error} (counted from row {first:,})"
             raise type(error)(msg) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A saved calibrator that is sent to workers, who may not see its file."""
+
+    content: bytes
+
+    def __call__(self, job: FileJob) -> tuple[int, bool]:
+        """Run a job."""
+        with tempfile.TemporaryDirectory() as folder:
+            calibrator = Path(folder, "calibrator.json")
+            calibrator.write_bytes(self.content)
+            return job.run(calibrator)
 
 
 def finished(target: Path, mark: dict[str, Any]) -> int | None:

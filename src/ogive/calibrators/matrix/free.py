@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import blocks, for_each_block
-from ogive._numerics.one_blas_thread import one_blas_thread
 from ogive.calibrators.matrix.class_fit import ClassFit, fit_classes
 from ogive.calibrators.matrix.class_structure import ClassStructure
 from ogive.calibrators.matrix.columns import check_classes, fit_column, nested, unnested

@@ -1,0 +1,120 @@
+"""What the engines of clusters share: frames asked as logs are, and shares of work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ogive.engines.batches import Tallier
+from ogive.engines.files import Log
+from ogive.engines.pieces import batch_rows, count_into
+from ogive.engines.rows import Where
+from ogive.errors import FileFormatError, need
+from ogive.readers.source import Columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ogive.engines.batches import Tally
+    from ogive.engines.formats import Piece
+    from ogive.engines.plan import Plan
+
+    Share = tuple[Piece, ...]
+
+EACH = 8  # tasks for each core, if there are pieces enough: they end at about the same time
+_MOST = 64  # pieces of a task
+_CORES = 100  # of a cluster that does not tell, or has no workers yet
+_GROUPS = 100
+
+
+class Frame(Log):
+    """The columns of an engine's data frame, asked as those of files are.
+
+    A frame does not tell how many rows it has before they are read, so its buckets are those of
+    a long log unless `bits` says otherwise.
+    """
+
+    def __init__(
+        self, names: Sequence[str], width: Callable[[str], int], columns: Columns | None
+    ) -> None:
+        """Take the columns' names, and the length of the first list of a column of lists."""
+        super().__init__((), columns or Columns())
+        self.__dict__.update(names=list(names), pieces=(), _width=width)
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return "the data frame"
+
+    @property
+    def rows(self) -> None:
+        """How many rows there are: not known."""
+
+    @property
+    def classes(self) -> int:
+        """How many classes the rows have: 2 for scores."""
+        if not self.layout.is_list:
+            return 2 if self.layout.kind == "scores" else len(self.layout.values)
+        width: int = self.__dict__["_width"](self.layout.values[0])
+        if not width:
+            msg = f"{self.name}: no row of `{self.layout.values[0]}` has numbers."
+            raise FileFormatError(msg)
+        return width
+
+    def groups(self, by: str) -> int:  # noqa: ARG002
+        """How many groups there are: not known, so that many are expected."""
+        return _GROUPS
+
+    def _is_short(self, plan: Plan) -> bool:  # noqa: ARG002 - who knows
+        return False
+
+
+def is_paths(data: object) -> bool:
+    """Return whether data are paths, and not a data frame."""
+    if isinstance(data, str | os.PathLike):
+        return True
+    return isinstance(data, Sequence) and all(isinstance(p, str | os.PathLike) for p in data)
+
+
+def shares(pieces: Sequence[Piece], cores: int) -> list[Share]:
+    """Deal pieces to tasks, neighbours together: some tasks for each core, none too long.
+
+    A task adds up its pieces as it goes, which is cheaper than bringing their tallies together.
+    Workers may have another current folder, so the paths become absolute.
+    """
+    whole = [replace(piece, path=piece.path.absolute()) for piece in pieces]
+    each = min(-(-len(whole) // (EACH * (cores or _CORES))), _MOST)
+    return [tuple(whole[i : i + each]) for i in range(0, len(whole), max(each, 1))]
+
+
+def count_share(share: Share, plan: Plan) -> Tally:
+    """Count pieces: the same however often it is done, so a lost task is done again."""
+    counts = Tallier(plan)
+    for piece in share:
+        count_into(counts, piece)
+    return counts.result()
+
+
+def cut(batch: Any, plan: Plan) -> Iterator[Any]:  # noqa: ANN401 - a record batch
+    """Cut a record batch of any length to the length of a file's batches."""
+    rows = batch_rows(plan)
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
+
+
+def count_table(table: Any, plan: Plan, number: int) -> Tally:  # noqa: ANN401 - a pyarrow.Table
+    """Count one partition of a data frame."""
+    counts, where = Tallier(plan), Where(f"partition {number} of the data frame")
+    for batch in table.to_batches():
+        for part in cut(batch, plan):
+            counts.add(part, where)
+    return counts.result()
+
+
+def first_length(values: Any) -> int:  # noqa: ANN401 - an Arrow column
+    """Return the length of the first list that is not empty, 0 if there is none."""
+    pc = need("pyarrow.compute", extra="files")
+    lengths = pc.drop_null(pc.list_value_length(values)).to_pylist()
+    return next((n for n in lengths if n), 0)

@@ -1,0 +1,336 @@
+"""Dask: a log on a cluster, one task for each piece, the tallies added up in a tree.
+
+A task reads its piece from beginning to end and returns its tally; nothing is kept between
+tasks. If a worker is lost, Dask runs its tasks again elsewhere and the sums are the same. The
+plan travels as the result of a task, not as scattered data, for the same reason: it can be made
+again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ogive.engines.batches import added_tallies
+from ogive.engines.cluster import (
+    Frame,
+    count_share,
+    count_table,
+    first_length,
+    is_paths,
+    shares,
+)
+from ogive.engines.files import open_log
+from ogive.engines.local import answer, limit_in
+from ogive.engines.memory import parse_memory
+from ogive.engines.refine import curves_of
+from ogive.errors import InvalidType, OgiveError, need
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ogive._typing import WeightKind
+    from ogive.curve import Curve
+    from ogive.engines.batches import Tally
+    from ogive.engines.files import Log
+    from ogive.engines.plan import Plan
+    from ogive.engines.refine import Reading
+    from ogive.readers.source import Columns
+
+    Progress = Callable[[str, float, int], None]
+
+_MALLOC = "MALLOC_TRIM_THRESHOLD_"
+_FAN = 8  # tallies that one task adds up
+_TRIES = 2  # times that a task which failed is run again: a disk may have been busy
+
+
+def curve(data: Any, view: str | None = None, **options: Any) -> Curve | dict[str, Curve]:  # noqa: ANN401
+    """Return the summarised curve of a prediction log; with ``by``, one for each group.
+
+    Parameters
+    ----------
+    data : dask.dataframe.DataFrame, or path, or several paths
+        Files, folders or globs of Parquet, Arrow or CSV must be seen by all workers.
+    view : str, optional
+    **options
+        As in `read_log`.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd, pandas as pd, ogive.engines.dask  # doctest: +SKIP
+    >>> log = pd.DataFrame({"score": [0.9, 0.8, 0.6, 0.7], "outcome": [1, 0, 1, 0]})
+    ... # doctest: +SKIP
+    >>> ogive.engines.dask.curve(dd.from_pandas(log, npartitions=2))  # doctest: +SKIP
+    Curve(view='score', n=4, hits=2, summarised)
+    """
+    return answer(read_log(data, view, **options), options.get("by"))
+
+
+def read_log(
+    data: Any,  # noqa: ANN401 - a data frame or paths
+    view: str | Sequence[str] | None = None,
+    *,
+    columns: Columns | None = None,
+    by: str | None = None,
+    part: str | None = None,
+    default_part: str | None = None,
+    bits: int | None = None,
+    memory: str | int = "1GB",
+    one_pass: bool = False,
+    skip_bad: bool = False,
+    weight_kind: WeightKind = "repetition",
+    vectors: bool = False,
+    scheduler: Any = None,  # noqa: ANN401 - an address or a Client
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Reading:
+    """Read a prediction log on a Dask cluster.
+
+    Parameters
+    ----------
+    data : dask.dataframe.DataFrame, or path, or several paths
+    view, columns, by, part, default_part, bits, one_pass, skip_bad, weight_kind, vectors
+        As in `ogive.engines.local.read_log`. Without `bits` a data frame has the buckets of a
+        long log; files are the same log whichever engine reads them.
+    memory : str or int
+        What the scores of a further reading may take where they are brought together.
+    scheduler : str or distributed.Client, optional
+        Default: the client in use, if there is one; else a cluster of processes on this machine,
+        closed at the end.
+    workers : int, optional
+        Processes of such a cluster. Default: one for each core.
+    progress : function of (what, done, total), optional
+        In tasks.
+    """
+    log, frame = _source(data, columns)
+    plan = log.plan(
+        view,
+        by=by,
+        part=part,
+        default_part=default_part,
+        bits=bits,
+        skip_bad=skip_bad,
+        weight_kind=weight_kind,
+        vectors=vectors,
+    )
+    limit = limit_in(parse_memory(memory))
+    with client_of(scheduler, workers) as client:
+        job = _Job(log, frame, client, progress)
+        return curves_of(job.run, plan, exact=not one_pass, limit=limit)
+
+
+def mapped(
+    function: Callable[[Any], Any],
+    items: Sequence[Any],
+    *,
+    scheduler: Any = None,  # noqa: ANN401 - an address or a Client
+    workers: int | None = None,
+    what: str = "working",
+    progress: Progress | None = None,
+) -> list[Any]:
+    """Return a function of all items, in order. It must bear to be run twice on one item."""
+    with client_of(scheduler, workers) as client:
+        futures = client.map(function, items, pure=False, retries=_TRIES)
+        return _wait(futures, what, progress, keep=True)
+
+
+@contextmanager
+def client_of(scheduler: Any = None, workers: int | None = None) -> Iterator[Any]:  # noqa: ANN401
+    """Give a client of a scheduler as the current one; what is started here is closed here."""
+    with _client(scheduler, workers) as client, client.as_current():
+        yield client
+
+
+@contextmanager
+def _client(scheduler: Any, workers: int | None) -> Iterator[Any]:  # noqa: ANN401
+    distributed = need("distributed", extra="dask")
+    if isinstance(scheduler, distributed.Client):
+        yield scheduler
+        return
+    if scheduler is not None:
+        try:
+            client = distributed.Client(str(scheduler), set_as_default=False)
+        except (OSError, ValueError) as error:
+            msg = f"no Dask scheduler answers at {scheduler} ({error}). Start one: dask scheduler"
+            raise OgiveError(msg) from error
+        with client:
+            yield client
+        return
+    try:
+        client = distributed.Client.current()
+    except ValueError:
+        with _local(distributed, workers) as client:
+            yield client
+        return
+    yield client
+
+
+@contextmanager
+def _local(distributed: Any, workers: int | None) -> Iterator[Any]:  # noqa: ANN401
+    """Start a process for each core, reachable from this machine alone.
+
+    One thread each; the pieces bound the memory, so that Dask's own limits are not needed. Nor
+    is its setting of malloc, under which every batch takes fresh pages from the system: counting
+    then takes half as much again.
+    """
+    with _settings(need("dask", extra="dask")):
+        cluster = distributed.LocalCluster(
+            n_workers=workers or os.cpu_count() or 1,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # any free port
+            memory_limit=0,
+            silence_logs=logging.CRITICAL,
+        )
+        with cluster, distributed.Client(cluster, set_as_default=False) as client:
+            yield client
+
+
+@contextmanager
+def _settings(dask: Any) -> Iterator[None]:  # noqa: ANN401
+    """Start workers without Dask's malloc, and leave the environment as it was.
+
+    Dask writes into the environment of the process that starts workers.
+    """
+    place = "distributed.nanny.pre-spawn-environ"
+    names = [*dask.config.get(place, {}), "PYTHONHASHSEED", "__DASK_PARENT_PID"]
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.pop(_MALLOC, None)
+    try:
+        with dask.config.set({f"{place}.{_MALLOC}": None}):
+            yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+
+def _source(data: Any, columns: Columns | None) -> tuple[Log, Any]:  # noqa: ANN401
+    """Return what is read: the log of files, or the frame's columns with the frame."""
+    if is_paths(data):
+        return open_log(data, columns), None
+    frames = need("dask.dataframe", extra="dask")
+    if not isinstance(data, frames.DataFrame):
+        msg = f"`data` must be a Dask data frame or paths, not {type(data).__name__}."
+        raise InvalidType(msg)
+
+    def width(name: str) -> int:
+        pa = need("pyarrow", extra="files")
+        first = data[[name]].dropna().head(1, npartitions=-1)
+        return first_length(pa.array(first[name]))
+
+    return Frame([str(name) for name in data.columns], width, columns), data
+
+
+class _Job:
+    """Reads a log, once for each plan."""
+
+    def __init__(self, log: Log, frame: Any, client: Any, progress: Progress | None) -> None:  # noqa: ANN401
+        self.log, self.frame, self.client, self.progress = log, frame, client, progress
+        self.passes = 0
+
+    def run(self, plan: Plan) -> Tally:
+        """Count all pieces and add up in a tree.
+
+        The client holds on to the root alone: each tally is dropped once it is added up.
+        """
+        self.passes += 1
+        shared = self.client.submit(_same, plan, pure=False)
+        leaves = self._files(shared) if self.frame is None else self._partitions(plan)
+        if not leaves:
+            return added_tallies([], plan)
+        root = self._tree(leaves, shared)
+        try:
+            _wait(leaves, _what(self.passes), self.progress)
+            tally: Tally = root.result()
+        except BaseException:
+            root.cancel()
+            raise
+        return tally
+
+    def _files(self, plan: Any) -> list[Any]:  # noqa: ANN401 - futures
+        work = shares(self.log.pieces, sum(self.client.nthreads().values()))
+        found: list[Any] = self.client.map(
+            count_share, work, plan=plan, pure=False, retries=_TRIES, batch_size=1000
+        )
+        return found
+
+    def _partitions(self, plan: Plan) -> list[Any]:
+        delayed = need("dask", extra="dask").delayed
+        shared, needed = delayed(plan), plan.needed
+        count = delayed(_count_frame, pure=False)
+        work = [count(p, shared, i) for i, p in enumerate(self.frame[needed].to_delayed())]
+        found: list[Any] = self.client.compute(work, retries=_TRIES)
+        return found
+
+    def _tree(self, leaves: Sequence[Any], plan: Any) -> Any:  # noqa: ANN401 - futures
+        """Return the future of the sum of all."""
+        level = list(leaves)
+        while True:
+            groups = [level[i : i + _FAN] for i in range(0, len(level), _FAN)]
+            level = self.client.map(_added, groups, plan=plan, pure=False)
+            if len(level) == 1:
+                return level[0]
+
+
+def _wait(
+    futures: list[Any], what: str, progress: Progress | None, *, keep: bool = False
+) -> list[Any]:
+    """Wait for all futures, which are let go as they end; return their results if asked to.
+
+    Of several errors the first is raised: futures after one that failed are cancelled, those
+    before it are waited for. So the first bad row of a log is the one named.
+    """
+    distributed = need("distributed", extra="dask")
+    place = {future.key: i for i, future in enumerate(futures)}
+    waiting, alive = distributed.as_completed(futures), dict(enumerate(futures))
+    futures.clear()
+    results: dict[int, Any] = {}
+    failed: list[tuple[int, BaseException]] = []
+    for done, future in enumerate(waiting, 1):
+        at = place[future.key]
+        alive.pop(at, None)
+        if future.status == "error":
+            failed.append((at, future.exception()))
+            for later in [i for i in alive if i > at]:
+                alive.pop(later).cancel()
+        elif not failed:
+            if keep:
+                results[at] = future.result()
+            if progress is not None:
+                progress(what, done, len(place))
+    if failed:
+        raise _worded(distributed, min(failed, key=lambda pair: pair[0])[1])
+    return [results[i] for i in sorted(results)]
+
+
+def _what(number: int) -> str:
+    return "reading" if number == 1 else f"reading again ({number})"
+
+
+def _worded(distributed: Any, error: BaseException) -> BaseException:  # noqa: ANN401
+    """Return the error of a task; of a task that ends its workers, with the way out."""
+    if isinstance(error, distributed.KilledWorker):
+        msg = (
+            f"{error.allowed_failures + 1} workers were lost over one task, mostly for want of "
+            "memory. Give them more, or write smaller row groups."
+        )
+        return OgiveError(msg)
+    return error
+
+
+def _same(plan: Plan) -> Plan:
+    return plan
+
+
+def _added(tallies: list[Tally], plan: Plan) -> Tally:
+    return added_tallies(tallies, plan)
+
+
+def _count_frame(frame: Any, plan: Plan, number: int) -> Tally:  # noqa: ANN401 - a pandas frame
+    pa = need("pyarrow", extra="files")
+    return count_table(pa.Table.from_pandas(frame, preserve_index=False), plan, number)

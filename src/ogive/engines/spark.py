@@ -1,0 +1,373 @@
+"""Spark: the same summary through `mapInArrow`; Spark's own sums add up the tables.
+
+A task counts its pieces (of files) or its partition (of a data frame) and returns the flat table
+of its tally. Where there are many, Spark groups those tables by curve and bucket and adds
+integers, so that only the sums reach the driver. A bad row comes back as a row of the table too:
+it is an answer, not a failure that Spark would try again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ogive import errors
+from ogive.engines.batches import Tallier, Tally
+from ogive.engines.cluster import Frame, count_share, cut, is_paths, shares
+from ogive.engines.files import open_log
+from ogive.engines.local import answer, limit_in
+from ogive.engines.memory import parse_memory
+from ogive.engines.refine import curves_of
+from ogive.engines.rows import Where
+from ogive.engines.watch import watching
+from ogive.errors import InvalidType, OgiveError, need
+from ogive.summary import COUNTED, WEIGHED, empty
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from ogive._typing import WeightKind
+    from ogive.curve import Curve
+    from ogive.engines.files import Log
+    from ogive.engines.plan import Plan
+    from ogive.engines.refine import Reading
+    from ogive.engines.watch import Progress
+    from ogive.readers.source import Columns
+
+    Batches = Callable[[Iterable[Any]], Iterator[Any]]
+
+_HERE = "local[*,4]"  # all cores, and up to four tries of a task that was lost
+_FEW = 64  # tables that the driver adds up by itself
+_ERROR = "(error)"  # the view of a row that carries an error
+_RESULT = ["task", "good", "words"]
+_KEYS = ["view", "group", "task", "bucket"]
+
+
+def curve(data: Any, view: str | None = None, **options: Any) -> Curve | dict[str, Curve]:  # noqa: ANN401
+    """Return the summarised curve of a prediction log; with ``by``, one for each group.
+
+    Parameters
+    ----------
+    data : pyspark.sql.DataFrame, or path, or several paths
+        Files, folders or globs of Parquet, Arrow or CSV must be seen by all executors.
+    view : str, optional
+    **options
+        As in `read_log`.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession  # doctest: +SKIP
+    >>> spark = SparkSession.builder.getOrCreate()  # doctest: +SKIP
+    >>> log = spark.createDataFrame([(0.9, 1), (0.8, 0)], "score double, outcome int")
+    ... # doctest: +SKIP
+    >>> ogive.engines.spark.curve(log)  # doctest: +SKIP
+    Curve(view='score', n=2, hits=1, summarised)
+    """
+    return answer(read_log(data, view, **options), options.get("by"))
+
+
+def read_log(
+    data: Any,  # noqa: ANN401 - a data frame or paths
+    view: str | Sequence[str] | None = None,
+    *,
+    columns: Columns | None = None,
+    by: str | None = None,
+    part: str | None = None,
+    default_part: str | None = None,
+    bits: int | None = None,
+    memory: str | int = "1GB",
+    one_pass: bool = False,
+    skip_bad: bool = False,
+    weight_kind: WeightKind = "repetition",
+    vectors: bool = False,
+    master: str | None = None,
+    session: Any = None,  # noqa: ANN401 - a SparkSession
+    progress: Progress | None = None,
+) -> Reading:
+    """Read a prediction log with Spark.
+
+    Parameters
+    ----------
+    data : pyspark.sql.DataFrame, or path, or several paths
+        A data frame is computed once for each reading: cache it if that is dear, and if its rows
+        may differ from one time to the next.
+    view, columns, by, part, default_part, bits, one_pass, skip_bad, weight_kind, vectors
+        As in `ogive.engines.local.read_log`. Without `bits` a data frame has the buckets of a
+        long log; files are the same log whichever engine reads them.
+    memory : str or int
+        What the scores of a further reading may take where they are brought together.
+    master : str, optional
+        Where Spark runs. Default: the session in use, if there is one; else this machine,
+        ``local[*]``, until the log is read.
+    session : pyspark.sql.SparkSession, optional
+        Default: the data frame's.
+    progress : function of (what, done, total), optional
+        In tasks.
+    """
+    log, frame = _source(data, columns)
+    plan = log.plan(
+        view,
+        by=by,
+        part=part,
+        default_part=default_part,
+        bits=bits,
+        skip_bad=skip_bad,
+        weight_kind=weight_kind,
+        vectors=vectors,
+    )
+    limit = limit_in(parse_memory(memory))
+    with session_of(master, session if frame is None else frame.sparkSession) as spark:
+        job = _Job(log, frame, spark, progress)
+        return curves_of(job.run, plan, exact=not one_pass, limit=limit)
+
+
+def mapped(
+    function: Callable[[Any], Any],
+    items: Sequence[Any],
+    *,
+    master: str | None = None,
+    session: Any = None,  # noqa: ANN401 - a SparkSession
+    what: str = "working",
+    progress: Progress | None = None,
+) -> list[Any]:
+    """Return a function of all items, in order; its results must fit JSON.
+
+    It must bear to be run twice on one item. The first error is raised once all are done.
+    """
+    if not items:
+        return []
+
+    def work(batches: Iterable[Any]) -> Iterator[Any]:
+        pa = need("pyarrow", extra="files")
+        for batch in batches:
+            for number in batch.column("id").to_pylist():
+                try:
+                    words, good = json.dumps(function(items[number])), True
+                except OgiveError as error:
+                    words, good = _packed(error), False
+                columns = [[number], [good], [words]]
+                yield pa.RecordBatch.from_arrays(list(map(pa.array, columns)), _RESULT)
+
+    with session_of(master, session) as spark, watching(spark, what, progress), _worded():
+        rows = _numbers(spark, len(items)).mapInArrow(work, "task long, good boolean, words string")
+        table = rows.toArrow().sort_by("task")
+    for good, words in zip(table["good"].to_pylist(), table["words"].to_pylist(), strict=True):
+        if not good:
+            raise _unpacked(words)
+    return [json.loads(words) for words in table["words"].to_pylist()]
+
+
+@contextmanager
+def session_of(master: str | None = None, session: Any = None) -> Iterator[Any]:  # noqa: ANN401
+    """Give a session: one at hand, or one that is started here and stopped here."""
+    sql = need("pyspark.sql", extra="spark")
+    session = session or _at_hand(sql, master)
+    if session is not None:
+        yield session
+        return
+    where = master or _HERE
+    builder = sql.SparkSession.builder.master(where).appName("ogive")
+    quiet = dict.fromkeys(("spark.ui.enabled", "spark.ui.showConsoleProgress"), "false")
+    quiet["spark.log.level"] = "ERROR"
+    here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    for key, value in (quiet | (here if where.startswith("local") else {})).items():
+        builder = builder.config(key, value)
+    before = os.environ.get("PYSPARK_PYTHON")
+    os.environ["PYSPARK_PYTHON"] = before or sys.executable  # else tasks run in another Python
+    try:
+        spark = builder.getOrCreate()
+    except need("pyspark.errors", extra="spark").PySparkException as error:
+        msg = f"Spark could not start at {where} ({str(error).splitlines()[0]}). It needs Java 17."
+        raise OgiveError(msg) from error
+    finally:
+        if before is None:
+            del os.environ["PYSPARK_PYTHON"]
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _at_hand(sql: Any, master: str | None) -> Any:  # noqa: ANN401
+    """Return the session in use, None if there is none."""
+    try:
+        session = sql.SparkSession.active()
+    except need("pyspark.errors", extra="spark").PySparkException:
+        return None
+    place = session.conf.get("spark.master", "elsewhere")
+    if master is not None and master != place:
+        msg = f"a Spark session is in use at {place}: stop it before one is started at {master}."
+        raise OgiveError(msg)
+    return session
+
+
+def _source(data: Any, columns: Columns | None) -> tuple[Log, Any]:  # noqa: ANN401
+    """Return what is read: the log of files, or the frame's columns with the frame."""
+    if is_paths(data):
+        return open_log(data, columns), None
+    sql = need("pyspark.sql", extra="spark")
+    if not isinstance(data, sql.DataFrame):
+        msg = f"`data` must be a Spark data frame or paths, not {type(data).__name__}."
+        raise InvalidType(msg)
+
+    def width(name: str) -> int:
+        sizes = data.select(sql.functions.size(f"`{name}`").alias("n"))
+        first = sizes.where("n > 0").head()
+        return 0 if first is None else int(first["n"])
+
+    return Frame(data.columns, width, columns), data
+
+
+class _Job:
+    """Reads a log, once for each plan."""
+
+    def __init__(self, log: Log, frame: Any, spark: Any, progress: Progress | None) -> None:  # noqa: ANN401
+        self.log, self.frame, self.spark, self.progress = log, frame, spark, progress
+        self.passes = 0
+
+    def run(self, plan: Plan) -> Tally:
+        """Count everywhere, add up by curve and bucket, and bring the sums here."""
+        self.passes += 1
+        sums = WEIGHED if plan.layout.weight is not None else COUNTED
+        kind = "double" if plan.layout.weight is not None else "long"
+        fields = ["view string", "group string", "bucket long", "first long", "last long"]
+        schema = ", ".join([*fields, *(f"{name} {kind}" for name in sums), "task long"])
+        work: list[Any] = []
+        if self.frame is None:
+            work = shares(self.log.pieces, _cores(self.spark))
+            rows, count = _numbers(self.spark, len(work)), _of_shares(work, plan)
+        else:
+            rows, count = self.frame.select(*(f"`{name}`" for name in plan.needed)), _of_frame(plan)
+        total = rows.mapInArrow(count, schema)
+        if self.frame is not None or len(work) > _FEW:
+            total = _added(total, sums)
+        what = "reading" if self.passes == 1 else f"reading again ({self.passes})"
+        with watching(self.spark, what, self.progress), _worded():
+            table = total.toArrow()
+        _raise_first(table)
+        return Tally.from_tables([table], plan)
+
+
+def _added(tables: Any, sums: Sequence[str]) -> Any:  # noqa: ANN401 - data frames
+    """Add up rows of one curve and one bucket."""
+    functions = need("pyspark.sql.functions", extra="spark")
+    return tables.groupBy(*_KEYS).agg(
+        functions.min("first").alias("first"),
+        functions.max("last").alias("last"),
+        *(functions.sum(name).alias(name) for name in sums),
+    )
+
+
+def _cores(spark: Any) -> int:  # noqa: ANN401
+    """Return how many tasks run at once; 0 if the session does not tell."""
+    context = getattr(spark, "_sc", None)  # a remote session has none
+    return 0 if context is None else int(context.defaultParallelism)
+
+
+def _numbers(spark: Any, n: int) -> Any:  # noqa: ANN401
+    """Return a frame of the numbers below n, each in a partition of its own."""
+    return spark.range(0, n, 1, max(n, 1))
+
+
+def _of_shares(work: Sequence[Any], plan: Plan) -> Batches:
+    """Return the function that counts the shares of which it gets the numbers."""
+
+    def count(batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for number in batch.column("id").to_pylist():
+                yield from _table(partial(count_share, work[number], plan), plan, number)
+
+    return count
+
+
+def _of_frame(plan: Plan) -> Batches:
+    """Return the function that counts a partition of a data frame."""
+
+    def count(batches: Iterable[Any]) -> Iterator[Any]:
+        number = need("pyspark", extra="spark").TaskContext.get().partitionId()
+        yield from _table(partial(_count, batches, plan, number), plan, number)
+
+    return count
+
+
+def _count(batches: Iterable[Any], plan: Plan, number: int) -> Tally:
+    pa = need("pyarrow", extra="files")
+    counts, where = Tallier(plan), Where(f"partition {number} of the data frame")
+    # Spark sends 10,000 rows at a time: too few for the tables of a count.
+    for several in _gathered(batches):
+        for batch in pa.Table.from_batches(several).combine_chunks().to_batches():
+            for part in cut(batch, plan):
+                counts.add(part, where)
+    return counts.result()
+
+
+def _gathered(batches: Iterable[Any], size: int = 1 << 24) -> Iterator[list[Any]]:
+    """Yield lists of batches that have so many bytes together."""
+    several: list[Any] = []
+    for batch in batches:
+        several.append(batch)
+        if sum(b.nbytes for b in several) >= size:
+            yield several
+            several = []
+    if several:
+        yield several
+
+
+def _table(count: Callable[[], Tally], plan: Plan, number: int) -> Iterator[Any]:
+    """Yield what was counted as batches with the number of the task; or the error.
+
+    Buckets have task 0 and add up. Rows that carry numbers of rows, or an error, have the task's
+    own number and stay apart.
+    """
+    pa = need("pyarrow", extra="files")
+    weighted = plan.layout.weight is not None
+    try:
+        tally, words = count(), ""
+    except OgiveError as error:
+        tally, words = Tally((), empty(plan.bits)), _packed(error)
+    if weighted and not tally.summary.weighted:
+        tally = replace(tally, summary=empty(plan.bits, weighted=True))
+    table = tally.to_table()
+    if words:
+        table = table.set_column(0, "view", pa.array([_ERROR])).set_column(
+            1, "group", pa.array([words])
+        )
+    task = [0] * (table.num_rows - 1) + [number + 1]
+    yield from table.append_column("task", pa.array(task, pa.int64())).to_batches()
+
+
+def _packed(error: OgiveError) -> str:
+    return json.dumps([type(error).__name__, str(error)])
+
+
+def _unpacked(words: str) -> OgiveError:
+    name, message = json.loads(words)
+    kind = getattr(errors, name, OgiveError)
+    made: OgiveError = kind(message)
+    return made
+
+
+def _raise_first(table: Any) -> None:  # noqa: ANN401
+    """Raise the error of the first task that has one."""
+    pc = need("pyarrow.compute", extra="files")
+    bad = table.filter(pc.equal(table["view"], _ERROR)).sort_by("task")
+    if bad.num_rows:
+        raise _unpacked(bad["group"][0].as_py())
+
+
+@contextmanager
+def _worded() -> Iterator[None]:
+    """Say in one line why Spark gave up."""
+    kinds = need("pyspark.errors", extra="spark")
+    try:
+        yield
+    except kinds.PySparkException as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        told = [line for line in lines if "Error" in line] or lines
+        msg = f"Spark could not finish the work: {told[-1] if told else type(error).__name__}"
+        raise OgiveError(msg) from error
