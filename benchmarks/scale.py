@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROUNDS = 3
+ROUNDS = 5
 FILE = 5_000_000
 BINS = 65_536
 
