@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BLOCK = 15 << 10
 
 
-#: Blocks that take about as long as starting a thread.
+#: Blocks of simple work that take about as long as starting a thread.
 _WORTH_A_THREAD = 4
 
 
@@ -52,7 +52,8 @@ def for_each_block(
 ) -> None:
     """Call ``work(rows)`` for each block of an n x width array, on all cores."""
     cuts = list(blocks(n, width=width))
-    count = min(thread_count(threads), len(cuts) // _WORTH_A_THREAD) or 1
+    worth = n * width // (_WORTH_A_THREAD * BLOCK)
+    count = min(thread_count(threads), len(cuts), max(1, worth))
 
     def stripe(first: int) -> None:
         for rows in cuts[first::count]:
