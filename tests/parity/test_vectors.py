@@ -8,7 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from ogive import CalibratedClassifier
+from ogive import CalibratedClassifier, Curve, Predictions, SplineCalibrator
 
 
 def fitted(K):
@@ -31,10 +31,14 @@ def test_two_classes(ours, theirs, within):
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=within)
 
 
-def test_one_against_the_rest_with_isotonic():
+@pytest.mark.parametrize(
+    ("ours", "theirs", "within"),
+    # scikit-learn's sigmoid aims at (n+1)/(n+2) and 1/(n+2), as Platt did, not at 1 and 0.
+    [("isotonic", "isotonic", 1e-9), ("platt", "sigmoid", 2e-3)],
+)
+def test_one_against_the_rest(ours, theirs, within):
     # scikit-learn calibrates each column of the decision function as it is; here a column is the
-    # log-odds of its class against all others. The isotonic map does not mind a rising change of
-    # the abscissa, so give a model whose columns are such log-odds already.
+    # log-odds of its class against all others, so give a model whose columns are such already.
     model, X, y = fitted(3)
     z = model.decision_function(X)
     eta = np.stack([z[:, k] - np.logaddexp(z[:, k - 1], z[:, k - 2]) for k in range(3)], axis=1)
@@ -45,7 +49,28 @@ def test_one_against_the_rest_with_isotonic():
 
     other = LogOdds().fit(X, y)
     b = CalibratedClassifierCV(
-        FrozenEstimator(other), method="isotonic", cv=[(np.arange(len(y)),) * 2], ensemble=True
+        FrozenEstimator(other), method=theirs, cv=[(np.arange(len(y)),) * 2], ensemble=True
     ).fit(X, y)
-    a = CalibratedClassifier(model, method="isotonic", cv="prefit", vector="ovr").fit(X, y)
-    np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-9)
+    a = CalibratedClassifier(model, method=ours, cv="prefit", vector="ovr").fit(X, y)
+    np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=within)
+
+
+def test_tensors_and_frames_of_other_libraries_go_in():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(300, 3)) * 3
+    labels = (logits / 2 + rng.gumbel(size=(300, 3))).argmax(axis=1)
+    plain = SplineCalibrator(vector="ranks").fit(logits, labels).predict_proba(logits)
+    torch = pytest.importorskip("torch")
+    polars = pytest.importorskip("polars")
+    others = [
+        (torch.from_numpy(logits), torch.from_numpy(labels)),
+        (polars.DataFrame(logits, schema=["a", "b", "c"]), polars.Series(labels)),
+    ]
+    for X, y in others:
+        found = SplineCalibrator(vector="ranks").fit(X, y).predict_proba(X)
+        assert isinstance(found, np.ndarray)
+        np.testing.assert_array_equal(found, plain)
+        np.testing.assert_array_equal(
+            np.asarray(Curve.from_predictions(Predictions(X, y, kind="logits")).score),
+            Curve.from_predictions(Predictions(logits, labels, kind="logits")).score,
+        )
