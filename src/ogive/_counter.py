@@ -9,7 +9,7 @@ smallest place is kept as the largest complement, so that zero means nothing the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Counter:
         self.bits = bits
         self._rest = Adder(bits)
         self._tables: tuple[KeyArray, ...] | None = None
-        self._room = 0
+        self._held = 0  # keys in the tables
         self._base, self._size = _tables(bits)
 
     def add(self, keys: KeyArray) -> None:
@@ -71,13 +71,12 @@ class Counter:
             keys, place, index = keys[inside], place[inside], index[inside]
         if keys.size == 0:
             return
-        if self._room < keys.size:
-            self._flush()
+        if self._tables is None:
             sizes = (2, 2, 1, 1)  # counts and offsets of misses and hits; first and last of both
             self._tables = tuple(np.zeros(k * self._size, dtype=np.uint64) for k in sizes)
-            self._room = 1 << (12 + self.bits)  # so many offsets add up to less than 2^64
-        self._room -= keys.size
-        assert self._tables is not None  # noqa: S101 - made where there was no room
+        if self._held + keys.size > 1 << (12 + self.bits):  # offsets must stay below 2^64
+            self._flush()
+        self._held += keys.size
         count, offset, last, first = self._tables
         np.maximum.at(last, index, place.view(np.uint64))
         np.maximum.at(first, index, (_LAST - place).view(np.uint64))
@@ -88,8 +87,11 @@ class Counter:
         np.add.at(offset, index, place.view(np.uint64))
 
     def _flush(self) -> None:
-        """Turn the tables into rows."""
-        if self._tables is None:
+        """Turn the tables into rows, and clear them.
+
+        They are kept: to give them back and to ask for others would leave holes in memory.
+        """
+        if self._tables is None or not self._held:
             return
         count, offset = (table.reshape(-1, 2) for table in self._tables[:2])
         last, first = self._tables[2:]
@@ -111,7 +113,13 @@ class Counter:
                 sums,
             ).normal()
         )
-        self._tables, self._room = None, 0
+        for table in (count, offset, last, first):
+            table[hit] = 0
+        self._held = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._flush()
+        return vars(self) | {"_tables": None}
 
 
 def _tables(bits: int) -> tuple[int, int]:

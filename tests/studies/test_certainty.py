@@ -67,3 +67,14 @@ def test_a_curve_of_all_scores_is_exact_in_any_form():
     assert got.ks == measure(curve).ks
     assert "From a summary" not in repr(got)
     assert "From a summary. For certain: ks in [" in repr(measure(curve.summarised(6)))
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_a_wide_bucket_is_no_tie(bits):
+    rng = np.random.default_rng(3)
+    scores = 0.7 + 0.01 * rng.random(20_000)  # a few buckets hold everything
+    curve = Curve.from_scores(scores, rng.random(20_000) < scores)
+    want, got = (ogive.ks_test(one) for one in (curve, curve.summarised(bits)))
+    assert want.method == got.method == "brownian"
+    tied = Curve.from_scores(np.round(scores, 3), rng.random(20_000) < scores)
+    assert ogive.ks_test(tied.summarised(12)).method == ogive.ks_test(tied).method == "simulation"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,18 +10,13 @@ from ogive._classes import class_keys
 from ogive._counter import Adder, Counter, table_bytes
 from ogive._packing import keys_of_scores, keys_of_view
 from ogive._spans import MIDDLE, tail_at
-from ogive.curve import Curve
 from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Rows, numbers, read_rows
+from ogive.engines.tally import Tally, added_tallies, in_ranges, renumbered
 from ogive.engines.vectors import NONE, Vectors
 from ogive.errors import need
 from ogive.predictions import Predictions
 from ogive.summary import (
-    COUNTED,
-    WEIGHED,
-    Summary,
-    added,
-    empty,
     summarise,
     summarise_weighted,
 )
@@ -31,73 +25,13 @@ from ogive.views import parse_view
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ogive._typing import IntArray, KeyArray, Kind
+    from ogive._typing import FloatArray, IntArray, KeyArray, Kind
     from ogive.engines.plan import Name, Plan
     from ogive.engines.rows import Where
 
 _FEW = 4  # up to so many curves of unknown groups are counted in tables of their own
 _TABLES = 200 << 20  # bytes that the tables of all views and classes may take in one thread
 _MANY = 1 << 30
-_ROWS = ("(rows)", "")  # the name of the row that carries the numbers of rows
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Summaries of all curves of a plan, and how many rows they are from.
-
-    Attributes
-    ----------
-    names : tuple of (view, group)
-        The curves, by the number they have in the summary.
-    summary : Summary
-    rows, skipped : int
-        Rows read, and rows left out because they broke a rule.
-    vectors : Vectors
-        Sums of the proper scores of whole vectors, where the plan asks for them.
-    """
-
-    names: tuple[Name, ...]
-    summary: Summary
-    rows: int = 0
-    skipped: int = 0
-    vectors: Vectors = NONE
-
-    def curves(self) -> dict[Name, Curve]:
-        """Return the curve of each view and group that has rows."""
-        found = {
-            name: Curve(summary=self.summary.of(i), view=name[0])
-            for i, name in enumerate(self.names)
-        }
-        return {name: curve for name, curve in found.items() if curve.summary().size}
-
-    def to_table(self) -> Any:  # noqa: ANN401 - a pyarrow.Table
-        """Return a flat table: view, group, bucket, first, last and six sums.
-
-        One more row, of the view "(rows)", carries the rows read as its count, those skipped as
-        its hits, and `vectors`. Tables of one plan can be concatenated as they are.
-        """
-        pa = need("pyarrow", extra="files")
-        s = self.summary
-        sums = WEIGHED if s.weighted else COUNTED
-        sure = (self.rows, self.skipped, *self.vectors.sums)
-        columns = [
-            np.append(c, [v])
-            for c, v in zip((s.bucket, s.first, s.last), (self.vectors.rows, 0, 0), strict=True)
-        ]
-        columns += [
-            np.append(row, [v]).astype(row.dtype) for row, v in zip(s.sums, sure, strict=True)
-        ]
-        index = pa.array(np.append(s.curve, [len(self.names)]).astype(np.int32))
-        every = [*self.names, _ROWS]
-        words = (pa.array([name[i] for name in every], pa.string()) for i in (0, 1))
-        names = [pa.DictionaryArray.from_arrays(index, w).cast(pa.string()) for w in words]
-        arrays = [*names, *(pa.array(column) for column in columns)]
-        return pa.table(arrays, names=["view", "group", "bucket", "first", "last", *sums])
-
-    @staticmethod
-    def from_tables(tables: Iterable[Any], plan: Plan) -> Tally:
-        """Add up tables that `to_table` made under a plan."""
-        return added_tallies((_from_table(table, plan) for table in tables), plan)
 
 
 def tally(batches: Iterable[Any], plan: Plan, where: Where | None = None) -> Tally:
@@ -127,6 +61,7 @@ class Tallier:
         self._names: dict[Name, int] = {}
         self._adder = Adder(plan.bits)
         self._counters: dict[int, Counter] = {}
+        self._collected: dict[Name, list[KeyArray]] = {}
         self._window = _Window.of(plan)
         several = len(plan.curves) if plan.by is None else _MANY
         fits = several * table_bytes(plan.bits) <= _TABLES
@@ -150,9 +85,11 @@ class Tallier:
         """Add what was counted elsewhere."""
         self.rows, self.skipped = self.rows + other.rows, self.skipped + other.skipped
         self.vectors += other.vectors
+        for name, keys in other.keys.items():
+            self._collected.setdefault(name, []).append(keys)
         numbers = np.array([self._number(name) for name in other.names], dtype=np.int64)
         if other.summary.size:
-            self._adder.add(_renumbered(other.summary, numbers))
+            self._adder.add(renumbered(other.summary, numbers))
 
     def result(self) -> Tally:
         """Return what was counted so far."""
@@ -161,8 +98,9 @@ class Tallier:
             part.curve[:] = number
             self._adder.add(part)
         self._counters = {}
+        keys = {name: np.concatenate(parts) for name, parts in self._collected.items()}
         total = self._adder.total()
-        return Tally(tuple(self._names), total, self.rows, self.skipped, self.vectors)
+        return Tally(tuple(self._names), total, self.rows, self.skipped, self.vectors, keys)
 
     @property
     def size(self) -> int:
@@ -175,45 +113,56 @@ class Tallier:
         return tuple(self._names)
 
     def _count(self, view: str, keys: KeyArray, rows: Rows) -> None:
-        plan, weights = self.plan, rows.weights
-        if rows.group is None:
-            segments = [("", slice(0, keys.size))]
-        else:
+        """Count the keys of one view, in whatever way suits their number of curves."""
+        plan = self.plan
+        found = list(self._segments(view, keys, rows))
+        if rows.weights is not None:
+            self._count_weighted(found)
+        elif plan.collect:
+            for name, mine, _ in found:
+                self._collected.setdefault(name, []).append(mine)
+        elif len(self._names) <= self._in_tables:
+            for name, mine, _ in found:
+                counter = self._counters.setdefault(self._names[name], Counter(plan.bits))
+                counter.add(mine)
+        elif found:
+            ends = np.cumsum([mine.size for _, mine, _ in found])
+            curves = np.array([self._names[name] for name, _, _ in found])
+            every = np.concatenate([mine for _, mine, _ in found])
+            self._adder.add(summarise(every, plan.bits, ends=ends, curves=curves))
+
+    def _segments(
+        self, view: str, keys: KeyArray, rows: Rows
+    ) -> Iterator[tuple[Name, KeyArray, FloatArray | None]]:
+        """Yield the keys of each group, and their weights, within the plan's ranges."""
+        weights, within = rows.weights, self.plan.within
+        segments: Iterable[tuple[str, slice]] = [("", slice(0, keys.size))]
+        if rows.group is not None:
             keys = keys[rows.order]
             weights = None if weights is None else weights[rows.order]
-            segments = list(rows.segments())
-        kept, ends, curves, kept_weights = [], [], [], []
+            segments = rows.segments()
         for group, at in segments:
+            name = (view, group)
             mine, own = keys[at], None if weights is None else weights[at]
-            if plan.within is not None:
-                ranges = plan.within.get((view, group))
-                if ranges is None:
+            if within is not None:
+                if name not in within:
                     continue
-                inside = in_ranges(mine, ranges)
+                inside = in_ranges(mine, within[name])
                 mine, own = mine[inside], None if own is None else own[inside]
             if mine.size:
-                kept.append(mine)
-                kept_weights.append(own)
-                ends.append(mine.size)
-                curves.append(self._number((view, group)))
-        if not kept:
+                self._number(name)
+                yield name, mine, own
+
+    def _count_weighted(self, found: list[tuple[Name, KeyArray, FloatArray | None]]) -> None:
+        if not found:
             return
-        if weights is not None:
-            every = np.concatenate([w for w in kept_weights if w is not None])
-            which = np.repeat(np.array(curves, dtype=np.int64), ends)
-            mine = np.concatenate(kept)
-            self._adder.add(
-                summarise_weighted(mine, every, plan.bits, plan.weight_kind, curves=which)
-            )
-        elif len(self._names) <= self._in_tables:
-            for number, mine in zip(curves, kept, strict=True):
-                counter = self._counters.setdefault(number, Counter(plan.bits))
-                counter.add(mine)
-        else:
-            mine = kept[0] if len(kept) == 1 else np.concatenate(kept)
-            self._adder.add(
-                summarise(mine, plan.bits, ends=np.cumsum(ends), curves=np.array(curves))
-            )
+        curves = np.array([self._names[name] for name, _, _ in found], dtype=np.int64)
+        which = np.repeat(curves, [mine.size for _, mine, _ in found])
+        every = np.concatenate([mine for _, mine, _ in found])
+        weights = np.concatenate([own for *_, own in found if own is not None])
+        plan = self.plan
+        part = summarise_weighted(every, weights, plan.bits, plan.weight_kind, curves=which)
+        self._adder.add(part)
 
     def _number(self, name: Name) -> int:
         return self._names.setdefault(name, len(self._names))
@@ -246,17 +195,6 @@ class _Window:
         return batch.take(need("pyarrow", extra="files").array(found))
 
 
-def in_ranges(keys: KeyArray, ranges: IntArray) -> IntArray:
-    """Return the indices of the keys whose places lie in ranges (k, 2): from, to below."""
-    if ranges.size == 0:
-        return np.empty(0, dtype=np.intp)
-    place = (keys >> np.uint64(1)).view(np.int64)
-    near = np.flatnonzero((place >= ranges[0, 0]) & (place < ranges[-1, 1]))
-    if ranges.shape[0] > 1 and near.size:
-        near = near[np.searchsorted(ranges.ravel(), place[near], side="right") % 2 == 1]
-    return near
-
-
 def _keys(rows: Rows, plan: Plan) -> Iterator[tuple[str, KeyArray]]:
     """Yield the keys of each curve of a plan."""
     if rows.values.ndim == 1 and plan.layout.kind != "logits":
@@ -277,45 +215,4 @@ def _predictions(rows: Rows, plan: Plan) -> Predictions:
     return Predictions(rows.values, rows.truth, kind=kind, threads=1)
 
 
-def added_tallies(tallies: Iterable[Tally], plan: Plan) -> Tally:
-    """Add up tallies of one plan; the order of the curves is that of the plan, then of groups."""
-    adder = Adder(plan.bits)
-    numbers: dict[Name, int] = {}
-    rows = skipped = 0
-    vectors = NONE
-    for part in tallies:
-        rows, skipped = rows + part.rows, skipped + part.skipped
-        vectors += part.vectors
-        new = [numbers.setdefault(name, len(numbers)) for name in part.names]
-        if part.summary.size:
-            adder.add(_renumbered(part.summary, np.array(new, dtype=np.int64)))
-    place = {view: i for i, view in enumerate(plan.curves)}
-    names = sorted(numbers, key=lambda name: (place.get(name[0], 0), name[1]))
-    final = np.empty(len(names), dtype=np.int64)
-    final[[numbers[name] for name in names]] = np.arange(len(names))
-    total = adder.total()
-    summary = added([_renumbered(total, final)]) if total.size else empty(plan.bits)
-    return Tally(tuple(names), summary, rows, skipped, vectors)
-
-
-def _renumbered(summary: Summary, numbers: IntArray) -> Summary:
-    s = summary
-    return Summary(s.bits, numbers[s.curve], s.bucket, s.first, s.last, s.sums)
-
-
-def _from_table(table: Any, plan: Plan) -> Tally:  # noqa: ANN401
-    encoded = [table[name].combine_chunks().dictionary_encode() for name in ("view", "group")]
-    views, groups = (column.dictionary.to_pylist() for column in encoded)
-    view, group = (column.indices.to_numpy().astype(np.int64) for column in encoded)
-    pairs, curve = np.unique(view * len(groups) + group, return_inverse=True)
-    names = [(views[pair // len(groups)], groups[pair % len(groups)]) for pair in pairs]
-    kinds = WEIGHED if "offset" in table.column_names else COUNTED
-    bucket, first, last, *rest = (table[c].to_numpy() for c in ("bucket", "first", "last", *kinds))
-    sums = np.stack(rest)
-    kept = [name for name in names if name != _ROWS]
-    number = np.array([kept.index(name) if name != _ROWS else -1 for name in names])[curve]
-    real = number >= 0
-    rows, skipped, *scores = (sum(row[~real].tolist()) for row in sums)
-    vectors = Vectors(int(bucket[~real].sum()), tuple(scores))
-    part = Summary(plan.bits, number[real], bucket[real], first[real], last[real], sums[:, real])
-    return Tally(tuple(kept), added([part]), int(rows), int(skipped), vectors)
+__all__ = ["Tallier", "Tally", "added_tallies", "tally"]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str, float, int], None]
 
 _ROW = 300  # bytes that a row of a summary takes, with what adding it up needs
+_KEY = 256  # bytes of the limit for each key that is collected, a tenth of which it takes
 _SHARE = 1 << 19  # rows of a summary that a thread keeps to itself
 
 
@@ -127,7 +128,9 @@ def read_log(
     )
     room = parse_memory(memory)
     job = _Job(log, room, thread_count(threads), progress)
-    return curves_of(job.run, plan, exact=not one_pass, limit=limit_in(room))
+    limit = limit_in(room)
+    keep = max(room // _KEY, limit)
+    return curves_of(job.run, plan, exact=not one_pass, limit=limit, keep=keep)
 
 
 def answer(reading: Reading, by: object) -> Curve | dict[str, Curve]:

@@ -53,6 +53,8 @@ class Plan:
         Numbers may come as text (a CSV file that did not convert).
     vectors : bool
         Also add up the proper scores of whole vectors, of matrices.
+    collect : bool
+        Bring together the keys that lie `within`, instead of counting them.
     """
 
     layout: Layout
@@ -66,6 +68,7 @@ class Plan:
     within: dict[Name, IntArray] | None = field(default=None, compare=False)
     text: bool = False
     vectors: bool = False
+    collect: bool = False
 
     @property
     def needed(self) -> list[str]:

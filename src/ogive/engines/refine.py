@@ -9,12 +9,14 @@ finer buckets, and so on. KS and Kuiper errors are then those of all rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil, log2
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ogive._spans import Finer
+from ogive.engines.tally import counted
 from ogive.metrics.bracket import candidate_ranges
 from ogive.summary import MANTISSA
 
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
     from ogive._typing import IntArray
     from ogive.curve import Curve
-    from ogive.engines.batches import Tally
     from ogive.engines.plan import Name, Plan
+    from ogive.engines.tally import Tally
 
 #: Rows that a further reading may bring together, each a score by itself: about 300 bytes each.
 LIMIT = 1 << 18
@@ -62,7 +64,12 @@ class Reading:
 
 
 def curves_of(
-    run: Callable[[Plan], Tally], plan: Plan, *, exact: bool = True, limit: int = LIMIT
+    run: Callable[[Plan], Tally],
+    plan: Plan,
+    *,
+    exact: bool = True,
+    limit: int = LIMIT,
+    keep: int = 0,
 ) -> Reading:
     """Do the whole job with an engine's function from a plan to a tally.
 
@@ -75,15 +82,25 @@ def curves_of(
         Read again until KS and Kuiper errors are exact.
     limit : int
         How many rows a further reading may bring together.
+    keep : int
+        How many keys `run` may collect in one further reading, after which there is no other:
+        for engines whose workers share memory.
     """
     tally = run(plan)
     curves = tally.curves()
     passes = 1
     ranges = _ranges(curves) if exact else {}
+    again = replace(plan, vectors=False)
+    in_question = sum(_inside(curves[name], cuts)[0] for name, cuts in ranges.items())
+    if ranges and plan.layout.weight is None and limit < in_question <= keep:
+        collected = run(replace(again, within=ranges, bits=MANTISSA, collect=True)).keys
+        passes += 1
+        run = partial(counted, collected)
+    from_memory = isinstance(run, partial)
     while ranges:
         chosen, bits = _next(curves, ranges, limit)
-        found = run(replace(plan, within=chosen, vectors=False, bits=bits))
-        passes += 1
+        found = run(replace(again, within=chosen, bits=bits))
+        passes += not from_memory
         for i, name in enumerate(found.names):
             finer = Finer(chosen[name], found.summary.of(i))
             curves[name] = curves[name].refined(finer)

@@ -17,13 +17,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ogive import errors
-from ogive.engines.batches import Tallier, Tally
+from ogive.engines.batches import Tallier
 from ogive.engines.cluster import Frame, count_share, cut, is_paths, shares
 from ogive.engines.files import open_log
 from ogive.engines.local import answer, limit_in
 from ogive.engines.memory import parse_memory
 from ogive.engines.refine import curves_of
 from ogive.engines.rows import Where
+from ogive.engines.tally import Tally
 from ogive.engines.watch import watching
 from ogive.errors import InvalidType, OgiveError, need
 from ogive.summary import COUNTED, WEIGHED, empty

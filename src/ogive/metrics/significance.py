@@ -208,7 +208,8 @@ def _result(
         pvalue = (range_tail if kuiper else supremum_tail)(value * n / sigma)
         few, clear = spread.effective < _FEW, _CLEAR / sqrt(tests)
         dull = tests > 1 and value * n < _DULL * sigma
-        tied = spread.tied > _TIED * spread.variance and pvalue > clear
+        held = spread.tied if curve.spans is None else _tied_in_summary(curve)
+        tied = held > _TIED * spread.variance and pvalue > clear
         if (few or tied) and not dull:
             null = reader.null(curve)
             pvalue, method = null.bound(value * n), "bound"
@@ -235,6 +236,14 @@ def _result(
         sigma=sigma,
         method=method,
     )
+
+
+def _tied_in_summary(curve: Curve) -> float:
+    """Return the variance in large groups of equal scores; a bucket of many scores is none."""
+    assert curve.spans is not None  # noqa: S101 - asked of summaries only
+    spread = curve.square * curve.tail * (1.0 - curve.tail)
+    equal = (curve.spans.first == curve.spans.last) & (curve.count**2 > 1.5 * curve.square)
+    return float(spread[equal & (spread >= CELL * spread.sum())].sum())
 
 
 def interval_of(
