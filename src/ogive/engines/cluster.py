@@ -17,9 +17,9 @@ from ogive.readers.source import Columns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ogive.engines.batches import Tally
     from ogive.engines.formats import Piece
     from ogive.engines.plan import Plan
+    from ogive.engines.tally import Tally
 
     Share = tuple[Piece, ...]
 

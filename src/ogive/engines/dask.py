@@ -13,7 +13,6 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ogive.engines.batches import added_tallies
 from ogive.engines.cluster import (
     Frame,
     count_share,
@@ -26,6 +25,7 @@ from ogive.engines.files import open_log
 from ogive.engines.local import answer, limit_in
 from ogive.engines.memory import parse_memory
 from ogive.engines.refine import curves_of
+from ogive.engines.tally import added_tallies
 from ogive.errors import InvalidType, OgiveError, need
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from ogive._typing import WeightKind
     from ogive.curve import Curve
-    from ogive.engines.batches import Tally
     from ogive.engines.files import Log
     from ogive.engines.plan import Plan
     from ogive.engines.refine import Reading
+    from ogive.engines.tally import Tally
     from ogive.readers.source import Columns
 
     Progress = Callable[[str, float, int], None]

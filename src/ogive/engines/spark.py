@@ -17,13 +17,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ogive import errors
-from ogive.engines.batches import Tallier, Tally
+from ogive.engines.batches import Tallier
 from ogive.engines.cluster import Frame, count_share, cut, is_paths, shares
 from ogive.engines.files import open_log
 from ogive.engines.local import answer, limit_in
 from ogive.engines.memory import parse_memory
 from ogive.engines.refine import curves_of
 from ogive.engines.rows import Where
+from ogive.engines.tally import Tally
 from ogive.engines.watch import watching
 from ogive.errors import InvalidType, OgiveError, need
 from ogive.summary import COUNTED, WEIGHED, empty
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     Batches = Callable[[Iterable[Any]], Iterator[Any]]
 
 _HERE = "local[*,4]"  # all cores, and up to four tries of a task that was lost
+# On one machine the work is Python's, and Java's share too short to be compiled twice.
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _FEW = 64  # tables that the driver adds up by itself
 _ERROR = "(error)"  # the view of a row that carries an error
 _RESULT = ["task", "good", "words"]
@@ -174,7 +177,8 @@ def session_of(master: str | None = None, session: Any = None) -> Iterator[Any]:
     builder = sql.SparkSession.builder.master(where).appName("ogive")
     quiet = dict.fromkeys(("spark.ui.enabled", "spark.ui.showConsoleProgress"), "false")
     quiet["spark.log.level"] = "ERROR"
-    here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    here = dict.fromkeys(("spark.driver.host", "spark.driver.bindAddress"), "127.0.0.1")
+    here["spark.driver.extraJavaOptions"] = _QUICK
     for key, value in (quiet | (here if where.startswith("local") else {})).items():
         builder = builder.config(key, value)
     before = os.environ.get("PYSPARK_PYTHON")
