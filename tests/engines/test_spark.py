@@ -193,7 +193,14 @@ def test_progress_counts_tasks_and_leaves_the_session_as_it_was(session, table, 
 
 def test_tasks_run_in_this_python(session):
     assert session.sparkContext.pythonExec == sys.executable
+
+
+def test_the_environment_is_left_as_it_was(session, monkeypatch):
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    with engine.session_of("local[2,4]"):
+        pass
     assert "PYSPARK_PYTHON" not in os.environ
+    assert session.range(1).count() == 1
 
 
 def test_another_place_than_that_of_the_session_in_use(session):

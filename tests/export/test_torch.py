@@ -30,7 +30,9 @@ def test_gradients_of_vectors_are_right(name):
     assert torch.autograd.gradcheck(module, (z,), eps=1e-7, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["spline.keep", "spline.top-1", "platt.ovr", "isotonic.keep"])
+@pytest.mark.parametrize(
+    "name", ["spline.keep", "spline.free", "spline.top-1", "platt.ovr", "isotonic.keep"]
+)
 def test_gradients_stay_finite_where_scores_saturate(name):
     module = to_torch.module(fitted(name))
     z = torch.tensor([[1000.0, 0, 0, 0], [40.0, 0, 0, -1], [0, 0, 0, 0]], requires_grad=True)

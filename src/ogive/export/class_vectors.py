@@ -50,11 +50,16 @@ class _Classes(Vectors):
         return xp.matmul(a, c["class_logs"]) + xp.matmul(p, c["class_probs"]) + c["class_offset"]
 
     @staticmethod
-    def split(xp: Namespace, s: Array, top: Array) -> tuple[Array, Array]:
-        """Return the mass of the top class, (n, 1), and of the others, (n, K), 0 at its place."""
-        e = xp.exp(xp.maximum(s - xp.max(s), FARTHEST))
-        own = xp.gather(e, top)
-        return own, xp.scatter(e, top, 0.0 * own)
+    def others(xp: Namespace, s: Array, top: Array) -> tuple[Array, Array]:
+        """Return the masses of the other classes in units of their largest, and its logarithm.
+
+        (n, K), 0 at the top class, and (n, 1), in units of the largest of all. These units keep
+        derivatives finite where the others hold next to nothing.
+        """
+        own = xp.gather(s, top)
+        largest = xp.max(xp.scatter(s, top, 0.0 * own - _HUGE))
+        e = xp.exp(xp.maximum(-xp.maximum(largest - s, 0.0), FARTHEST))
+        return xp.scatter(e, top, 0.0 * own), xp.maximum(largest - xp.max(s), FARTHEST)
 
 
 class Free(_Classes):
@@ -63,10 +68,10 @@ class Free(_Classes):
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
         s = self.scores(xp, c, x)
         _, top = xp.descending(s, 1)
-        _, others = self.split(xp, s, top)
-        rest, second = xp.sum(others), xp.max(others)
-        part = self.bank.from_log_odds(xp, c, -xp.log(rest))
-        part = xp.maximum(part, second / (rest + second) * (1.0 + MARGIN))
+        others, second = self.others(xp, s, top)
+        rest = xp.sum(others)
+        part = self.bank.from_log_odds(xp, c, -xp.log(rest) - second)
+        part = xp.maximum(part, 1.0 / (rest + 1.0) * (1.0 + MARGIN))
         return xp.scatter(others * ((1.0 - part) / rest), top, part)
 
 
@@ -81,13 +86,14 @@ class Kept(_Classes):
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
         s = self.scores(xp, c, x)
         _, top = xp.descending(x, 1)
-        own, others = self.split(xp, s, top)
+        own = xp.exp(xp.maximum(xp.gather(s, top) - xp.max(s), FARTHEST))
+        others, second = self.others(xp, s, top)
         rest = xp.sum(others)
         falling, _ = xp.descending(others, None)
         first = rest - xp.columns(xp.sum_to_the_end(falling), 1, None)  # the sum of the c largest
-        pooled = own < xp.max(others)
+        pooled = own < 1.0  # then the largest of the others is the largest of all
         level = xp.where(pooled, xp.max((own + first) / c["pooled"]), own)
-        log_odds = xp.log(level) - xp.log(xp.where(pooled, own + rest - level, rest))
+        log_odds = xp.log(level) - xp.log(xp.where(pooled, own + rest - level, rest)) - second
         part = self.bank.from_log_odds(xp, c, log_odds)
         part = xp.maximum(part, 1.0 / (1.0 + (self.K - 1) * (1.0 - 3.0 * MARGIN)))
         shared = filled(xp, c, others, 1.0 - part, part * (1.0 - MARGIN), self.K - 1)
