@@ -20,7 +20,14 @@ from ogive.errors import InvalidInput, InvalidType, OgiveError, UnknownName
 from ogive.metrics.bracket import brackets
 from ogive.studies.apply_log import apply_log
 from tests.cli.conftest import run, run_json  # noqa: F401 - fixtures
-from tests.engines.logs import check_apply, check_commands, rows_of, spoiled, write_log
+from tests.engines.logs import (
+    check_apply,
+    check_commands,
+    check_examples,
+    rows_of,
+    spoiled,
+    write_log,
+)
 from tests.engines.test_batches import logits_table
 
 distributed = pytest.importorskip("distributed")
@@ -254,6 +261,11 @@ def test_apply_with_a_worker_killed_writes_each_row_once(client, table, tmp_path
 def test_commands(client, run, run_json, tmp_path):  # noqa: F811 - fixtures
     address = client.scheduler.address
     check_commands(run_json, run, tmp_path, "--engine", "dask", "--scheduler", address)
+
+
+def test_examples_of_the_docs(client, run, tmp_path, monkeypatch):  # noqa: F811 - a fixture
+    monkeypatch.chdir(tmp_path)
+    check_examples(run, tmp_path, "dask", client.scheduler.address)
 
 
 def test_a_command_starts_a_cluster_of_its_own(table, tmp_path):
