@@ -1,4 +1,7 @@
-"""Every shell example of README and docs runs: lines ``$ ogive …`` in console blocks."""
+"""Every shell example of README and docs runs: lines ``$ ogive …`` in console blocks.
+
+Those of a cluster run in `tests/engines`, where there is one.
+"""
 
 import re
 import shlex
@@ -15,8 +18,15 @@ ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-def commands(page):
-    """The commands of a page, in order."""
+def commands(page, engine=None):
+    """The commands of a page, in order: those of a cluster's engine, or those of none."""
+    for words in _all_commands(page):
+        named = words[words.index("--engine") + 1] if "--engine" in words else None
+        if named == engine:
+            yield words
+
+
+def _all_commands(page):
     for block in BLOCK.findall(page.read_text(encoding="utf-8")):
         for line in block.splitlines():
             if line.startswith("$ ogive "):

@@ -11,6 +11,7 @@ from ogive.errors import InvalidInput
 from ogive.studies.apply_log import apply_log
 from tests.cli import schemas
 from tests.engines.test_batches import scores_table
+from tests.test_examples import ROOT, commands, make_log
 
 
 def rows_of(n=6000, seed=0):
@@ -80,3 +81,18 @@ def check_commands(run_json, run, folder, *engine):
     one = folder / "one.parquet"
     assert run("apply", folder / "here.json", log / "part-000.parquet", "-o", one, *engine)[0] == 0
     assert pq.read_table(one).num_rows == 2000
+
+
+def check_examples(run, folder, engine, place):
+    """The commands of the docs run, with the test's cluster for the address they name."""
+    make_log(folder / "log")
+    assert run("fit", "log", "-o", "cal.json")[0] == 0
+    examples = list(commands(ROOT / "docs" / "scale.md", engine))
+    assert len(examples) >= 3
+    named = 0
+    for words in examples:
+        here = [place if "://" in word else word for word in words]
+        named += here != words
+        code, _, err = run(*here)
+        assert code == 0, (words, err)
+    assert named  # at least one names an address

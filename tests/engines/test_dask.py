@@ -20,7 +20,14 @@ from ogive.errors import InvalidInput, InvalidType, OgiveError, UnknownName
 from ogive.metrics.bracket import brackets
 from ogive.studies.apply_log import apply_log
 from tests.cli.conftest import run, run_json  # noqa: F401 - fixtures
-from tests.engines.logs import check_apply, check_commands, rows_of, spoiled, write_log
+from tests.engines.logs import (
+    check_apply,
+    check_commands,
+    check_examples,
+    rows_of,
+    spoiled,
+    write_log,
+)
 from tests.engines.test_batches import logits_table
 
 distributed = pytest.importorskip("distributed")
@@ -114,26 +121,31 @@ def test_a_bad_row_is_named_or_skipped(client, table, tmp_path):
     assert (found.rows, found.skipped, found.curve.n) == (6000, 2, 5998)
 
 
-def test_a_killed_worker_loses_no_rows_and_doubles_none(client, table, tmp_path, monkeypatch):
+@pytest.mark.parametrize("count", [1, 2])
+def test_killed_workers_lose_no_rows_and_double_none(client, table, tmp_path, count, monkeypatch):
+    """Of two workers, one or both: with both, all that was counted so far is lost, and the plan."""
     monkeypatch.setattr("ogive.engines.cluster.EACH", 60)  # many tasks
     log = write_log(tmp_path / "log", table.select(PLAIN), 120)
+    client.wait_for_workers(2, timeout=60)  # a test before this may have killed one
     pids, killed = client.run(os.getpid), []
+    assert len(pids) == 2
 
-    def kill_one(what, done, total):
+    def kill(what, done, total):
         if done >= 30 and not killed:
-            address, pid = next(iter(pids.items()))
-            os.kill(pid, signal.SIGKILL)
-            killed.append((address, what, done, total))
+            killed.append((what, done, total))
+            for pid in list(pids.values())[:count]:
+                os.kill(pid, signal.SIGKILL)
 
-    found = engine.read_log(log, bits=6, scheduler=client, progress=kill_one)
-    ((address, what, done, total),) = killed
+    found = engine.read_log(log, bits=6, scheduler=client, progress=kill)
+    ((what, done, total),) = killed
     assert (what, total) == ("reading", 120)
     assert done < total
     assert found.rows == 6000
     want = local.read_log(log, bits=6)
     assert found.curve == want.curve
     assert ks_error(found.curve) == ks_error(want.curve)
-    assert address not in client.run(os.getpid)  # it was really gone
+    gone = list(pids)[:count]
+    assert not set(gone) & set(client.run(os.getpid))  # they were really gone
 
 
 def test_progress_counts_tasks(client, table, tmp_path):
@@ -234,6 +246,7 @@ def test_apply_is_resumed_after_a_failure(client, tmp_path):
 def test_apply_with_a_worker_killed_writes_each_row_once(client, table, tmp_path):
     log = write_log(tmp_path / "log", table.select(PLAIN), 40)
     ogive.save(ogive.fit_platt(local.curve(log)), tmp_path / "cal.json")
+    client.wait_for_workers(2, timeout=60)
     killed = []
 
     def kill_one(what, done, total):
@@ -254,6 +267,11 @@ def test_apply_with_a_worker_killed_writes_each_row_once(client, table, tmp_path
 def test_commands(client, run, run_json, tmp_path):  # noqa: F811 - fixtures
     address = client.scheduler.address
     check_commands(run_json, run, tmp_path, "--engine", "dask", "--scheduler", address)
+
+
+def test_examples_of_the_docs(client, run, tmp_path, monkeypatch):  # noqa: F811 - a fixture
+    monkeypatch.chdir(tmp_path)
+    check_examples(run, tmp_path, "dask", client.scheduler.address)
 
 
 def test_a_command_starts_a_cluster_of_its_own(table, tmp_path):

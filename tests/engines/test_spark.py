@@ -18,7 +18,14 @@ from ogive.engines import local
 from ogive.errors import FileFormatError, InvalidInput, InvalidType, OgiveError, UnknownName
 from ogive.metrics.bracket import brackets
 from tests.cli.conftest import run, run_json  # noqa: F401 - fixtures
-from tests.engines.logs import check_apply, check_commands, rows_of, spoiled, write_log
+from tests.engines.logs import (
+    check_apply,
+    check_commands,
+    check_examples,
+    rows_of,
+    spoiled,
+    write_log,
+)
 from tests.engines.test_batches import logits_table
 
 sql = pytest.importorskip("pyspark.sql")
@@ -231,6 +238,11 @@ def test_a_killed_worker_loses_no_task(session, tmp_path):
 
 def test_commands(session, run, run_json, tmp_path):  # noqa: F811 - fixtures
     check_commands(run_json, run, tmp_path, "--engine", "spark")
+
+
+def test_examples_of_the_docs(session, run, tmp_path, monkeypatch):  # noqa: F811 - a fixture
+    monkeypatch.chdir(tmp_path)
+    check_examples(run, tmp_path, "spark", "local[2,4]")
 
 
 def test_a_command_starts_a_session_of_its_own(table, tmp_path):

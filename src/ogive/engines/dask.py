@@ -173,7 +173,7 @@ def _local(distributed: Any, workers: int | None) -> Iterator[Any]:  # noqa: ANN
 
     One thread each; the pieces bound the memory, so that Dask's own limits are not needed. Nor
     is its setting of malloc, under which every batch takes fresh pages from the system: counting
-    then takes half as much again.
+    then takes almost twice as long.
     """
     with _settings(need("dask", extra="dask")):
         cluster = distributed.LocalCluster(

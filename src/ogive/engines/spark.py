@@ -12,22 +12,18 @@ import json
 import os
 import sys
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ogive import errors
-from ogive.engines.batches import Tallier
-from ogive.engines.cluster import Frame, count_share, cut, is_paths, shares
+from ogive.engines.cluster import Frame, is_paths, shares
 from ogive.engines.files import open_log
 from ogive.engines.local import answer, limit_in
 from ogive.engines.memory import parse_memory
 from ogive.engines.refine import curves_of
-from ogive.engines.rows import Where
+from ogive.engines.spark_tasks import of_frame, of_shares, packed, raise_first, unpacked
 from ogive.engines.tally import Tally
 from ogive.engines.watch import watching
 from ogive.errors import InvalidType, OgiveError, need
-from ogive.summary import COUNTED, WEIGHED, empty
+from ogive.summary import COUNTED, WEIGHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,13 +36,11 @@ if TYPE_CHECKING:
     from ogive.engines.watch import Progress
     from ogive.readers.source import Columns
 
-    Batches = Callable[[Iterable[Any]], Iterator[Any]]
 
 _HERE = "local[*,4]"  # all cores, and up to four tries of a task that was lost
 # On one machine the work is Python's, and Java's share too short to be compiled twice.
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _FEW = 64  # tables that the driver adds up by itself
-_ERROR = "(error)"  # the view of a row that carries an error
 _RESULT = ["task", "good", "words"]
 _KEYS = ["view", "group", "task", "bucket"]
 
@@ -152,7 +146,7 @@ def mapped(
                 try:
                     words, good = json.dumps(function(items[number])), True
                 except OgiveError as error:
-                    words, good = _packed(error), False
+                    words, good = packed(error), False
                 columns = [[number], [good], [words]]
                 yield pa.RecordBatch.from_arrays(list(map(pa.array, columns)), _RESULT)
 
@@ -161,7 +155,7 @@ def mapped(
         table = rows.toArrow().sort_by("task")
     for good, words in zip(table["good"].to_pylist(), table["words"].to_pylist(), strict=True):
         if not good:
-            raise _unpacked(words)
+            raise unpacked(words)
     return [json.loads(words) for words in table["words"].to_pylist()]
 
 
@@ -244,16 +238,16 @@ class _Job:
         work: list[Any] = []
         if self.frame is None:
             work = shares(self.log.pieces, _cores(self.spark))
-            rows, count = _numbers(self.spark, len(work)), _of_shares(work, plan)
+            rows, count = _numbers(self.spark, len(work)), of_shares(work, plan)
         else:
-            rows, count = self.frame.select(*(f"`{name}`" for name in plan.needed)), _of_frame(plan)
+            rows, count = self.frame.select(*(f"`{name}`" for name in plan.needed)), of_frame(plan)
         total = rows.mapInArrow(count, schema)
         if self.frame is not None or len(work) > _FEW:
             total = _added(total, sums)
         what = "reading" if self.passes == 1 else f"reading again ({self.passes})"
         with watching(self.spark, what, self.progress), _worded():
             table = total.toArrow()
-        _raise_first(table)
+        raise_first(table)
         return Tally.from_tables([table], plan)
 
 
@@ -276,92 +270,6 @@ def _cores(spark: Any) -> int:  # noqa: ANN401
 def _numbers(spark: Any, n: int) -> Any:  # noqa: ANN401
     """Return a frame of the numbers below n, each in a partition of its own."""
     return spark.range(0, n, 1, max(n, 1))
-
-
-def _of_shares(work: Sequence[Any], plan: Plan) -> Batches:
-    """Return the function that counts the shares of which it gets the numbers."""
-
-    def count(batches: Iterable[Any]) -> Iterator[Any]:
-        for batch in batches:
-            for number in batch.column("id").to_pylist():
-                yield from _table(partial(count_share, work[number], plan), plan, number)
-
-    return count
-
-
-def _of_frame(plan: Plan) -> Batches:
-    """Return the function that counts a partition of a data frame."""
-
-    def count(batches: Iterable[Any]) -> Iterator[Any]:
-        number = need("pyspark", extra="spark").TaskContext.get().partitionId()
-        yield from _table(partial(_count, batches, plan, number), plan, number)
-
-    return count
-
-
-def _count(batches: Iterable[Any], plan: Plan, number: int) -> Tally:
-    pa = need("pyarrow", extra="files")
-    counts, where = Tallier(plan), Where(f"partition {number} of the data frame")
-    # Spark sends 10,000 rows at a time: too few for the tables of a count.
-    for several in _gathered(batches):
-        for batch in pa.Table.from_batches(several).combine_chunks().to_batches():
-            for part in cut(batch, plan):
-                counts.add(part, where)
-    return counts.result()
-
-
-def _gathered(batches: Iterable[Any], size: int = 1 << 24) -> Iterator[list[Any]]:
-    """Yield lists of batches that have so many bytes together."""
-    several: list[Any] = []
-    for batch in batches:
-        several.append(batch)
-        if sum(b.nbytes for b in several) >= size:
-            yield several
-            several = []
-    if several:
-        yield several
-
-
-def _table(count: Callable[[], Tally], plan: Plan, number: int) -> Iterator[Any]:
-    """Yield what was counted as batches with the number of the task; or the error.
-
-    Buckets have task 0 and add up. Rows that carry numbers of rows, or an error, have the task's
-    own number and stay apart.
-    """
-    pa = need("pyarrow", extra="files")
-    weighted = plan.layout.weight is not None
-    try:
-        tally, words = count(), ""
-    except OgiveError as error:
-        tally, words = Tally((), empty(plan.bits)), _packed(error)
-    if weighted and not tally.summary.weighted:
-        tally = replace(tally, summary=empty(plan.bits, weighted=True))
-    table = tally.to_table()
-    if words:
-        table = table.set_column(0, "view", pa.array([_ERROR])).set_column(
-            1, "group", pa.array([words])
-        )
-    task = [0] * (table.num_rows - 1) + [number + 1]
-    yield from table.append_column("task", pa.array(task, pa.int64())).to_batches()
-
-
-def _packed(error: OgiveError) -> str:
-    return json.dumps([type(error).__name__, str(error)])
-
-
-def _unpacked(words: str) -> OgiveError:
-    name, message = json.loads(words)
-    kind = getattr(errors, name, OgiveError)
-    made: OgiveError = kind(message)
-    return made
-
-
-def _raise_first(table: Any) -> None:  # noqa: ANN401
-    """Raise the error of the first task that has one."""
-    pc = need("pyarrow.compute", extra="files")
-    bad = table.filter(pc.equal(table["view"], _ERROR)).sort_by("task")
-    if bad.num_rows:
-        raise _unpacked(bad["group"][0].as_py())
 
 
 @contextmanager
