@@ -16,6 +16,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -112,7 +113,7 @@ def cost_of_pieces(folder: Path, n: int) -> None:
 
 
 if __name__ == "__main__":
-    where, *words = sys.argv[1:] or ["/tmp/ogive-scale"]  # noqa: S108
+    where, *words = sys.argv[1:] or [str(Path(tempfile.gettempdir()) / "ogive-scale")]
     if words == ["pieces"]:
         cost_of_pieces(Path(where), 20_000_000)
     else:

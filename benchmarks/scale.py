@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -128,7 +129,7 @@ def classes(folder: Path, rows: int = 50_000, K: int = 1000) -> None:
 
 
 if __name__ == "__main__":
-    where, *words = sys.argv[1:] or ["/tmp/ogive-scale"]  # noqa: S108
+    where, *words = sys.argv[1:] or [str(Path(tempfile.gettempdir()) / "ogive-scale")]
     if words == ["classes"]:
         classes(Path(where))
     else:

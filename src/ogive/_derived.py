@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,18 +18,19 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, KeyArray
 
 
-class Derived:
+class Derived(ABC):
     """The columns of a curve; `ogive.Curve` says what they are."""
 
     _keys: KeyArray | None
 
-    @cached_property
+    @property
+    @abstractmethod
     def _groups(self) -> Groups:
-        raise NotImplementedError
+        """The rows, grouped by score."""
 
+    @abstractmethod
     def runs(self) -> Iterator[Run]:
         """Yield all rows in order of score."""
-        raise NotImplementedError
 
     def everywhere(self) -> Place:
         """Return all rows, in order of score."""

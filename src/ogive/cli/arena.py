@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ogive._files import replacing
-from ogive.cli.options import as_json_option
+from ogive.cli.options import as_json_option, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def arena(
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.arena import arena as compared  # noqa: PLC0415
 
-    names = None if methods is None else [word.strip() for word in methods.split(",")]
+    names = names_of(methods)
     with terminal.progress("reading") as step:
         result = compared(
             source,

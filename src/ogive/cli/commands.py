@@ -11,7 +11,8 @@ from ogive import __version__
 from ogive._files import replacing
 from ogive.cli.arena import arena
 from ogive.cli.logs import on_engines, reads_logs
-from ogive.cli.options import FILE_HELP, as_json_option, columns_of, reads_files
+from ogive.cli.options import FILE_HELP, as_json_option, columns_of, names_of, reads_files
+from ogive.cli.paper import paper
 from ogive.cli.pictures import plot, report
 
 if TYPE_CHECKING:
@@ -40,11 +41,6 @@ _view = click.option(
     "--view", metavar="VIEW", help="top-1, top-r, within-top-r, class-k, score or vector."
 )
 _method = click.option("--method", default="spline", show_default=True, help="What to fit.")
-
-
-def _names(words: str | None) -> list[str] | None:
-    """Split names at commas."""
-    return None if words is None else [word.strip() for word in words.split(",")]
 
 
 @ogive.command(epilog=FILE_HELP)
@@ -266,48 +262,11 @@ def _compare(
     from ogive.studies.compare import compare as compared  # noqa: PLC0415
 
     with terminal.progress("comparing") as step:
-        result = compared(cal, test, _names(methods), view, progress=step)
+        result = compared(cal, test, names_of(methods), view, progress=step)
     if as_json:
         terminal.print_json(result.to_dict())
     else:
         tables.show_comparison(terminal.console(), result)
-
-
-@ogive.command()
-@click.argument("folder", metavar="DIR", type=_PATH)
-@click.option("--methods", metavar="M,…", help="Columns, separated by commas [all].")
-@click.option("--resume", type=_PATH, help="Keep results in this JSON file, and start from it.")
-@as_json_option
-def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bool) -> None:
-    """Print the paper's tables from its logit files, beside the paper's own numbers.
-
-    DIR holds copies of the logit files, found by name or by their sha256. Missing ones are named,
-    with the place where the paper's authors keep them. The ODIR columns take minutes.
-    """
-    from ogive.cli import terminal  # noqa: PLC0415
-    from ogive.errors import FileFormatError  # noqa: PLC0415
-    from ogive.readers import read  # noqa: PLC0415
-    from ogive.studies.paper import paper_tables  # noqa: PLC0415
-    from ogive.studies.paper_files import REPOSITORY  # noqa: PLC0415
-
-    with terminal.progress("the paper's tables") as step:
-        result = paper_tables(
-            folder,
-            read=read,
-            methods=_names(methods),
-            cache=resume,
-            progress=lambda done, total, what: step(what, done, total),
-        )
-    if not result.copies:
-        msg = (
-            f"{folder} holds none of the paper's {len(result.missing)} logit files, such as "
-            f"{result.missing[0].name}. The paper has them from {REPOSITORY} (folder logits)."
-        )
-        raise FileFormatError(msg)
-    if as_json:
-        terminal.print_json(result.to_dict())
-    else:
-        click.echo(repr(result))
 
 
 @ogive.command()
@@ -350,5 +309,6 @@ def _gaps(cal: Predictions, test: Predictions) -> tuple[Curve, Curve]:
 
 
 ogive.add_command(arena)
+ogive.add_command(paper)
 ogive.add_command(plot)
 ogive.add_command(report)

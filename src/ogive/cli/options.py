@@ -40,3 +40,8 @@ def columns_of(options: dict[str, Any]) -> Columns:
     from ogive.readers import Columns  # noqa: PLC0415 - keep `ogive --help` quick
 
     return Columns(*(options[name] for name in ("score", "outcome", "label", "weight")))
+
+
+def names_of(words: str | None) -> list[str] | None:
+    """Split names at commas."""
+    return None if words is None else [word.strip() for word in words.split(",")]

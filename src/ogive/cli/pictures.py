@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.options import FILE_HELP, as_json_option, columns_of, reads_files
+from ogive.cli.options import FILE_HELP, as_json_option, columns_of, names_of, reads_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ def report(
     need("jinja2", extra="cli")
     source = open_file(file, columns_of(options), experiment=options["experiment"])
     cal, test = _parts(source, split, seed)
-    names = None if methods is None else [name.strip() for name in methods.split(",")]
+    names = names_of(methods)
     with terminal.progress("measuring") as step:
         page = build_report(
             test, cal, view=view, method=method, methods=names, source=file.name, progress=step
