@@ -32,6 +32,11 @@ class Derived(ABC):
     def runs(self) -> Iterator[Run]:
         """Yield all rows in order of score."""
 
+    @property
+    def keys(self) -> KeyArray | None:
+        """The sorted keys of single rows (`ogive._keys`); None with weights or buckets."""
+        return self._keys
+
     def everywhere(self) -> Place:
         """Return all rows, in order of score."""
         before = np.concatenate([[0.0], self.fractile[:-1]])

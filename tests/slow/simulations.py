@@ -6,7 +6,7 @@ of the same numbers.
 
 import numpy as np
 
-from ogive import Curve, Predictions, bootstrap
+from ogive import Curve, Predictions, bootstrap, ks_error
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import TestReader, interval_of, ks_of, kuiper_of
 
@@ -78,9 +78,9 @@ def coverage(kind, n, draws, factor):
         p = KINDS[kind](rng, n)
         eta = np.log(p.clip(1e-9, 1 - 1e-9)) - np.log1p(-p.clip(1e-9, 1 - 1e-9))
         truth = expit(eta / factor)
-        reader = TestReader()
-        read(Curve.from_scores(p, rng.random(n) < truth), reader)
-        low, high = interval_of(reader, reader.gap.largest().value)
+        reader, curve = TestReader(), Curve.from_scores(p, rng.random(n) < truth)
+        read(curve, reader)
+        low, high = interval_of(reader, ks_error(curve))
         found += low - 1e-12 <= true_ks(p, truth) <= high + 1e-12
     return found / draws
 

@@ -53,7 +53,7 @@ def for_each_block(
     """Call ``work(rows)`` for each block of an n x width array, on all cores."""
     cuts = list(blocks(n, width=width))
     worth = n * width // (_WORTH_A_THREAD * BLOCK)
-    count = min(thread_count(threads), len(cuts), max(1, worth))
+    count = max(1, min(thread_count(threads), len(cuts), worth))
 
     def stripe(first: int) -> None:
         for rows in cuts[first::count]:

@@ -19,28 +19,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from ogive.metrics.onepass import read
+from ogive.curve import check_curve
+from ogive.metrics.gap import extremes
 
 if TYPE_CHECKING:
-    from ogive._keys import Run
     from ogive.curve import Curve
-
-_STRETCH = 128  # rows whose sum is looked at first
-_SHORT = 16 * _STRETCH  # runs for which that does not pay
-_ROUNDING = 1e-9  # of N times the gap: 1e-12 of the gap at most, where this is used
+    from ogive.metrics.gap import Extremes
 
 Direction = Literal["overconfident", "underconfident", "none"]
-
-
-@dataclass(frozen=True, slots=True)
-class Extreme:
-    """A point of N times the gap: its value, the score there, and the rows up to it."""
-
-    value: float
-    score: float
-    rows: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,94 +53,14 @@ class LargestGap:
     direction: Direction
 
 
-class GapReader:
-    """Keeps the lowest and the highest point of N times the gap, and where they are.
-
-    Before the first row the gap is 0, so that the lowest is <= 0 and the highest >= 0.
-    """
-
-    def __init__(self) -> None:
-        self.total = self.rows = 0.0
-        self.low = self.high = Extreme(0.0, 0.0, 0.0)
-
-    def add(self, run: Run) -> None:
-        """Take in the next rows."""
-        end = None
-        if isinstance(run.count, float) and run.tail.size > _SHORT:
-            end = self._skim(run)
-        self.total = self._look(run) if end is None else end
-        self.rows += run.size
-
-    def _skim(self, run: Run) -> float | None:
-        """Look only where single rows can have a new extreme; None if that is in many places.
-
-        In a stretch of rows with u unlikely outcomes and tails that add up to e, the gap rises
-        by at most u and falls by at most e in all (the other way round above ½). So between the
-        stretch's ends l and r it stays below min(l + rise, r + fall) and above
-        max(l − fall, r − rise). Sums of stretches take a tenth of the time of a running sum.
-        """
-        starts = np.arange(0, run.tail.size, _STRETCH)
-        ends = np.empty(starts.size + 1)
-        ends[0] = self.total
-        change = np.add.reduceat(run.surplus, starts, out=ends[1:]).copy()
-        ends.cumsum(out=ends)
-        fall = np.add.reduceat(run.tail, starts)
-        rise = fall + change
-        if run.high:
-            rise, fall = fall, fall - change
-        left, right = ends[:-1], ends[1:]
-        top = np.minimum(left + rise, right + fall)
-        bottom = np.maximum(left - fall, right - rise)
-        high, low = self.high.value, self.low.value
-        above = (top > high + _ROUNDING) | (right > high)
-        below = (bottom < low - _ROUNDING) | (right < low)
-        above &= top >= ends.max() - _ROUNDING
-        below &= bottom <= ends.min() + _ROUNDING
-        for hopeful in (above, below):
-            places = hopeful.nonzero()[0]
-            if places.size == 0:
-                continue
-            first, last = int(places[0]), int(places[-1])
-            if 2 * (last - first) > starts.size:
-                return None
-            stop = int(starts[last]) + _STRETCH
-            self._look(run, int(starts[first]), stop, float(ends[first]))
-        return float(ends[-1])
-
-    def _look(
-        self, run: Run, start: int = 0, stop: int | None = None, before: float | None = None
-    ) -> float:
-        """Look at some rows, one after the other; return the gap after the last."""
-        gap = np.cumsum(run.surplus[start:stop])
-        gap += self.total if before is None else before
-        lowest, highest = int(gap.argmin()), int(gap.argmax())
-        if gap[lowest] < self.low.value:
-            self.low = self._at(run, start + lowest, float(gap[lowest]))
-        if gap[highest] > self.high.value:
-            self.high = self._at(run, start + highest, float(gap[highest]))
-        return float(gap[-1])
-
-    def _at(self, run: Run, i: int, gap: float) -> Extreme:
-        tail = float(run.tail[i])
-        score = 1.0 - tail if run.high else tail
-        count = i + 1.0 if isinstance(run.count, float) else float(run.count[: i + 1].sum())
-        return Extreme(gap, score, self.rows + count)
-
-    def largest(self) -> LargestGap:
-        """Return the extreme farther from 0: the KS error; of two as far, the first."""
-        low, high = self.low, self.high
-        sides = (low, high) if low.rows <= high.rows else (high, low)
-        at = max(sides, key=lambda extreme: abs(extreme.value))
-        direction: Direction = "none"
-        if at.value:
-            direction = "overconfident" if at.value < 0 else "underconfident"
-        signed = at.value / self.rows
-        return LargestGap(abs(signed), signed, at.score, at.rows / self.rows, direction)
-
-    @property
-    def kuiper(self) -> float:
-        """The range of the gap, from lowest to highest."""
-        return (self.high.value - self.low.value) / self.rows
+def largest_of(found: Extremes) -> LargestGap:
+    """Return the extreme farther from 0: the KS error; of two as far, the first."""
+    at = found.farthest
+    direction: Direction = "none"
+    if at.value:
+        direction = "overconfident" if at.value < 0 else "underconfident"
+    signed = at.value / found.n
+    return LargestGap(abs(signed), signed, at.score, at.rows / found.n, direction)
 
 
 def largest_gap(curve: Curve) -> LargestGap:
@@ -165,9 +71,7 @@ def largest_gap(curve: Curve) -> LargestGap:
     >>> gap.direction, round(gap.signed, 3), gap.score, gap.fractile
     ('overconfident', -0.275, 0.8, 0.75)
     """
-    reader = GapReader()
-    read(curve, reader)
-    return reader.largest()
+    return largest_of(extremes(check_curve(curve)))
 
 
 def ks_error(curve: Curve) -> float:
@@ -192,6 +96,4 @@ def kuiper_error(curve: Curve) -> float:
     >>> kuiper_error(Curve.from_scores([0.5, 0.75], [1, 0]))
     0.375
     """
-    reader = GapReader()
-    read(curve, reader)
-    return reader.kuiper
+    return extremes(check_curve(curve)).kuiper

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ogive.metrics.ks import GapReader
+from ogive.metrics.gap import extremes
+from ogive.metrics.ks import largest_of
 from ogive.metrics.null import CELL, Null
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import BrierReader
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ogive._keys import Run
     from ogive._typing import FloatArray
     from ogive.curve import Curve
+    from ogive.metrics.gap import Extremes
     from ogive.metrics.ks import Direction
 
 Method = Literal["brownian", "simulation", "bound", "certain"]
@@ -133,14 +135,20 @@ class TestReader:
     """Keeps all that both tests need, for one pass over a curve."""
 
     def __init__(self) -> None:
-        self.gap, self.variance, self.brier = GapReader(), VarianceReader(), BrierReader()
+        self.variance, self.brier = VarianceReader(), BrierReader()
+        self._gap: Extremes | None = None
         self._null: Null | None = None
 
     def add(self, run: Run) -> None:
         """Take in the next rows."""
-        self.gap.add(run)
         self.variance.add(run)
         self.brier.add(run)
+
+    def gap(self, curve: Curve) -> Extremes:
+        """Return the extremes of the gap of the curve that was read, found once for both tests."""
+        if self._gap is None:
+            self._gap = extremes(curve)
+        return self._gap
 
     def null(self, curve: Curve) -> Null:
         """Return the null of the curve that was read, made once for both tests."""
@@ -186,19 +194,19 @@ def kuiper_test(curve: Curve, *, seed: int = 0) -> CalibrationTest:
 
 def ks_of(curve: Curve, reader: TestReader, *, seed: int, tests: int = 1) -> CalibrationTest:
     """Turn what the reader kept into the KS test; one of several needs smaller p-values."""
-    value = reader.gap.largest().value
+    value = largest_of(reader.gap(curve)).value
     return _result(curve, reader, value, kuiper=False, seed=seed, tests=tests)
 
 
 def kuiper_of(curve: Curve, reader: TestReader, *, seed: int) -> CalibrationTest:
     """Turn what the reader kept into the Kuiper test."""
-    return _result(curve, reader, reader.gap.kuiper, kuiper=True, seed=seed)
+    return _result(curve, reader, reader.gap(curve).kuiper, kuiper=True, seed=seed)
 
 
 def _result(
     curve: Curve, reader: TestReader, value: float, *, kuiper: bool, seed: int, tests: int = 1
 ) -> CalibrationTest:
-    n, at, spread = reader.gap.rows, reader.gap.largest(), reader.variance
+    n, at, spread = reader.brier.n, largest_of(reader.gap(curve)), reader.variance
     sigma = sqrt(spread.variance)
     expected = sigma / n * (EXPECTED_KUIPER if kuiper else EXPECTED_KS)
     method: Method = "brownian"
@@ -251,7 +259,7 @@ def interval_of(
 ) -> tuple[float, float]:
     """Return the 95 % interval of an error: the critical value times the noise of the gap."""
     noise = max(reader.brier.noise, reader.variance.variance)
-    half = critical * sqrt(noise) / reader.gap.rows
+    half = critical * sqrt(noise) / reader.brier.n
     return max(value - half, 0.0), min(value + half, 1.0)
 
 

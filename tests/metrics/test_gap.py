@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+from hypothesis import given
+
+from ogive import Curve
+from ogive.metrics import gap
+from ogive.metrics.gap import extremes
+from tests import naive, strategies
+
+ROWS = 70_000
+
+
+def points(scores, hits):
+    """N times the gap at the ends of all groups of equal scores, with 0 before the first."""
+    at = np.unique(scores)
+    gaps = [naive.gap_at(score, scores, hits) for score in at]
+    return np.concatenate([[0.0], gaps]) * scores.size
+
+
+def check_same(found, slow):
+    for a, b in ((found.low, slow.low), (found.high, slow.high)):
+        assert a.value == pytest.approx(b.value, abs=1e-8)
+        assert a.score == pytest.approx(b.score, abs=1e-15)
+        assert a.rows == b.rows
+    assert found.n == slow.n
+
+
+@given(strategies.scored())
+def test_extremes_are_those_of_all_points(data):
+    scores, hits = data
+    s = scores.astype(float)
+    found = extremes(Curve.from_scores(s, hits))
+    assert found.low.value == pytest.approx(points(s, hits).min(), abs=1e-12)
+    assert found.high.value == pytest.approx(points(s, hits).max(), abs=1e-12)
+
+
+@given(strategies.scored())
+def test_skimming_finds_the_same(data):
+    scores, hits = data
+    s = scores.astype(float)
+    found = gap._skimmed(Curve.from_scores(s, hits).keys)
+    if found is not None:
+        assert found.low.value == pytest.approx(points(s, hits).min(), abs=1e-12)
+        assert found.high.value == pytest.approx(points(s, hits).max(), abs=1e-12)
+
+
+def drawn(kind, rng):
+    p = rng.beta(2, 2, ROWS)
+    if kind == "tied":
+        p = p.round(4)
+    elif kind == "low":
+        p = p / 4
+    elif kind == "high":
+        p = 1.0 - p * p / 8
+    elif kind == "saturated":
+        p = np.where(rng.random(ROWS) < 0.3, 1.0, np.where(rng.random(ROWS) < 0.1, 0.0, p))
+    elif kind == "single":
+        p = p.astype(np.float32)
+    truth = p**1.3 if kind == "over" else p
+    return p, rng.random(ROWS) < truth
+
+
+@pytest.mark.parametrize(
+    "kind", ["calibrated", "over", "tied", "low", "high", "saturated", "single"]
+)
+def test_long_curves_are_skimmed_to_the_same_end(kind, monkeypatch):
+    curve = Curve.from_scores(*drawn(kind, np.random.default_rng(len(kind))))
+    assert gap._skimmed(curve.keys) is not None
+    found = extremes(curve)
+    monkeypatch.setattr(gap, "_SHORT", ROWS)
+    check_same(found, extremes(curve))
+
+
+def test_all_hits_and_all_misses_go_one_way():
+    scores = np.linspace(0.01, 0.99, ROWS)
+    up, down = (extremes(Curve.from_scores(scores, np.full(ROWS, hit))) for hit in (True, False))
+    assert up.low.value == 0.0
+    assert up.high.value == pytest.approx(np.sum(1.0 - scores))
+    assert down.high.value == 0.0
+    assert down.low.value == pytest.approx(-np.sum(scores))
+    assert down.low.rows == ROWS
+
+
+def test_few_scores_given_often_are_read_in_groups():
+    scores = np.repeat([0.2, 0.7], 4 * ROWS)
+    hits = np.arange(scores.size) % 2 == 0
+    curve = Curve.from_scores(scores, hits)
+    assert gap._skimmed(curve.keys) is None
+    assert extremes(curve).high.value == pytest.approx(0.3 * 4 * ROWS, rel=1e-12)
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_threads_do_not_matter(threads, monkeypatch):
+    scores, hits = drawn("over", np.random.default_rng(0))
+    scores, hits = np.tile(scores, 8), np.tile(hits, 8)
+    scores = np.clip(scores + np.linspace(0, 1e-6, scores.size), 0, 1)
+    curve = Curve.from_scores(scores, hits)
+    first = extremes(curve)
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    assert extremes(curve) == first
