@@ -101,7 +101,8 @@ class BinReader:
         here, there = np.searchsorted(self.edges[1:-1], outer)
         if run.square is None and here == there:  # all rows in one bin, as most runs are
             scores = run.size - run.tails if run.high else run.tails
-            surplus = float(run.surplus.sum())
+            misses = run.size - run.total_hits
+            surplus = run.tails - misses if run.high else run.total_hits - run.tails
             self.sums[:, here] += run.size, run.total_hits, scores, run.size, surplus
         else:
             self._add_slices(run)

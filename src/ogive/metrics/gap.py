@@ -46,7 +46,7 @@ class Extreme:
 
 
 #: Before the first row the gap is 0, so that the lowest is <= 0 and the highest >= 0.
-_START = Extreme(0.0, 0.0, 0.0)
+START = Extreme(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class _GapReader:
 
     def __init__(self) -> None:
         self.total = self.rows = 0.0
-        self.low = self.high = _START
+        self.low = self.high = START
 
     def add(self, run: Run) -> None:
         """Take in the next rows."""
@@ -139,7 +139,7 @@ def _skimmed(keys: KeyArray) -> Extremes | None:
     index = hopeful.nonzero()[0]
     if index.size > max(_WORTH * hopeful.size, _TOGETHER):
         return None
-    low = high = _START
+    low = high = START
     for start in range(0, index.size, _TOGETHER):
         low, high = _look(keys, cut, index[start : start + _TOGETHER], low, high)
     return Extremes(low, high, float(keys.size))
