@@ -35,3 +35,15 @@ def test_the_shift_gives_the_mean_also_from_far_away(rng, share):
     count = rng.random(200)
     shift = intercept_for_share(eta, count, share)
     assert np.average(expit(eta + shift), weights=count) == pytest.approx(share, rel=1e-9)
+
+
+def test_columns_whose_squares_underflow_are_fitted():
+    x, count, hits = (
+        np.array([-2.0, -1.0, 0.5]),
+        np.array([4.0, 5.0, 6.0]),
+        np.array([1.0, 2.0, 4.0]),
+    )
+    plain = logistic_fit(x[:, None], count, hits)
+    tiny = logistic_fit(1e-260 * x[:, None], count, hits)
+    assert tiny.intercept == pytest.approx(plain.intercept)
+    assert tiny.slopes[0] * 1e-260 == pytest.approx(plain.slopes[0])

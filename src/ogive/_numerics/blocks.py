@@ -53,7 +53,9 @@ def for_each_block(
     """Call ``work(rows)`` for each block of an n x width array, on all cores."""
     cuts = list(blocks(n, width=width))
     worth = n * width // (_WORTH_A_THREAD * BLOCK)
-    count = max(1, min(thread_count(threads), len(cuts), worth))
+    count = max(1, min(len(cuts), worth))
+    if count > 1:
+        count = min(count, thread_count(threads))
 
     def stripe(first: int) -> None:
         for rows in cuts[first::count]:

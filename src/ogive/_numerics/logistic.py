@@ -57,9 +57,14 @@ def logistic_fit(columns: FloatArray, count: FloatArray, successes: FloatArray) 
     """
     n = float(count.sum())
     mean = count @ columns / n
-    # Columns of mean 0 and variance 1: then the coefficients are alike in size.
-    spread = np.sqrt(count @ (columns - mean) ** 2 / n)
-    X = np.column_stack([np.ones(count.size), (columns - mean) / spread])
+    # Columns of mean 0 and variance 1: then the coefficients are alike in size. Scaled first,
+    # since the square of a column near 1e-260 is 0.
+    apart = columns - mean
+    largest = np.abs(apart).max(axis=0)
+    apart /= largest
+    spread = np.sqrt(count @ apart**2 / n)
+    X = np.column_stack([np.ones(count.size), apart / spread])
+    spread *= largest
     share = float(successes.sum()) / n
     theta = np.zeros(X.shape[1])
     theta[0] = np.log(share) - np.log1p(-share)

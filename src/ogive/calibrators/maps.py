@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ogive._html import square, table
+from ogive._numerics.blocks import for_each_block
 from ogive._validate import as_floats, bad_scores
 from ogive.errors import InvalidInput, rows_that
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike, BoolArray, FloatArray
+    from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray
 
 
 _ANY_SHAPE = tuple(range(1, 9))
@@ -81,31 +82,56 @@ class Map(Fitted):
     def __call__(self, scores: ArrayLike) -> FloatArray:
         """Return the calibrated probability of each score in [0, 1]: float64, of the same shape."""
         array = as_floats(np.atleast_1d(scores), "scores", ndim=_ANY_SHAPE, empty=True)
-        s = array.astype(np.float64, copy=False)
-        tail = np.minimum(s, 1.0 - s)
-        if not tail.min(initial=0.5) >= 0.0:
-            raise bad_scores(array.reshape(-1))
-        result = self.from_tails(s > 0.5, tail)  # noqa: PLR2004
-        return result if np.ndim(scores) else result[0]
+        flat = array.reshape(-1)
+        result = np.empty(flat.size)
+
+        def work(at: slice) -> None:
+            s = flat[at].astype(np.float64, copy=False)
+            tail = np.minimum(s, 1.0 - s)
+            if not tail.min() >= 0.0:
+                raise bad_scores(flat)
+            result[at] = self._of_tails(s > 0.5, tail)  # noqa: PLR2004
+
+        for_each_block(work, flat.size)
+        return result.reshape(array.shape) if np.ndim(scores) else result[0]
 
     def from_log_odds(self, log_odds: ArrayLike) -> FloatArray:
         """Return the calibrated probability of each log-odds log(p / (1 − p)); ±inf are allowed."""
         array = as_floats(np.atleast_1d(log_odds), "log_odds", ndim=_ANY_SHAPE, empty=True)
-        eta = array.astype(np.float64, copy=False)
-        bad = np.isnan(eta)
-        if bad.any():
-            msg = f"`log_odds` must not be NaN: {rows_that(bad.reshape(-1))}. Drop those rows."
-            raise InvalidInput(msg)
-        odds = np.exp(-np.abs(eta))
-        result = self.from_tails(eta > 0, odds / (1.0 + odds))
-        return result if np.ndim(log_odds) else result[0]
+        flat = array.reshape(-1)
+        result = np.empty(flat.size)
+
+        def work(at: slice) -> None:
+            eta = flat[at].astype(np.float64, copy=False)
+            if np.isnan(eta).any():
+                raise bad_log_odds(flat)
+            result[at] = self._of_log_odds_block(eta)
+
+        for_each_block(work, flat.size)
+        return result.reshape(array.shape) if np.ndim(log_odds) else result[0]
 
     def from_tails(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         """Return the calibrated probability of scores given as side and tail, as a view has them.
 
         The arrays are not checked: each tail is min(score, 1 − score).
         """
+        sides, tails = high.reshape(-1), tail.reshape(-1)
+        result = np.empty(tails.size)
+
+        def work(at: slice) -> None:
+            result[at] = self._of_tails(sides[at], tails[at])
+
+        for_each_block(work, tails.size)
+        return result.reshape(tail.shape)
+
+    def _of_tails(self, high: BoolArray, tail: FloatArray) -> FloatArray:
+        """Return the probability of a block of scores, (m,)."""
         return self._at_one(self._evaluate(high, tail), high & (tail == 0.0))
+
+    def _of_log_odds_block(self, eta: FloatArray) -> FloatArray:
+        """Return the probability of a block of log-odds, (m,)."""
+        odds = np.exp(-np.abs(eta))
+        return self._of_tails(eta > 0, odds / (1.0 + odds))
 
     def _at_one(self, result: FloatArray, certain: BoolArray) -> FloatArray:  # noqa: ARG002
         """Correct the result where the score is exactly 1; nothing to do unless overridden."""
@@ -121,6 +147,12 @@ class Map(Fitted):
         rows = {"fitted on": f"{self.n:,.10g} rows"}
         rows |= {f"{s:g} becomes": f"{float(self([s])[0]):.4f}" for s in (0.1, 0.5, 0.9)}
         return table(f"{self.method} of {self.view}", rows, picture=picture)
+
+
+def bad_log_odds(log_odds: AnyArray) -> InvalidInput:
+    """Word the error of log-odds, (m,), that are NaN."""
+    bad = np.isnan(log_odds)
+    return InvalidInput(f"`log_odds` must not be NaN: {rows_that(bad)}. Drop those rows.")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

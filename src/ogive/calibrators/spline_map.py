@@ -27,7 +27,7 @@ from ogive._numerics.logistic import expit
 from ogive._numerics.natural_spline import Evaluator, NaturalSpline
 from ogive._validate import as_floats
 from ogive.calibrators.log_odds import LogOddsMap
-from ogive.errors import InvalidInput, rows_that
+from ogive.calibrators.maps import bad_log_odds
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, BoolArray, FloatArray
@@ -124,12 +124,7 @@ class SplineMap(LogOddsMap):
         return expit(np.clip(logit, -LIMIT, LIMIT, out=logit))
 
     def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
-        sides, tails = high.reshape(-1), tail.reshape(-1)
-        result = np.empty(tails.size)
-        for at in blocks(tails.size):
-            eta = self._log_odds_of(sides[at], tails[at])
-            result[at] = self._of_log_odds(eta)
-        return result.reshape(tail.shape)
+        return self._of_log_odds(self._log_odds_of(high, tail))
 
     def _log_odds_of(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         """Return the log-odds of scores, within `lowest` and `highest`."""
@@ -139,14 +134,8 @@ class SplineMap(LogOddsMap):
         np.negative(eta, out=eta, where=high)
         return np.clip(eta, self.lowest, self.highest, out=eta)
 
-    def from_log_odds(self, log_odds: ArrayLike) -> FloatArray:
-        """Return the calibrated probability of each log-odds log(p / (1 − p)); ±inf are allowed."""
-        eta = _as_log_odds(log_odds)
-        flat = eta.reshape(-1)
-        result = np.empty(flat.size)
-        for at in blocks(flat.size):
-            result[at] = self._of_log_odds(np.clip(flat[at], self.lowest, self.highest))
-        return result.reshape(eta.shape) if np.ndim(log_odds) else result[0]
+    def _of_log_odds_block(self, eta: FloatArray) -> FloatArray:
+        return self._of_log_odds(np.clip(eta, self.lowest, self.highest))
 
     def band(self, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the pointwise 95 % band of γ at scores in [0, 1], each of their shape.
@@ -244,8 +233,6 @@ def _as_log_odds(log_odds: ArrayLike) -> FloatArray:
     """Return checked log-odds, float64, of at least one dimension."""
     array = as_floats(np.atleast_1d(log_odds), "log_odds", ndim=_ANY_SHAPE, empty=True)
     eta = array.astype(np.float64, copy=False)
-    bad = np.isnan(eta)
-    if bad.any():
-        msg = f"`log_odds` must not be NaN: {rows_that(bad.reshape(-1))}. Drop those rows."
-        raise InvalidInput(msg)
+    if np.isnan(eta).any():
+        raise bad_log_odds(eta.reshape(-1))
     return eta
