@@ -20,7 +20,7 @@ Hessian takes the place of its blocks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -31,13 +31,15 @@ if TYPE_CHECKING:
 
 #: Up to this many parameters the whole Hessian is used, above it its blocks.
 MOST_PARAMETERS = 256
-#: Above this many numbers the blocks of the Hessian are cut to their diagonals.
+#: Above this many numbers the blocks of the Hessian are cut to their diagonals; see `Sparse`.
 MOST_CURVATURE = 1 << 24
 _CHUNK = 1 << 17  # numbers in the scores that are worked on at a time
+_LEAST_ROWS = 1 << 10  # rows at a time, however many classes: gradients are long to add up
 _RIDGE = 1e-7  # of the mean curvature: keeps a flat direction from running away in one step
 _LEAST = 1e-10  # of the mean square of a feature: curvature where every row is certain
 _MEMORY = 20  # steps that L-BFGS remembers
 _MOST_STEPS = 500
+_RENEWED = 8  # steps after which a sparse Hessian is made anew
 
 
 class Objective(Protocol):
@@ -67,6 +69,20 @@ def softmax_columns(scores: FloatArray) -> FloatArray:
     return scores
 
 
+class Sparse(NamedTuple):
+    """The part of a large Hessian that matters.
+
+    diagonal : (K, d) its diagonal
+    own : (2 K, 2 K) the Hessian of each class's weight on its own feature, then of the offsets
+
+    A class's own feature and its offset are hardly penalised, and bound up with all others; the
+    other entries are many and small.
+    """
+
+    diagonal: FloatArray
+    own: FloatArray
+
+
 class LinearSoftmax:
     """Scores θ x with one x for all classes: rows (n, d), parameters (K, d).
 
@@ -79,7 +95,7 @@ class LinearSoftmax:
         self.rows, self.labels, self.K = rows, labels, K
         w = np.ones(labels.size) if weights is None else weights
         self.weights = w / w.sum()
-        step = max(1, _CHUNK // K)
+        step = max(_LEAST_ROWS, _CHUNK // K)
         self._cuts = [slice(i, i + step) for i in range(0, labels.size, step)]
 
     def penalised(self, penalty: FloatArray) -> Objective:
@@ -109,28 +125,47 @@ class LinearSoftmax:
             for at in self._cuts
         )
 
-    def curvature(self, theta: FloatArray) -> FloatArray:
+    def curvature(self, theta: FloatArray) -> FloatArray | Sparse:
         """Return the Hessian without the penalty, as much of it as K allows.
 
-        The whole, (K d, K d), its blocks, (K, d, d), or their diagonals, (K, d). Where every row
-        is certain it would vanish, and rounding could make it negative: a trace is added.
+        The whole, (K d, K d), its blocks, (K, d, d), or `Sparse`. Where every row is certain it
+        would vanish, and rounding could make it negative: a trace is added.
         """
         d = self.rows.shape[1]
         least = _LEAST * sum(self.weights[at] @ self.rows[at] ** 2 for at in self._cuts)
         if self.K * d <= MOST_PARAMETERS:
             return self._hessian(theta) + np.diag(np.tile(least, self.K))
-        whole = self.K * d * d <= MOST_CURVATURE
-        blocks = np.zeros((self.K, d, d) if whole else (self.K, d))
+        if self.K * d * d > MOST_CURVATURE:
+            return self._sparse(theta, least)
+        blocks = np.zeros((self.K, d, d))
         for at in self._cuts:
             rows = self.rows[at]
             p = softmax_columns(self._scores(theta, rows))
             p *= (1.0 - p) * self.weights[at]
-            if whole:
-                for k, line in enumerate(p):
-                    blocks[k] += (rows.T * line) @ rows
-            else:
-                blocks += p @ (rows * rows)
-        return blocks + (np.diag(least) if whole else least)
+            for k, line in enumerate(p):
+                blocks[k] += (rows.T * line) @ rows
+        return blocks + np.diag(least)
+
+    def _sparse(self, theta: FloatArray, least: FloatArray) -> Sparse:
+        """Return the sparse Hessian; the last feature is the offset's."""
+        K, d = self.K, self.rows.shape[1]
+        diagonal, own = np.zeros((K, d)), np.zeros((2 * K, 2 * K))
+        corner = np.zeros((3, K))  # sums of w p x², w p x and w p
+        for at in self._cuts:
+            rows, w = self.rows[at], self.weights[at].astype(self.rows.dtype)
+            p = softmax_columns(self._scores(theta, rows))
+            x = rows[:, :K].T
+            root = np.sqrt(w) * np.concatenate([p * x, p])  # (2 K, rows)
+            own -= root @ root.T
+            p *= w
+            corner += [(p * x * x).sum(axis=1), (p * x).sum(axis=1), p.sum(axis=1)]
+            p -= p * p / w
+            diagonal += p @ (rows * rows)
+        for (a, b), part in zip(((0, 0), (0, K), (K, K)), corner, strict=True):
+            own[a : a + K, b : b + K][np.diag_indices(K)] += part
+        own[K:, :K] = own[:K, K:].T
+        own[np.diag_indices(2 * K)] += np.concatenate([least[:K], np.repeat(least[-1:], K)])
+        return Sparse(diagonal + least, own)
 
     def _hessian(self, theta: FloatArray) -> FloatArray:
         """Return sum_i w_i (diag p_i − p_i p_iᵀ) ⊗ x_i x_iᵀ, (K d, K d)."""
@@ -152,15 +187,17 @@ class LinearSoftmax:
 
 
 def whitening(
-    curvature: FloatArray, penalty: FloatArray
+    curvature: FloatArray | Sparse, penalty: FloatArray
 ) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], FloatArray]]:
     """Return φ ↦ θ and the same for gradients, ∂θ ↦ ∂φ.
 
     Parameters
     ----------
-    curvature : the Hessian, (K d, K d), its blocks, (K, d, d), or their diagonals, (K, d)
+    curvature : the Hessian, (K d, K d), its blocks, (K, d, d), their diagonals, (K, d), or `Sparse`
     penalty : (K, d)
     """
+    if isinstance(curvature, Sparse):
+        return _sparse_whitening(curvature, penalty)
     if curvature.shape == (penalty.size, penalty.size):
         return _whole_whitening(curvature, penalty)
     if curvature.shape == penalty.shape:
@@ -194,10 +231,33 @@ def _whole_whitening(
     )
 
 
+def _sparse_whitening(
+    curvature: Sparse, penalty: FloatArray
+) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], FloatArray]]:
+    """Do the same with the Hessian of own features and offsets, and the diagonal for the rest."""
+    K = penalty.shape[0]
+    diagonal = curvature.diagonal + 2.0 * penalty
+    scale = 1.0 / np.sqrt(diagonal + _RIDGE * diagonal.mean())
+    H = curvature.own.copy()
+    bound = np.diag_indices(2 * K)
+    H[bound] += 2.0 * np.concatenate([penalty.diagonal(), penalty[:, -1]])
+    H[bound] += _RIDGE * H[bound].mean()
+    inverse = np.linalg.inv(np.linalg.cholesky(H))
+    each = np.arange(K)
+
+    def mixed(values: FloatArray, matrix: FloatArray) -> FloatArray:
+        result = scale * values
+        own = matrix @ np.concatenate([values[each, each], values[:, -1]])
+        result[each, each], result[:, -1] = own[:K], own[K:]
+        return result  # type: ignore[no-any-return] # it is an array
+
+    return (lambda phi: mixed(phi, inverse.T)), (lambda gradient: mixed(gradient, inverse))
+
+
 def minimise(
     objective: Objective,
     start: FloatArray,
-    curvature: FloatArray,
+    curvature: FloatArray | Sparse,
     penalty: FloatArray,
     *,
     tolerance: float = 1e-10,
@@ -207,6 +267,38 @@ def minimise(
     Where nothing bounds the loss from flattening out for ever (a class that is never seen, rows
     that can be told apart), it stops once a step gains less than `tolerance`.
     """
+    return _descend(objective, start, curvature, penalty, tolerance, _MOST_STEPS)[0]
+
+
+def minimise_sparsely(
+    objective: Objective,
+    start: FloatArray,
+    curvature: Callable[[FloatArray], FloatArray | Sparse],
+    penalty: FloatArray,
+    *,
+    tolerance: float,
+) -> FloatArray:
+    """Do the same where only a part of the Hessian is known, which is made anew as it changes."""
+    loss = np.inf
+    for _ in range(_MOST_STEPS // _RENEWED):
+        before = loss
+        start, loss, more = _descend(
+            objective, start, curvature(start), penalty, tolerance, _RENEWED
+        )
+        if not more or before - loss < _RENEWED * tolerance:
+            break
+    return start
+
+
+def _descend(  # noqa: PLR0917 - internal
+    objective: Objective,
+    start: FloatArray,
+    curvature: FloatArray | Sparse,
+    penalty: FloatArray,
+    tolerance: float,
+    steps: int,
+) -> tuple[FloatArray, float, bool]:
+    """Take some steps; return the parameters, the loss, and whether there is more to gain."""
     from scipy.optimize import minimize  # noqa: PLC0415 - heavy
 
     to_theta, to_phi = whitening(curvature, penalty)
@@ -224,8 +316,9 @@ def minimise(
             "ftol": tolerance,
             # In these coordinates half the squared gradient is about what is left to gain.
             "gtol": np.sqrt(tolerance / start.size),
-            "maxiter": _MOST_STEPS,
-            "maxcor": _MEMORY,
+            "maxiter": steps,
+            "maxcor": min(_MEMORY, steps),
         },
     )
-    return start + to_theta(found.x.reshape(start.shape))
+    theta = start + to_theta(found.x.reshape(start.shape))
+    return theta, float(found.fun), int(found.nit) >= steps

@@ -18,18 +18,19 @@ import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import thread_count
-from ogive._numerics.softmax_regression import LinearSoftmax, minimise
+from ogive._numerics.softmax_regression import LinearSoftmax, minimise, minimise_sparsely
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ogive._numerics.softmax_regression import Sparse
     from ogive._typing import AnyArray, FloatArray, IntArray
 
     Split = tuple[IntArray, IntArray]
 
 _FINAL = 1e-13  # the chosen models are fitted until a step gains less than this
 _WORSE = 1e-5  # in log-loss, far above the rounding of float32
-_HASTY, _HASTY_FINAL = 1e-7, 1e-9  # the same of a hasty search, before and after the choice
+_HASTY, _HASTY_FINAL = 1e-6, 1e-7  # the same of a hasty search, before and after the choice
 
 
 class Found(NamedTuple):
@@ -103,14 +104,14 @@ class Search:
         train, held_out = (self._regression(at, hasty=self.hasty) for at in split)
         first = penalty(train.K, self.strengths[0], self.offset_strengths[0])
         theta = np.eye(train.K, train.K + 1)
-        theta = self._fit(train, theta, train.curvature(theta), first)
+        theta = self._fit(train, theta, None, first)
         grid = (self.strengths.size, self.offset_strengths.size)
         solutions = np.empty((*grid, *theta.shape), dtype=np.float32)  # starts need no more digits
         return _Path(train, held_out, theta, np.full(grid, np.nan), solutions)
 
     def _line(self, path: _Path, i: int, tick: Callable[[], None]) -> None:
         """Fit every μ under one λ in one fold."""
-        curvature = path.train.curvature(path.theta)
+        curvature = None if self.hasty else path.train.curvature(path.theta)
         there = range(self.offset_strengths.size)
         for j in there if i % 2 == 0 else reversed(there):
             R = penalty(path.train.K, self.strengths[i], self.offset_strengths[j])
@@ -120,18 +121,29 @@ class Search:
             tick()
 
     def _fit(
-        self, train: LinearSoftmax, theta: FloatArray, curvature: FloatArray, R: FloatArray
+        self,
+        train: LinearSoftmax,
+        theta: FloatArray,
+        curvature: FloatArray | Sparse | None,
+        R: FloatArray,
+        *,
+        final: bool = False,
     ) -> FloatArray:
-        options = {"tolerance": _HASTY} if self.hasty else {}
-        return minimise(train.penalised(R), theta, curvature, R, **options)
+        """Fit one pair; the curvature may be that of a neighbour."""
+        objective = train.penalised(R)
+        if self.hasty:
+            tolerance = _HASTY_FINAL if final else _HASTY
+            return minimise_sparsely(objective, theta, train.curvature, R, tolerance=tolerance)
+        if curvature is None:
+            curvature = train.curvature(theta)
+        options = {"tolerance": _FINAL} if final else {}
+        return minimise(objective, theta, curvature, R, **options)
 
     def _refine(self, split: Split, start: AnyArray, pair: tuple[float, float]) -> FloatArray:
         """Fit the chosen pair to all digits."""
         train = self._regression(split[0], hasty=False)
-        R = penalty(train.K, *pair)
         theta = start.astype(np.float64)
-        tolerance = _HASTY_FINAL if self.hasty else _FINAL
-        return minimise(train.penalised(R), theta, train.curvature(theta), R, tolerance=tolerance)
+        return self._fit(train, theta, None, penalty(train.K, *pair), final=True)
 
 
 @dataclass
