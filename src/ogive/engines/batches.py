@@ -86,20 +86,19 @@ class Tallier:
         self.rows, self.skipped = self.rows + other.rows, self.skipped + other.skipped
         self.vectors += other.vectors
         for name, keys in other.keys.items():
-            self._collected.setdefault(name, []).append(keys)
+            self._collected.setdefault(name, []).extend(keys)
         numbers = np.array([self._number(name) for name in other.names], dtype=np.int64)
         if other.summary.size:
             self._adder.add(renumbered(other.summary, numbers))
 
     def result(self) -> Tally:
         """Return what was counted so far."""
-        for number, counter in self._counters.items():
+        while self._counters:
+            number, counter = self._counters.popitem()
             part = counter.total()
-            part.curve[:] = number
-            self._adder.add(part)
-        self._counters = {}
-        keys = {name: np.concatenate(parts) for name, parts in self._collected.items()}
-        total = self._adder.total()
+            del counter  # its tables take more than the sum
+            self._adder.add(renumbered(part, np.array([number])))
+        total, keys = self._adder.total(), self._collected
         return Tally(tuple(self._names), total, self.rows, self.skipped, self.vectors, keys)
 
     @property

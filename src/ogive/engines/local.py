@@ -234,8 +234,8 @@ class _Threads:
             try:
                 count_into(own, piece[1], self.report)
                 if own.size > _SHARE:
-                    self._give(own.result())
-                    own = Tallier(self.plan)
+                    done, own = own.result(), Tallier(self.plan)
+                    self._give(done)
             except OgiveError as error:
                 with self._lock:
                     self._errors.append((piece[0], error))
