@@ -309,7 +309,8 @@ def added(parts: Sequence[Summary]) -> Summary:
     if parts[0].size == 0 or (len(parts) == 1 and parts[0].is_sum):
         return parts[0]
     # Column by column, so that little more than the parts and their sum is in memory.
-    curve, bucket = _joined(parts, "curve"), _joined(parts, "bucket")
+    names = ("curve", "bucket", "first", "last")
+    curve, bucket, first, last = (np.concatenate([getattr(p, c) for p in parts]) for c in names)
     order = _order(curve, bucket, bits)
     curve, bucket = curve[order], bucket[order]
     start = np.flatnonzero(_is_new(curve, bucket))
@@ -320,14 +321,10 @@ def added(parts: Sequence[Summary]) -> Summary:
         bits,
         curve[start],
         bucket[start],
-        np.minimum.reduceat(_joined(parts, "first")[order], start),
-        np.maximum.reduceat(_joined(parts, "last")[order], start),
+        np.minimum.reduceat(first[order], start),
+        np.maximum.reduceat(last[order], start),
         sums,
     ).normal()
-
-
-def _joined(parts: Sequence[Summary], name: str) -> IntArray:
-    return np.concatenate([getattr(part, name) for part in parts])
 
 
 def _is_new(curve: IntArray, bucket: IntArray) -> BoolArray:

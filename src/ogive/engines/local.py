@@ -18,7 +18,7 @@ from ogive.engines.files import open_log
 from ogive.engines.memory import parse_memory
 from ogive.engines.pieces import count_into, count_piece
 from ogive.engines.refine import LIMIT, curves_of
-from ogive.errors import InvalidInput, OgiveError
+from ogive.errors import InvalidInput, OgiveError, need
 
 if TYPE_CHECKING:
     import os
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _ROW = 300  # bytes that a row of a summary takes, with what adding it up needs
 _KEY = 256  # bytes of the limit for each key that is collected, a tenth of which it takes
+_RELEASE = 8  # pieces after which Arrow gives memory back; after each one it costs a quarter more
 _SHARE = 1 << 19  # rows of a summary that a thread keeps to itself
 
 
@@ -230,9 +231,12 @@ class _Threads:
 
     def _work(self) -> None:
         own = Tallier(self.plan)
+        pool = need("pyarrow", extra="files").default_memory_pool()
         while (piece := self._next()) is not None:
             try:
                 count_into(own, piece[1], self.report)
+                if piece[0] % _RELEASE == 0:
+                    pool.release_unused()  # what Arrow keeps for later grows for dozens of pieces
                 if own.size > _SHARE:
                     done, own = own.result(), Tallier(self.plan)
                     self._give(done)

@@ -101,10 +101,12 @@ def curves_of(
     from_memory = False
     while ranges:
         if not from_memory and limit < _in_question(curves, ranges) <= keep:
+            curves = _bare(curves)
             collected = run(replace(again, within=ranges, bits=MANTISSA, collect=True)).keys
             run, from_memory = partial(counted, collected), True
             passes += 1
         chosen, bits = _next(curves, ranges, limit)
+        curves = curves if from_memory else _bare(curves)
         found = run(replace(again, within=chosen, bits=bits))
         passes += not from_memory
         for i, name in enumerate(found.names):
@@ -152,6 +154,11 @@ def _next(
         chosen[name] = cuts
     sharpest = max(curves[name].bits for name in chosen)
     return chosen, min(max(first + step, sharpest + _LEAST_STEP), MANTISSA)
+
+
+def _bare(curves: dict[Name, Curve]) -> dict[Name, Curve]:
+    """Return the curves without their columns, which need not be there while the log is read."""
+    return {name: curve.bare() for name, curve in curves.items()}
 
 
 def _in_question(curves: dict[Name, Curve], ranges: dict[Name, IntArray]) -> float:

@@ -85,6 +85,38 @@ class Tally:
         return added_tallies((_from_table(table, plan) for table in tables), plan)
 
 
+class Pile:
+    """Keys that are collected, in blocks that grow: small arrays would be strewn over memory.
+
+    >>> pile = Pile()
+    >>> pile.add(np.arange(3, dtype=np.uint64)), pile.add(np.arange(4, dtype=np.uint64))
+    (None, None)
+    >>> pile.parts
+    [array([0, 1, 2], dtype=uint64), array([0, 1, 2, 3], dtype=uint64)]
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[KeyArray] = []
+        self._used = 0  # of the last block
+
+    def add(self, keys: KeyArray) -> None:
+        """Copy keys."""
+        while keys.size:
+            last = self._blocks[-1].size if self._blocks else 0
+            if self._used == last:
+                more = min(max(2 * last, keys.size), _PORTION)
+                self._blocks.append(np.empty(more, dtype=np.uint64))
+                self._used = 0
+            room = self._blocks[-1][self._used :][: keys.size]
+            room[:] = keys[: room.size]
+            self._used, keys = self._used + room.size, keys[room.size :]
+
+    @property
+    def parts(self) -> list[KeyArray]:
+        """All keys."""
+        return [*self._blocks[:-1], *(block[: self._used] for block in self._blocks[-1:])]
+
+
 def in_ranges(keys: KeyArray, ranges: IntArray) -> IntArray:
     """Return the indices of the keys whose places lie in ranges (k, 2): from, to below."""
     if ranges.size == 0:
