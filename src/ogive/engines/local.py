@@ -148,7 +148,8 @@ def answer(reading: Reading, by: object) -> Curve | dict[str, Curve]:
 def limit_in(room: int) -> int:
     """Return how many rows a further reading may bring together in so many bytes.
 
-    The same in every engine: it decides how sharp the further readings are.
+    It decides how sharp the further readings are. Where keys can be collected, as here, it is at
+    most `ogive.engines.refine.FEW` for each curve; KS errors of engines then agree to rounding.
     """
     return max(min(2 * LIMIT, room // (8 * _ROW)), 1024)
 
