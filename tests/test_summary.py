@@ -81,6 +81,20 @@ def test_counting_in_tables_equals_sorting(bits):
     assert counter.total() == summarise(keys, bits)  # asking twice changes nothing
 
 
+@pytest.mark.parametrize("spread", [1, 1 << 46])
+def test_full_tables_are_emptied_and_others_are_kept(spread, monkeypatch):
+    rng = np.random.default_rng(0)
+    place = (1018 << 52) + rng.integers(0, 256, 200_000) * spread
+    keys = (place.astype(np.uint64) << np.uint64(1)) | rng.integers(0, 2, place.size, np.uint64)
+    counter, flushed = Counter(6), []
+    flush = counter._flush
+    monkeypatch.setattr(counter, "_flush", lambda: flushed.append(1) or flush())
+    for _ in range(5):
+        counter.add(keys.copy())
+    assert (len(flushed) > 0) == (spread == 1)  # one bucket, or 256: 2^18 fit in each
+    assert counter.total() == summarise(np.tile(keys, 5), 6)
+
+
 def test_limbs_do_not_overflow_at_a_trillion_rows():
     # The largest offsets there are, 2^20 times: then doubled to 2^40 rows.
     keys = np.full(1 << 14, ((1 << 62) - 1) << 1 | 1, dtype=np.uint64)

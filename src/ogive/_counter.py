@@ -23,6 +23,7 @@ _OCTAVES, _FEW_OCTAVES = 64, 40  # tails down to 2^-64; down to 2^-40 with blunt
 _BLUNT = 8
 _SHARP = 14  # with more bits the tables are too long
 _CHUNK = 1 << 16
+_STEP = 1 << 14  # rows that are read off the tables at a time
 _WORTH = 1 << 14  # keys below which long tables are not worth their reading
 _LAST = (1 << 63) - 1
 
@@ -44,7 +45,7 @@ class Counter:
         self.bits = bits
         self._rest = Adder(bits)
         self._tables: tuple[KeyArray, ...] | None = None
-        self._held = 0  # keys in the tables
+        self._fullest = 0  # no place of the tables holds more keys
         self._base, self._size = _tables(bits)
 
     def add(self, keys: KeyArray) -> None:
@@ -74,9 +75,8 @@ class Counter:
         if self._tables is None:
             sizes = (2, 2, 1, 1)  # counts and offsets of misses and hits; first and last of both
             self._tables = tuple(np.zeros(k * self._size, dtype=np.uint64) for k in sizes)
-        if self._held + keys.size > 1 << (12 + self.bits):  # offsets must stay below 2^64
-            self._flush()
-        self._held += keys.size
+        self._make_room(keys.size)
+        self._fullest += keys.size
         count, offset, last, first = self._tables
         np.maximum.at(last, index, place.view(np.uint64))
         np.maximum.at(first, index, (_LAST - place).view(np.uint64))
@@ -86,36 +86,52 @@ class Counter:
         place &= (1 << (MANTISSA - self.bits)) - 1
         np.add.at(offset, index, place.view(np.uint64))
 
+    def _make_room(self, more: int) -> None:
+        """See to it that the offsets of each place stay below 2^64.
+
+        Only a place that holds millions of keys is a reason to empty the tables: with scores that
+        are spread, a log of any length is turned into rows once, at its end.
+        """
+        most = 1 << (12 + self.bits)
+        if self._tables is None or self._fullest + more <= most:
+            return
+        self._fullest = int(self._tables[0].max())
+        if self._fullest + more > most // 2:  # or the tables would soon be looked through again
+            self._flush()
+
     def _flush(self) -> None:
         """Turn the tables into rows, and clear them.
 
         They are kept: to give them back and to ask for others would leave holes in memory.
         """
-        if self._tables is None or not self._held:
+        if self._tables is None or not self._fullest:
             return
-        count, offset = (table.reshape(-1, 2) for table in self._tables[:2])
-        last, first = self._tables[2:]
-        hit = np.flatnonzero((count[:, 0] | count[:, 1]) != 0)
-        some, both = count[hit], offset[hit]
+        count = self._tables[0].reshape(-1, 2)
+        hit = np.flatnonzero(count.any(axis=1))
+        bucket: IntArray = hit + self._base
+        first, last = np.empty_like(bucket), np.empty_like(bucket)
         sums = np.empty((6, hit.size), dtype=np.int64)
+        for start in range(0, hit.size, _STEP):
+            at = slice(start, start + _STEP)
+            self._read_off(hit[at], first[at], last[at], sums[:, at])
+        curve = np.zeros_like(bucket)
+        self._rest.add(Summary(self.bits, curve, bucket, first, last, sums).normal())
+        self._fullest = 0
+
+    def _read_off(self, hit: IntArray, first: IntArray, last: IntArray, sums: IntArray) -> None:
+        """Fill in the rows of some places of the tables, and clear these."""
+        assert self._tables is not None  # noqa: S101 - there are rows
+        count, offset = (table.reshape(-1, 2) for table in self._tables[:2])
+        largest, complement = self._tables[2:]
+        some, both = count[hit], offset[hit]
+        first[:] = _LAST - complement[hit].view(np.int64)
+        last[:] = largest[hit].view(np.int64)
         sums[0], sums[1] = some.sum(axis=1), some[:, 1]
         sums[4:6] = limbs(both[:, 1])
-        misses = limbs(both[:, 0])
-        sums[2:4] = sums[4:6] + misses
-        bucket: IntArray = hit + self._base
-        self._rest.add(
-            Summary(
-                self.bits,
-                np.zeros_like(bucket),
-                bucket,
-                _LAST - first[hit].view(np.int64),
-                last[hit].view(np.int64),
-                sums,
-            ).normal()
-        )
-        for table in (count, offset, last, first):
+        sums[2:4] = limbs(both[:, 0])
+        sums[2:4] += sums[4:6]
+        for table in (count, offset, largest, complement):
             table[hit] = 0
-        self._held = 0
 
     def __getstate__(self) -> dict[str, Any]:
         self._flush()

@@ -74,10 +74,7 @@ def spans_of(summary: Summary, finer: tuple[Finer, ...] = ()) -> Spans:
     parts = []
     levels = [summary, *(level.summary for level in finer)]
     for level, inner in zip(levels, [*finer, None], strict=True):
-        keep = np.ones(level.size, dtype=np.bool_)
-        if inner is not None:
-            keep = ~level.within(inner.ranges)
-        parts.append(_spans(level.take(keep)))
+        parts.append(_spans(level if inner is None else level.take(~level.within(inner.ranges))))
     if len(parts) == 1:
         return parts[0]
     first = np.concatenate([part.first for part in parts])

@@ -223,6 +223,10 @@ class Curve(Derived):
         """Return a summarised curve with the rows of some ranges replaced by finer ones."""
         return Curve(summary=self.summary(), finer=(*self._finer, finer), view=self.view)
 
+    def bare(self) -> Curve:
+        """Return a summarised curve without what was derived from it."""
+        return Curve(summary=self.summary(), finer=self._finer, view=self.view)
+
     @property
     def bits(self) -> int:
         """How sharp the finest rows are: 52 where each is one score; see `ogive.summary`."""

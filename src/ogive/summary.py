@@ -120,6 +120,14 @@ class Summary:
                 self.sums[low] &= _LOW
         return self
 
+    @property
+    def is_sum(self) -> bool:
+        """Whether there is a row for each bucket, in order, and nothing to carry."""
+        later = self.curve[1:] > self.curve[:-1]
+        later |= (self.curve[1:] == self.curve[:-1]) & (self.bucket[1:] > self.bucket[:-1])
+        low = self.sums[2:5:2]
+        return bool(later.all()) and (self.weighted or not (low >> _LIMB).any())
+
     def within(self, ranges: IntArray) -> BoolArray:
         """Return which rows lie in ranges of places, (k, 2), each from the first to below the last.
 
@@ -298,25 +306,30 @@ def added(parts: Sequence[Summary]) -> Summary:
     parts = [part.coarsened(bits) for part in parts]
     if len({part.weighted for part in parts}) > 1:
         parts = [_as_weighted(part) for part in parts]
-    curve, bucket, first, last = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("curve", "bucket", "first", "last")
-    )
-    sums = np.concatenate([part.sums for part in parts], axis=1)
-    if bucket.size == 0:
-        return Summary(bits, curve, bucket, first, last, sums)
+    if parts[0].size == 0 or (len(parts) == 1 and parts[0].is_sum):
+        return parts[0]
+    # Column by column, so that little more than the parts and their sum is in memory.
+    names = ("curve", "bucket", "first", "last")
+    curve, bucket, first, last = (np.concatenate([getattr(p, c) for p in parts]) for c in names)
     order = _order(curve, bucket, bits)
     curve, bucket = curve[order], bucket[order]
-    new = np.concatenate([[True], (bucket[1:] != bucket[:-1]) | (curve[1:] != curve[:-1])])
-    start = np.flatnonzero(new)
+    start = np.flatnonzero(_is_new(curve, bucket))
+    sums = np.empty((6, start.size), dtype=parts[0].sums.dtype)
+    for i, row in enumerate(sums):
+        np.add.reduceat(np.concatenate([part.sums[i] for part in parts])[order], start, out=row)
     return Summary(
         bits,
         curve[start],
         bucket[start],
         np.minimum.reduceat(first[order], start),
         np.maximum.reduceat(last[order], start),
-        np.add.reduceat(sums[:, order], start, axis=1),
+        sums,
     ).normal()
+
+
+def _is_new(curve: IntArray, bucket: IntArray) -> BoolArray:
+    """Return which of some sorted rows are of another bucket than the row before."""
+    return np.concatenate([[True], (bucket[1:] != bucket[:-1]) | (curve[1:] != curve[:-1])])
 
 
 def _order(curve: IntArray, bucket: IntArray, bits: int) -> IntArray:

@@ -43,6 +43,13 @@ def test_one_pass_gives_a_bracket_and_two_the_number(run_json, log):
     assert "mce" in twice["approximate"]
 
 
+def test_a_folder_that_is_not_there_is_named(run, tmp_path):
+    code, out, err = run("measure", tmp_path / "nowhere")
+    assert (code, out) == (1, "")
+    assert err.endswith("nowhere: there is no such file or folder.\n")
+    assert err.count("\n") == 1
+
+
 def test_the_table_says_what_is_certain(run, log):
     code, out, _ = run("measure", log, "--bits", 6, "--one-pass")
     assert code == 0

@@ -12,7 +12,7 @@ from ogive._packing import keys_of_scores, keys_of_view
 from ogive._spans import MIDDLE, tail_at
 from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Rows, numbers, read_rows
-from ogive.engines.tally import Tally, added_tallies, in_ranges, renumbered
+from ogive.engines.tally import Pile, Tally, added_tallies, in_ranges, renumbered
 from ogive.engines.vectors import NONE, Vectors
 from ogive.errors import need
 from ogive.predictions import Predictions
@@ -62,6 +62,7 @@ class Tallier:
         self._adder = Adder(plan.bits)
         self._counters: dict[int, Counter] = {}
         self._collected: dict[Name, list[KeyArray]] = {}
+        self._piles: dict[Name, Pile] = {}
         self._window = _Window.of(plan)
         several = len(plan.curves) if plan.by is None else _MANY
         fits = several * table_bytes(plan.bits) <= _TABLES
@@ -85,21 +86,23 @@ class Tallier:
         """Add what was counted elsewhere."""
         self.rows, self.skipped = self.rows + other.rows, self.skipped + other.skipped
         self.vectors += other.vectors
-        for name, keys in other.keys.items():
-            self._collected.setdefault(name, []).append(keys)
+        for name, parts in other.keys.items():
+            self._collected.setdefault(name, []).extend(parts)
         numbers = np.array([self._number(name) for name in other.names], dtype=np.int64)
         if other.summary.size:
             self._adder.add(renumbered(other.summary, numbers))
 
     def result(self) -> Tally:
         """Return what was counted so far."""
-        for number, counter in self._counters.items():
+        while self._counters:
+            number, counter = self._counters.popitem()
             part = counter.total()
-            part.curve[:] = number
-            self._adder.add(part)
-        self._counters = {}
-        keys = {name: np.concatenate(parts) for name, parts in self._collected.items()}
-        total = self._adder.total()
+            del counter  # its tables take more than the sum
+            self._adder.add(renumbered(part, np.array([number])))
+        for name, pile in self._piles.items():
+            self._collected.setdefault(name, []).extend(pile.parts)
+        self._piles = {}
+        total, keys = self._adder.total(), self._collected
         return Tally(tuple(self._names), total, self.rows, self.skipped, self.vectors, keys)
 
     @property
@@ -120,7 +123,7 @@ class Tallier:
             self._count_weighted(found)
         elif plan.collect:
             for name, mine, _ in found:
-                self._collected.setdefault(name, []).append(mine)
+                self._piles.setdefault(name, Pile()).add(mine)
         elif len(self._names) <= self._in_tables:
             for name, mine, _ in found:
                 counter = self._counters.setdefault(self._names[name], Counter(plan.bits))

@@ -18,7 +18,7 @@ from ogive.engines.files import open_log
 from ogive.engines.memory import parse_memory
 from ogive.engines.pieces import count_into, count_piece
 from ogive.engines.refine import LIMIT, curves_of
-from ogive.errors import InvalidInput, OgiveError
+from ogive.errors import InvalidInput, OgiveError, need
 
 if TYPE_CHECKING:
     import os
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _ROW = 300  # bytes that a row of a summary takes, with what adding it up needs
 _KEY = 256  # bytes of the limit for each key that is collected, a tenth of which it takes
+_RELEASE = 8  # pieces after which Arrow gives memory back; after each one it costs a quarter more
 _SHARE = 1 << 19  # rows of a summary that a thread keeps to itself
 
 
@@ -147,7 +148,8 @@ def answer(reading: Reading, by: object) -> Curve | dict[str, Curve]:
 def limit_in(room: int) -> int:
     """Return how many rows a further reading may bring together in so many bytes.
 
-    The same in every engine: it decides how sharp the further readings are.
+    It decides how sharp the further readings are. Where keys can be collected, as here, it is at
+    most `ogive.engines.refine.FEW` for each curve; KS errors of engines then agree to rounding.
     """
     return max(min(2 * LIMIT, room // (8 * _ROW)), 1024)
 
@@ -230,12 +232,15 @@ class _Threads:
 
     def _work(self) -> None:
         own = Tallier(self.plan)
+        pool = need("pyarrow", extra="files").default_memory_pool()
         while (piece := self._next()) is not None:
             try:
                 count_into(own, piece[1], self.report)
+                if piece[0] % _RELEASE == 0:
+                    pool.release_unused()  # what Arrow keeps for later grows for dozens of pieces
                 if own.size > _SHARE:
-                    self._give(own.result())
-                    own = Tallier(self.plan)
+                    done, own = own.result(), Tallier(self.plan)
+                    self._give(done)
             except OgiveError as error:
                 with self._lock:
                     self._errors.append((piece[0], error))

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Rows that a further reading may bring together, each a score by itself: about 300 bytes each.
 LIMIT = 1 << 18
+#: The same for each curve, where keys can be collected: a further step then needs no reading.
+FEW = 1 << 15
 
 _LEAST_STEP = 4  # bits that a further reading adds at least
 
@@ -84,21 +86,27 @@ def curves_of(
         How many rows a further reading may bring together.
     keep : int
         How many keys `run` may collect in one further reading, after which there is no other:
-        for engines whose workers share memory.
+        for engines whose workers share memory. A key takes 8 bytes, a row of the curve 300, so
+        that then `limit` is `FEW` for each curve, and memory does not grow with the log.
     """
     tally = run(plan)
     curves = tally.curves()
     passes = 1
     ranges = _ranges(curves) if exact else {}
     again = replace(plan, vectors=False)
-    in_question = sum(_inside(curves[name], cuts)[0] for name, cuts in ranges.items())
-    if ranges and plan.layout.weight is None and limit < in_question <= keep:
-        collected = run(replace(again, within=ranges, bits=MANTISSA, collect=True)).keys
-        passes += 1
-        run = partial(counted, collected)
-    from_memory = isinstance(run, partial)
+    if plan.layout.weight is not None:
+        keep = 0
+    if keep:
+        limit = min(limit, FEW * len(ranges))
+    from_memory = False
     while ranges:
+        if not from_memory and limit < _in_question(curves, ranges) <= keep:
+            curves = _bare(curves)
+            collected = run(replace(again, within=ranges, bits=MANTISSA, collect=True)).keys
+            run, from_memory = partial(counted, collected), True
+            passes += 1
         chosen, bits = _next(curves, ranges, limit)
+        curves = curves if from_memory else _bare(curves)
         found = run(replace(again, within=chosen, bits=bits))
         passes += not from_memory
         for i, name in enumerate(found.names):
@@ -146,6 +154,15 @@ def _next(
         chosen[name] = cuts
     sharpest = max(curves[name].bits for name in chosen)
     return chosen, min(max(first + step, sharpest + _LEAST_STEP), MANTISSA)
+
+
+def _bare(curves: dict[Name, Curve]) -> dict[Name, Curve]:
+    """Return the curves without their columns, which need not be there while the log is read."""
+    return {name: curve.bare() for name, curve in curves.items()}
+
+
+def _in_question(curves: dict[Name, Curve], ranges: dict[Name, IntArray]) -> float:
+    return sum(_inside(curves[name], cuts)[0] for name, cuts in ranges.items())
 
 
 def _inside(curve: Curve, cuts: IntArray) -> tuple[float, int]:

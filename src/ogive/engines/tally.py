@@ -14,11 +14,12 @@ from ogive.errors import need
 from ogive.summary import COUNTED, WEIGHED, Summary, added, empty, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ogive._typing import IntArray, KeyArray
     from ogive.engines.plan import Name, Plan
 
+_PORTION = 1 << 17  # keys that were collected, counted at a time
 _ROWS = ("(rows)", "")  # the name of the row that carries the numbers of rows
 
 
@@ -36,7 +37,7 @@ class Tally:
     vectors : Vectors
         Sums of the proper scores of whole vectors, where the plan asks for them.
     keys : dict
-        The keys of each curve, where the plan collects them; tables do not hold these.
+        The keys of each curve in parts, where the plan collects them; tables do not hold these.
     """
 
     names: tuple[Name, ...]
@@ -44,7 +45,7 @@ class Tally:
     rows: int = 0
     skipped: int = 0
     vectors: Vectors = NONE
-    keys: dict[Name, KeyArray] = field(default_factory=dict)
+    keys: dict[Name, list[KeyArray]] = field(default_factory=dict)
 
     def curves(self) -> dict[Name, Curve]:
         """Return the curve of each view and group that has rows."""
@@ -84,6 +85,38 @@ class Tally:
         return added_tallies((_from_table(table, plan) for table in tables), plan)
 
 
+class Pile:
+    """Keys that are collected, in blocks that grow: small arrays would be strewn over memory.
+
+    >>> pile = Pile()
+    >>> pile.add(np.arange(3, dtype=np.uint64)), pile.add(np.arange(4, dtype=np.uint64))
+    (None, None)
+    >>> pile.parts
+    [array([0, 1, 2], dtype=uint64), array([0, 1, 2, 3], dtype=uint64)]
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[KeyArray] = []
+        self._used = 0  # of the last block
+
+    def add(self, keys: KeyArray) -> None:
+        """Copy keys."""
+        while keys.size:
+            last = self._blocks[-1].size if self._blocks else 0
+            if self._used == last:
+                more = min(max(2 * last, keys.size), _PORTION)
+                self._blocks.append(np.empty(more, dtype=np.uint64))
+                self._used = 0
+            room = self._blocks[-1][self._used :][: keys.size]
+            room[:] = keys[: room.size]
+            self._used, keys = self._used + room.size, keys[room.size :]
+
+    @property
+    def parts(self) -> list[KeyArray]:
+        """All keys."""
+        return [*self._blocks[:-1], *(block[: self._used] for block in self._blocks[-1:])]
+
+
 def in_ranges(keys: KeyArray, ranges: IntArray) -> IntArray:
     """Return the indices of the keys whose places lie in ranges (k, 2): from, to below."""
     if ranges.size == 0:
@@ -101,7 +134,7 @@ def added_tallies(tallies: Iterable[Tally], plan: Plan) -> Tally:
     numbers: dict[Name, int] = {}
     rows = skipped = 0
     vectors = NONE
-    keys: dict[Name, KeyArray] = {}
+    keys: dict[Name, list[KeyArray]] = {}
     for part in tallies:
         keys |= part.keys  # of one tally: only threads of one process collect keys
         rows, skipped = rows + part.rows, skipped + part.skipped
@@ -118,14 +151,26 @@ def added_tallies(tallies: Iterable[Tally], plan: Plan) -> Tally:
     return Tally(tuple(names), summary, rows, skipped, vectors, keys)
 
 
-def counted(keys: dict[Name, KeyArray], plan: Plan) -> Tally:
+def counted(keys: dict[Name, list[KeyArray]], plan: Plan) -> Tally:
     """Return the tally of a further reading from keys that were collected."""
-    parts = []
+    adder = Adder(plan.bits)
     for i, (name, ranges) in enumerate((plan.within or {}).items()):
-        mine = keys[name]
-        part = summarise(mine[in_ranges(mine, ranges)], plan.bits)
-        parts.append(renumbered(part, np.array([i])))
-    return Tally(tuple(plan.within or ()), added(parts))
+        for some in _portions(keys[name]):
+            part = summarise(some[in_ranges(some, ranges)], plan.bits)
+            adder.add(renumbered(part, np.array([i])))
+    return Tally(tuple(plan.within or ()), adder.total())
+
+
+def _portions(parts: list[KeyArray]) -> Iterator[KeyArray]:
+    """Yield all keys, enough at a time to be worth sorting; never a second copy of all."""
+    some: list[KeyArray] = []
+    for part in parts:
+        some.append(part)
+        if sum(one.size for one in some) >= _PORTION:
+            yield np.concatenate(some)
+            some = []
+    if some:
+        yield np.concatenate(some)
 
 
 def renumbered(summary: Summary, numbers: IntArray) -> Summary:

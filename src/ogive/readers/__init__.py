@@ -78,6 +78,9 @@ def open_file(
 ) -> Source:
     """Read a file with all its parts and its other columns."""
     file = Path(path)
+    if not file.suffix and not file.exists():
+        msg = f"{file}: there is no such file or folder."
+        raise FileFormatError(msg)
     if file.suffix.lower() not in FORMATS:
         known = " ".join(FORMATS)
         msg = f"{file}: the suffix {file.suffix!r} is none that can be read ({known})."
