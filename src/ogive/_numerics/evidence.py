@@ -155,7 +155,7 @@ class Node:
 
     def covariance(self, weight: FloatArray) -> FloatArray:
         """Return the covariance within this node, weighted over o."""
-        inner = np.einsum("o,oij->ij", weight, self.inner)
+        inner = (weight @ self.inner.reshape(weight.size, -1)).reshape(LINE, LINE)
         result: FloatArray = self.lift @ inner @ self.lift.T
         result[LINE:, LINE:] += weight.sum() * self.rest
         return result
@@ -215,7 +215,8 @@ def _node(at: Point, s: float, log_prior: float, prior: Prior) -> Node:
     line = inner @ pull  # (o, 2)
     mean = line @ lift.T
     mean[:, LINE:] += rest @ q[LINE:]
-    edf = np.vdot(rest, A[LINE:, LINE:]) + np.einsum("oij,ij->o", inner, lift.T @ A @ lift)
+    spread = (lift.T @ A @ lift).ravel()
+    edf = np.vdot(rest, A[LINE:, LINE:]) + inner.reshape(-1, spread.size) @ spread
     log_weight = base + 0.5 * line @ pull - 0.5 * log_dets + np.log(prior.shift_weight)
     return Node(log_weight, mean, inner, lift, rest, edf)
 
@@ -225,9 +226,11 @@ def _line_covariances(schur: FloatArray, o2: FloatArray) -> tuple[FloatArray, Fl
     (a, b), (_, d) = schur
     det = (1 + a * o2) * (1 + d * o2) - (b * o2) ** 2
     top = o2 / det
-    cross = -top * b * o2
-    inner = np.array([[top * (1 + d * o2), cross], [cross, top * (1 + a * o2)]])
-    return np.moveaxis(inner, 2, 0), np.log(det)
+    inner = np.empty((o2.size, 2, 2))
+    inner[:, 0, 0] = top * (1 + d * o2)
+    inner[:, 1, 1] = top * (1 + a * o2)
+    inner[:, 0, 1] = inner[:, 1, 0] = -top * b * o2
+    return inner, np.log(det)
 
 
 def _average(nodes: Sequence[Node]) -> Posterior:
