@@ -237,3 +237,21 @@ class ClassRegression:
 
         matrix, v, u = self._summed(work)
         return np.hstack([v[:, None], u[:, None], matrix[:, -1:], matrix[:, :-1]])
+
+    def shared(self, state: State) -> FloatArray:
+        """Return the Hessian by a number added to every v and one added to every u, (2, 2)."""
+
+        def work(at: slice) -> tuple[AnyArray, ...]:
+            q, a = state.q[:, at], self.logs[:, at]
+            p = np.exp(a) if self.probs is None else self.probs[:, at]
+            qa, qp = q * a, q * p
+            mean = np.array([qa.sum(axis=0), qp.sum(axis=0)])
+            square = np.array([np.vecdot(qa, a, axis=0), np.vecdot(qp, p, axis=0)])
+            both = np.vecdot(qa, p, axis=0)
+            spread = np.array([*(square - mean * mean), both - mean[0] * mean[1]], dtype=np.float64)
+            if self.weights is not None:
+                spread *= self.weights[at]
+            return (spread.sum(axis=1),)
+
+        ((v, u, both),) = self._summed(work)
+        return np.array([[v, both], [both, u]])

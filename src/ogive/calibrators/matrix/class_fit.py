@@ -93,9 +93,7 @@ def _fit(preds: Predictions, threads: int | None) -> ClassFit:
     if float(rows.weights.sum()) < _FEWEST:
         return _temperature_only(rows, bases, temperature.factor, floor)
     found, whole = _priors(rows, bases, threads)
-    theta = found.theta
-    if whole is None:
-        theta = fit_at(_regression(rows, bases, threads), found.precision)
+    theta = fit_at(whole, found.precision, found.theta)
     whole_rows = preds.weight_kind == "repetition"
     changes = _by_halves(rows, bases, found.precision, threads, whole=whole_rows)
     share = best_share([change for _, change in changes], threads=threads)
@@ -180,13 +178,6 @@ def _read(
     return _Rows(logs, own, weights, hashes, index, bool((weights == 1.0).all())), floor
 
 
-def _regression(
-    rows: _Rows, bases: tuple[FloatArray, FloatArray], threads: int | None
-) -> ClassRegression:
-    weights = None if rows.plain else rows.weights
-    return ClassRegression(rows.logs, rows.labels, weights, bases, threads=threads)
-
-
 def _sample(rows: _Rows, most: int) -> IntArray:
     """Return so many rows, drawn by their hash: the same in any order."""
     return np.sort(np.lexsort((rows.weights, rows.hashes))[:most])
@@ -219,16 +210,16 @@ def _leading(values: AnyArray, weight: AnyArray, rank: int) -> FloatArray:
 
 def _priors(
     rows: _Rows, bases: tuple[FloatArray, FloatArray], threads: int | None
-) -> tuple[Shrunk, ClassRegression | None]:
-    """Learn the precisions; also return the regression of all rows if they come from it."""
+) -> tuple[Shrunk, ClassRegression]:
+    """Learn the precisions, from some of the rows if there are many; return also all rows."""
     K, n = rows.logs.shape
     probes = int(np.clip(_NUMBERS_PROBED // (2 * K * bases[0].shape[1]), 1, 8))
-    if n * K <= _MANY:
-        whole = _regression(rows, bases, threads)
-        return shrink(whole, probes=probes), whole
-    at = _sample(rows, _SOME_ROWS)
-    some = ClassRegression(*rows.some(at, rows.weights[at]), bases, threads=threads)
-    return shrink(some, probes=probes), None
+    weights = None if rows.plain else rows.weights
+    whole = some = ClassRegression(rows.logs, rows.labels, weights, bases, threads=threads)
+    if n * K > _MANY:
+        at = _sample(rows, _SOME_ROWS)
+        some = ClassRegression(*rows.some(at, rows.weights[at]), bases, threads=threads)
+    return shrink(some, probes=probes), whole
 
 
 def _by_halves(
