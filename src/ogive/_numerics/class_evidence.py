@@ -104,8 +104,7 @@ class Nearly:
     def __init__(self, rows: ClassRegression, state: State, pull: Pull) -> None:
         self.pull = pull
         self._inverse = 1.0 / (rows.diagonal(state) + pull.diagonal)
-        K = rows.K
-        self._shared = np.linalg.inv(rows.shared(state) + np.diag(MEAN)) / K
+        self._shared = np.linalg.inv(rows.shared(state) + np.diag(MEAN))
 
     def solve(self, right: FloatArray) -> FloatArray:
         result = self._inverse * right
