@@ -36,9 +36,10 @@ _EAGER, _EAGER_ROUNDS = 1.8, 3  # over-relaxation of log λ, in the first rounds
 _FARTHEST = np.log(30.0)  # most that log λ moves in a round
 _SOLVED = 0.05  # what conjugate gradients leave of the right side
 _LOOSELY = 0.3  # the same in Newton's steps, after which the right side is another
+_CLOSER = 0.1  # and while λ is learnt, from the sizes of what the step leads to
 _STEPS = 60
 _MOST_NEWTON = 30
-_CLOSE, _CLOSE_32 = 1e-12, 2e-4  # what the last step may still gain, in nats for each row
+_CLOSE, _CLOSE_32 = 1e-10, 5e-4  # what the last step may still gain, in nats for each row
 
 
 class Shrunk(NamedTuple):
@@ -131,12 +132,13 @@ def shrink(rows: ClassRegression, *, probes: int, seed: int = 0) -> Shrunk:
     for i in range(_ROUNDS):
         pull = Pull(precision, rows.group)
         near = Nearly(rows, state, pull)
-        step = _solve(rows, state, near, -(state.gradient + pull(state.theta)), close=_LOOSELY)
+        step = _solve(rows, state, near, -(state.gradient + pull(state.theta)), close=_CLOSER)
         edf = np.zeros(5)
         for j, z in enumerate(signs):
             right = rows.curve(state, pull.unroot(z))
-            solved[j] = _solve(rows, state, near, right, solved[j])
-            edf += np.bincount(rows.group, weights=(pull.root(z) * solved[j]).sum(axis=0))
+            # What is kept hardly depends on λ, and so is a good start for the next round.
+            solved[j] = pull.root(_solve(rows, state, near, right, pull.unroot(solved[j])))
+            edf += np.bincount(rows.group, weights=(z * solved[j]).sum(axis=0))
         edf = np.clip(edf / probes, 0.0, np.bincount(rows.group) * rows.K)
         state = _step(rows, state, pull, step)
         size = np.bincount(rows.group, weights=(pull.apart(state.theta) ** 2).sum(axis=0))
@@ -157,7 +159,7 @@ def fit_at(
     the curvature at the start: it only has to be roughly right.
     """
     pull = Pull(precision, rows.group)
-    close = (_CLOSE if rows.logs.dtype == np.float64 else _CLOSE_32) * rows.n
+    close = (_CLOSE if rows.logs.dtype == np.float64 else _CLOSE_32) * rows.total
     state = rows.state(np.zeros(rows.shape) if start is None else start)
     near = Nearly(rows, state, pull)
     for _ in range(_MOST_NEWTON):

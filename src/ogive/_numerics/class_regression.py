@@ -70,6 +70,7 @@ class ClassRegression:
     ) -> None:
         self.logs, self.labels, self.weights, self.bases = logs, labels, weights, bases
         self.K, self.n = logs.shape
+        self.total = float(self.n if weights is None else weights.sum())
         self.r = bases[0].shape[1]
         self.threads = threads
         self.whole = self.r == self.K
