@@ -217,7 +217,7 @@ def _solve(  # noqa: PLR0917 - internal
 def _step(rows: ClassRegression, state: State, pull: Pull, step: FloatArray) -> State:
     """Take Newton's step, or as much of it as lowers the penalised loss."""
     before = state.loss + 0.5 * float((pull(state.theta) * state.theta).sum())
-    slack = 1e-6 if state.q.dtype == np.float32 else 1e-12
+    slack = 1e-6 if rows.logs.dtype == np.float32 else 1e-12
     share = 1.0
     for _ in range(20):
         theta = state.theta + share * step
