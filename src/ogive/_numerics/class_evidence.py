@@ -183,7 +183,7 @@ def _signs(rows: ClassRegression, probes: int, seed: int) -> FloatArray:
     return signs
 
 
-def _solve(  # noqa: PLR0917 - internal
+def _solve(
     rows: ClassRegression,
     state: State,
     near: Nearly,

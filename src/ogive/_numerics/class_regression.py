@@ -153,7 +153,8 @@ class ClassRegression:
         v, u = theta[:, :1].astype(self._dtype), theta[:, 1:2].astype(self._dtype)
 
         def scores(i: int, room: AnyArray) -> AnyArray:
-            s, more = room
+            s: AnyArray = room[0]
+            more = room[1]
             np.matmul(matrix, self._features[i], out=s)
             if not self.whole:
                 s += np.multiply(v, self._logs[i], out=more)
@@ -250,9 +251,12 @@ class ClassRegression:
 
         def work(i: int, room: AnyArray) -> tuple[AnyArray, ...]:
             a, p = self._logs[i], self._probs[i]
-            qa, qp = np.multiply(state.q[i], a, out=room[0]), np.multiply(state.q[i], p, out=room[1])
+            qa, qp = (
+                np.multiply(state.q[i], a, out=room[0]),
+                np.multiply(state.q[i], p, out=room[1]),
+            )
             mean_a, mean_p = qa.sum(axis=0), qp.sum(axis=0)
-            both = np.vecdot(qa, p, axis=0) - mean_a * mean_p
+            both = (qa * p).sum(axis=0) - mean_a * mean_p
             qa *= a
             qp *= p
             v, u = qa.sum(axis=0) - mean_a * mean_a, qp.sum(axis=0) - mean_p * mean_p
