@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
 
 _ROUNDS = 10
-_SETTLED = 0.05  # largest change of log λ in the last round
+_SETTLED = 0.1  # largest change of log λ in the last round
 _EAGER, _EAGER_ROUNDS = 1.8, 3  # over-relaxation of log λ, in the first rounds
 _FARTHEST = np.log(30.0)  # most that log λ moves in a round
 _SOLVED = 0.05  # what conjugate gradients leave of the right side

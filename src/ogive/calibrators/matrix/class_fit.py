@@ -96,8 +96,10 @@ def _fit(preds: Predictions, threads: int | None) -> ClassFit:
     whole_rows = preds.weight_kind == "repetition"
     halved = _by_halves(rows, bases, found.precision, threads, whole=whole_rows)
     changes = [half.change for half in halved]
-    # What halves find is on average nearly what all rows find: a start close to the end.
-    start = np.mean([half.theta for half in halved], axis=0)
+    start = found.theta
+    if rows.logs.size > _MANY:
+        # λ is from some of the rows. What halves find is on average nearly what all rows find.
+        start = np.mean([half.theta for half in halved], axis=0)
     theta = fit_at(_regression(rows, bases, threads), found.precision, start)
     share = best_share(changes, threads=threads)
     structure = _structure(_trust(share) * theta, found, bases, temperature.factor, floor)
