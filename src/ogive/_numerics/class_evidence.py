@@ -103,9 +103,14 @@ class Nearly:
     """
 
     def __init__(self, rows: ClassRegression, state: State, pull: Pull) -> None:
+        self._bends = rows.diagonal(state), rows.shared(state)
+        self.under(pull)
+
+    def under(self, pull: Pull) -> None:
+        """Take another prior, with the H of before."""
         self.pull = pull
-        self._inverse = 1.0 / (rows.diagonal(state) + pull.diagonal)
-        self._shared = np.linalg.inv(rows.shared(state) + np.diag(MEAN))
+        self._inverse = 1.0 / (self._bends[0] + pull.diagonal)
+        self._shared = np.linalg.inv(self._bends[1] + np.diag(MEAN))
 
     def solve(self, right: FloatArray) -> FloatArray:
         result = self._inverse * right
@@ -131,7 +136,9 @@ def shrink(rows: ClassRegression, *, probes: int, seed: int = 0) -> Shrunk:
     edf = np.zeros(5)
     for i in range(_ROUNDS):
         pull = Pull(precision, rows.group)
-        near = Nearly(rows, state, pull)
+        if i <= _EAGER_ROUNDS:
+            near = Nearly(rows, state, pull)
+        near.under(pull)
         step = _solve(rows, state, near, -(state.gradient + pull(state.theta)), close=_CLOSER)
         edf = np.zeros(5)
         for j, z in enumerate(signs):
