@@ -169,7 +169,7 @@ class Predictions:
             logs = np.log(self.masses(at))
         return logs.astype(dtype, copy=False)
 
-    def ranking_values(self, at: slice) -> AnyArray:
+    def ranking_values(self, at: slice | IntArray) -> AnyArray:
         """Return what classes are ranked by, (rows, K): the values as they were given."""
         block = self.values[at]
         return _two_columns(block.reshape(-1), self.kind) if self.one_column else block

@@ -92,15 +92,18 @@ def _fit(preds: Predictions, threads: int | None) -> ClassFit:
     bases = _bases(rows)
     if float(rows.weights.sum()) < _FEWEST:
         return _temperature_only(rows, bases, temperature.factor, floor)
-    found, whole = _priors(rows, bases, threads)
-    theta = found.theta
-    if whole is None:
-        theta = fit_at(_regression(rows, bases, threads), found.precision)
+    found = _priors(rows, bases, threads)
     whole_rows = preds.weight_kind == "repetition"
-    changes = _by_halves(rows, bases, found.precision, threads, whole=whole_rows)
-    share = best_share([change for _, change in changes], threads=threads)
+    halved = _by_halves(rows, bases, found.precision, threads, whole=whole_rows)
+    changes = [half.change for half in halved]
+    start = found.theta
+    if rows.logs.size > _MANY:
+        # λ is from some of the rows. What halves find is on average nearly what all rows find.
+        start = np.mean([half.theta for half in halved], axis=0)
+    theta = fit_at(_regression(rows, bases, threads), found.precision, start)
+    share = best_share(changes, threads=threads)
     structure = _structure(_trust(share) * theta, found, bases, temperature.factor, floor)
-    return ClassFit(structure, tuple(_unseen(preds, rows, changes, share)))
+    return ClassFit(structure, tuple(_unseen(preds, rows, halved, share)))
 
 
 def _trust(share: float) -> float:
@@ -180,13 +183,6 @@ def _read(
     return _Rows(logs, own, weights, hashes, index, bool((weights == 1.0).all())), floor
 
 
-def _regression(
-    rows: _Rows, bases: tuple[FloatArray, FloatArray], threads: int | None
-) -> ClassRegression:
-    weights = None if rows.plain else rows.weights
-    return ClassRegression(rows.logs, rows.labels, weights, bases, threads=threads)
-
-
 def _sample(rows: _Rows, most: int) -> IntArray:
     """Return so many rows, drawn by their hash: the same in any order."""
     return np.sort(np.lexsort((rows.weights, rows.hashes))[:most])
@@ -217,18 +213,30 @@ def _leading(values: AnyArray, weight: AnyArray, rank: int) -> FloatArray:
     return np.ascontiguousarray(eigh(moments, subset_by_index=[K - rank, K - 1])[1][:, ::-1])
 
 
-def _priors(
+def _regression(
     rows: _Rows, bases: tuple[FloatArray, FloatArray], threads: int | None
-) -> tuple[Shrunk, ClassRegression | None]:
-    """Learn the precisions; also return the regression of all rows if they come from it."""
+) -> ClassRegression:
+    weights = None if rows.plain else rows.weights
+    return ClassRegression(rows.logs, rows.labels, weights, bases, threads=threads)
+
+
+def _priors(rows: _Rows, bases: tuple[FloatArray, FloatArray], threads: int | None) -> Shrunk:
+    """Learn the precisions, from some of the rows if there are many."""
     K, n = rows.logs.shape
     probes = int(np.clip(_NUMBERS_PROBED // (2 * K * bases[0].shape[1]), 1, 8))
     if n * K <= _MANY:
-        whole = _regression(rows, bases, threads)
-        return shrink(whole, probes=probes), whole
+        return shrink(_regression(rows, bases, threads), probes=probes)
     at = _sample(rows, _SOME_ROWS)
     some = ClassRegression(*rows.some(at, rows.weights[at]), bases, threads=threads)
-    return shrink(some, probes=probes), None
+    return shrink(some, probes=probes)
+
+
+class _Half(NamedTuple):
+    """Rows scored by a structure fitted to the others: which, and what it changes."""
+
+    rows: IntArray  # (m,) indices
+    change: Change
+    theta: FloatArray
 
 
 def _by_halves(
@@ -238,10 +246,14 @@ def _by_halves(
     threads: int | None,
     *,
     whole: bool,
-) -> list[tuple[IntArray, Change]]:
-    """Score each half by a structure fitted to the other: which rows, and what it changes."""
+) -> list[_Half]:
+    """Score each half by a structure fitted to the other.
+
+    Both fits start from nothing: a start that had seen the other half would tell of it, unless
+    the search went to the very end.
+    """
     share = halves(rows.hashes, rows.weights, whole=whole)
-    found: list[tuple[IntArray, Change]] = []
+    found: list[_Half] = []
     for part in (share, 1.0 - share):
         seen, unseen = np.flatnonzero(part < 1.0), np.flatnonzero(part > 0.0)
         if not seen.size or not unseen.size:
@@ -251,15 +263,14 @@ def _by_halves(
         theta = fit_at(fitted, precision)
         held = (rows.weights * part)[unseen]
         rest = ClassRegression(*rows.some(unseen, held), bases, threads=threads)
-        found.append((unseen, Change(rest.logs, rest.scores(theta), rest.labels, held)))
+        change = Change(rest.logs, rest.scores(theta), rest.labels, held)
+        found.append(_Half(unseen, change, theta))
     return found
 
 
-def _unseen(
-    preds: Predictions, rows: _Rows, changes: list[tuple[IntArray, Change]], share: float
-) -> Iterator[Unseen]:
+def _unseen(preds: Predictions, rows: _Rows, halved: list[_Half], share: float) -> Iterator[Unseen]:
     """Yield the scores of the halves, with the share of the change that holds."""
-    for at, change in changes:
+    for at, change, _ in halved:
         scores = change.changed
         if share < 1.0:
             scores = change.base + scores.dtype.type(share) * (scores - change.base)

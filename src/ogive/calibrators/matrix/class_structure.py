@@ -72,18 +72,22 @@ class ClassStructure:
         dtype = digits(preds)
         a = read_logs(preds, at, self.factor, self.floor, dtype)
         p = np.exp(a)
-        numbers = self._single if dtype == np.float32 else self.matrices
+        numbers = self._single if dtype == np.float32 else self._double
         if self.of_logs is None or self.of_probs is None:
             s = a @ numbers["logs"]
             s += p @ numbers["probs"]
-        else:
-            s = (a @ numbers["of_logs"]) @ numbers["to_logs"]
-            s += (p @ numbers["of_probs"]) @ numbers["to_probs"]
-            a *= numbers["logs"]
-            s += a
-            p *= numbers["probs"]
-            s += p
-        s += numbers["offset"]
+            s += numbers["offset"]
+            return s
+        # (rows, 2 r + 1): V_A' a, V_p' p and 1, so that one product gives all but v and u.
+        r = self.of_logs.shape[1]
+        inner = np.ones((a.shape[0], 2 * r + 1), dtype=dtype)
+        np.matmul(a, numbers["of_logs"], out=inner[:, :r])
+        np.matmul(p, numbers["of_probs"], out=inner[:, r:-1])
+        s = inner @ numbers["to_all"]
+        a *= numbers["logs"]
+        s += a
+        p *= numbers["probs"]
+        s += p
         return s
 
     @cached_property
@@ -106,8 +110,15 @@ class ClassStructure:
         }
 
     @cached_property
+    def _double(self) -> dict[str, AnyArray]:
+        if self.of_logs is None:
+            return self.matrices
+        parts = [self.matrices[name] for name in ("to_logs", "to_probs", "offset")]
+        return {**self.matrices, "to_all": np.vstack(parts)}
+
+    @cached_property
     def _single(self) -> dict[str, AnyArray]:
-        return {name: array.astype(np.float32) for name, array in self.matrices.items()}
+        return {name: array.astype(np.float32) for name, array in self._double.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
