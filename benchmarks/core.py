@@ -1,7 +1,6 @@
-"""The KS error of N scores: against sorting them, and against peers.
+"""The KS error of N scores: against sorting them, which is its limit, and against peers.
 
-The limit of everything that reads a curve is sorting the rows once: np.sort of N uint64. The KS
-error alone needs no curve, and is counted without sorting (`ogive.metrics.unsorted`). Peers
+The limit of everything that reads a curve is sorting the rows once: np.sort of N uint64. Peers
 have no KS error but one; what they compute of the same scores, the binned or smoothed error, is
 checked against ours.
 """
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SORT, KS = "np.sort of uint64 (the limit)", "ogive: KS error"
-THROUGH_CURVE = "ogive: curve, then its KS error"
 _BUDGETS = {"scikit-learn": 2, "netcal": 5, "probmetrics": 5, "relplot": 30}
 
 
@@ -38,17 +36,17 @@ def _race(n: int) -> Race:
     expected = float(np.abs(np.cumsum(hits[order] - scores[order])).max() / n)
     peers = measuring_peers(scores, hits)
 
-    def through_curve() -> float:
+    def ks() -> float:
         return ogive.ks_error(ogive.Curve.from_scores(scores, hits))
 
     def check(entry: str, result: object) -> None:
-        if entry in {KS, THROUGH_CURVE}:
+        if entry == KS:
             assert abs(float(result) - expected) < 1e-9, (result, expected)  # type: ignore[arg-type]
         elif entry in peers:
             peers[entry].check(result)
 
     large = n >= 10**6
-    budgets = [Budget(entry, SORT, most=1.7) for entry in (KS, THROUGH_CURVE)]
+    budgets = [Budget(KS, SORT, most=1.7)]
     for entry in peers:
         package = entry.partition(":")[0]
         if package in _BUDGETS:
@@ -56,15 +54,11 @@ def _race(n: int) -> Race:
     return Race(
         "ks",
         f"KS error of {n:,} scores",
-        {
-            SORT: lambda: np.sort(integers),
-            KS: lambda: ogive.ks_error(scores, hits),
-            THROUGH_CURVE: through_curve,
-        }
+        {SORT: lambda: np.sort(integers), KS: ks}
         | {entry: peer.work for entry, peer in peers.items()},
         budgets=tuple(budgets) if large else (),
         check=check,
         memory=scores.nbytes + hits.nbytes,
-        most_memory={KS: 1.3, THROUGH_CURVE: 1.3} if large else {},
+        most_memory={KS: 1.3} if large else {},
         size=n,
     )

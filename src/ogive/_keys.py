@@ -31,6 +31,8 @@ ONE = np.uint64(1)
 EVEN = ~ONE  # clears the hit bit: what is left is the score's cell
 HIGH = np.uint64(1 << 63)  # keys from here up are on the high side
 
+_LONG = 1 << 20  # keys of which the runs are longer still: fewer calls, and still in the cache
+
 #: A score of 1 − q is 1.0 in float64 if q is at most this.
 ROUNDS_TO_ONE = 2.0**-54
 
@@ -149,14 +151,15 @@ def place_of_certain(ordered: KeyArray, high: bool, rows: float) -> float:
 def runs_of_keys(keys: KeyArray) -> Iterator[Run]:
     """Cut sorted keys into runs that split neither a side nor a group of equal scores."""
     middle = int(np.searchsorted(keys, HIGH))
-    yield from _runs_of_side(keys[:middle], high=False)
-    yield from _runs_of_side(keys[middle:], high=True)
+    size = 4 * BLOCK if keys.size > _LONG else 2 * BLOCK
+    yield from _runs_of_side(keys[:middle], size, high=False)
+    yield from _runs_of_side(keys[middle:], size, high=True)
 
 
-def _runs_of_side(keys: KeyArray, *, high: bool) -> Iterator[Run]:
+def _runs_of_side(keys: KeyArray, size: int, *, high: bool) -> Iterator[Run]:
     start = 0
     while start < keys.size:
-        stop = min(start + BLOCK, keys.size)
+        stop = min(start + size, keys.size)
         cell = keys[stop - 1] & EVEN
         group = stop
         if stop < keys.size and keys[stop] & EVEN == cell:  # the cut would split a group

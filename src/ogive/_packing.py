@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._keys import pack
-from ogive._numerics.blocks import blocks, for_each_block
+from ogive._numerics.blocks import for_each_block
 from ogive._validate import bad_scores
 from ogive.views import score_block
 
@@ -17,18 +17,23 @@ if TYPE_CHECKING:
     from ogive.views import View
 
 
+_LONG = 1 << 22  # scores from which they do help
 _QUICK = 16  # blocks at a time, where the numbers are small and the work on each is little
 
 
 def keys_of_scores(s: AnyArray, hit: BoolArray) -> KeyArray:
     """Return the keys of scores in [0, 1], in their order."""
     keys = np.empty(s.size, dtype=np.uint64)
-    for at in blocks(s.size):
+
+    def pack_block(at: slice) -> None:
         block = s[at].astype(np.float64, copy=False)
         tail = np.minimum(block, 1.0 - block)  # exact: 1 − s is, from ½ up
         if not tail.min() >= 0.0:  # negative outside [0, 1], NaN for NaN
             raise bad_scores(s)
         pack(tail, block > 0.5, hit[at], keys[at])  # noqa: PLR2004
+
+    # The work on a block is so little that threads wait for each other more than they help.
+    for_each_block(pack_block, s.size, together=8, threads=None if s.size > _LONG else 1)
     return keys
 
 
@@ -44,6 +49,8 @@ def keys_of_view(
         pack(rows.tail, rows.high, rows.hit, keys[at])
 
     one = 1 if preds.one_column else None  # too little work per row to share
-    width = max(1, preds.width // _QUICK) if quick else preds.width
-    for_each_block(pack_block, preds.n, width=width, threads=one or threads)
+    together = _QUICK if quick else 1
+    for_each_block(
+        pack_block, preds.n, width=preds.width, together=together, threads=one or threads
+    )
     return keys

@@ -24,6 +24,7 @@ from ogive._groups import Groups, groups_of_keys, groups_of_weighted, joined
 from ogive._html import curve_form
 from ogive._keys import HIGH, Run, runs_of_keys, tail_of
 from ogive._numerics.blocks import blocks
+from ogive._numerics.sorting import sort_in_place
 from ogive._packing import keys_of_scores, keys_of_view
 from ogive._spans import spans_of
 from ogive._validate import as_floats, as_hits, as_weight_kind, as_weights
@@ -157,15 +158,20 @@ class Curve(Derived):
             raise InvalidInput(msg)
         quick = preds.n * preds.K > _MANY
         keys = keys_of_view(preds, chosen, quick=quick, threads=threads)
-        return cls._from_keys(keys, preds.weights, preds.weight_kind, chosen.name)
+        return cls._from_keys(keys, preds.weights, preds.weight_kind, chosen.name, threads)
 
     @classmethod
     def _from_keys(
-        cls, keys: KeyArray, weights: FloatArray | None, kind: WeightKind, view: str
+        cls,
+        keys: KeyArray,
+        weights: FloatArray | None,
+        kind: WeightKind,
+        view: str,
+        threads: int | None = None,
     ) -> Curve:
         """Sort fresh keys in place, or group them if they carry weights."""
         if weights is None:
-            keys.sort()
+            sort_in_place(keys, threads=threads)
             return cls(keys=keys, view=view)
         return cls(groups=groups_of_weighted(keys, weights, kind), view=view)
 
@@ -191,7 +197,7 @@ class Curve(Derived):
             return Curve(summary=added(both), view=self.view)
         if self._keys is not None and other._keys is not None:
             keys = np.concatenate([self._keys, other._keys])
-            keys.sort()
+            sort_in_place(keys)
             return Curve(keys=keys, view=self.view)
         return Curve(groups=joined(self._groups, other._groups), view=self.view)
 

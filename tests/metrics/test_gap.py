@@ -92,7 +92,7 @@ def test_few_scores_given_often_are_read_in_groups():
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
 def test_threads_do_not_matter(threads, monkeypatch):
     scores, hits = drawn("over", np.random.default_rng(0))
-    scores, hits = np.tile(scores, 8), np.tile(hits, 8)
+    scores, hits = np.tile(scores, 64), np.tile(hits, 64)
     scores = np.clip(scores + np.linspace(0, 1e-6, scores.size), 0, 1)
     curve = Curve.from_scores(scores, hits)
     first = extremes(curve)

@@ -36,22 +36,29 @@ def thread_count(threads: int | None = None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def blocks(stop: int, *, start: int = 0, width: int = 1) -> Iterator[slice]:
+def blocks(stop: int, *, start: int = 0, width: int = 1, together: int = 1) -> Iterator[slice]:
     """Yield the slices that cut rows start to stop of an array `width` numbers wide.
+
+    `together`: so many blocks make one, for work that is little for each number.
 
     >>> list(blocks(40, width=BLOCK // 16))
     [slice(0, 16, None), slice(16, 32, None), slice(32, 40, None)]
     """
-    step = max(1, BLOCK // width)
+    step = max(1, together * BLOCK // width)
     for first in range(start, stop, step):
         yield slice(first, min(first + step, stop))
 
 
 def for_each_block(
-    work: Callable[[slice], None], n: int, *, width: int = 1, threads: int | None = None
+    work: Callable[[slice], None],
+    n: int,
+    *,
+    width: int = 1,
+    together: int = 1,
+    threads: int | None = None,
 ) -> None:
     """Call ``work(rows)`` for each block of an n x width array, on all cores."""
-    cuts = list(blocks(n, width=width))
+    cuts = list(blocks(n, width=width, together=together))
     worth = n * width // (_WORTH_A_THREAD * BLOCK)
     count = max(1, min(len(cuts), worth))
     if count > 1:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _STRETCH = 128  # rows whose sum is looked at first
 _SHORT = 1 << 15  # rows for which that does not pay
 _WIDTH = 32  # what a stretch counts for in a block: blocks of 480 stretches
+_LONG = 1 << 15  # stretches from which they are added up on all cores
 _TOGETHER = 1 << 9  # stretches whose rows are looked at together
 _WORTH = 0.25  # share of stretches up to which looking at their rows is worth it
 _ROUNDING = 1e-9  # of N times the gap: 1e-12 of the gap at most, where this is used
@@ -173,7 +174,8 @@ def _add_up(keys: KeyArray, high: bool, tails: FloatArray, unlikely: FloatArray)
         np.add.reduceat(tail.view(np.float64), starts, out=tails[at])
         unlikely[at] = np.add.reduceat(np.bitwise_and(bits, ONE, out=tail), starts)
 
-    for_each_block(work, tails.size, width=_WIDTH)
+    threads = None if tails.size > _LONG else 1  # for less, they wait more than they help
+    for_each_block(work, tails.size, width=_WIDTH, threads=threads)
 
 
 def _look(

@@ -19,14 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ogive._validate import as_floats, as_hits
-from ogive.curve import Curve, check_curve
-from ogive.errors import InvalidInput
+from ogive.curve import check_curve
 from ogive.metrics.gap import extremes
-from ogive.metrics.unsorted import extremes_of_scores
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike
+    from ogive.curve import Curve
     from ogive.metrics.gap import Extremes
 
 Direction = Literal["overconfident", "underconfident", "none"]
@@ -66,57 +63,37 @@ def largest_of(found: Extremes) -> LargestGap:
     return LargestGap(abs(signed), signed, at.score, at.rows / found.n, direction)
 
 
-def largest_gap(curve: Curve | ArrayLike, hits: ArrayLike | None = None) -> LargestGap:
-    """Return the KS error with its sign and its place, of a curve, or of scores and hits.
+def largest_gap(curve: Curve) -> LargestGap:
+    """Return the KS error with its sign and its place.
 
     >>> from ogive import Curve
     >>> gap = largest_gap(Curve.from_scores([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 0]))
     >>> gap.direction, round(gap.signed, 3), gap.score, gap.fractile
     ('overconfident', -0.275, 0.8, 0.75)
     """
-    return largest_of(_extremes(curve, hits))
+    return largest_of(extremes(check_curve(curve)))
 
 
-def ks_error(curve: Curve | ArrayLike, hits: ArrayLike | None = None) -> float:
+def ks_error(curve: Curve) -> float:
     """Return the KS calibration error: the largest gap, a fraction between 0 and 1.
 
     A perfectly calibrated model shows about 1.25 sqrt(sum p (1 − p)) / N on a finite sample.
 
-    Parameters
-    ----------
-    curve : Curve, or array-like, (N,)
-        A curve, or scores in [0, 1]. If all you want is this number, scores are twice as fast:
-        they need not be sorted (`ogive.metrics.unsorted`).
-    hits : array-like, (N,)
-        The outcomes, 0 or 1, of scores.
-
     >>> from ogive import Curve
     >>> ks_error(Curve.from_scores([0.5, 0.5], [1, 0]))
     0.0
-    >>> round(ks_error([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 0]), 3)
-    0.275
     """
-    return largest_gap(curve, hits).value
+    return largest_gap(curve).value
 
 
-def kuiper_error(curve: Curve | ArrayLike, hits: ArrayLike | None = None) -> float:
+def kuiper_error(curve: Curve) -> float:
     """Return the Kuiper calibration error: the range of the gap, in [KS, 2 KS].
 
     It adds up what the gap reaches on both sides of 0, and so does not let a deficit at low
-    scores hide a surplus at high ones. Of a curve, or of scores and hits.
+    scores hide a surplus at high ones.
 
     >>> from ogive import Curve
     >>> kuiper_error(Curve.from_scores([0.5, 0.75], [1, 0]))
     0.375
     """
-    return _extremes(curve, hits).kuiper
-
-
-def _extremes(curve: Curve | ArrayLike, hits: ArrayLike | None) -> Extremes:
-    if hits is None:
-        return extremes(check_curve(curve))
-    if isinstance(curve, Curve):
-        msg = "`hits` belong to scores: a curve has its own. Leave them out."
-        raise InvalidInput(msg)
-    scores = as_floats(curve, "scores", ndim=(1,))
-    return extremes_of_scores(scores, as_hits(hits, scores.size))
+    return extremes(check_curve(curve)).kuiper
