@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _LONG = 1 << 22  # scores from which they do help
-_QUICK = 16  # blocks at a time, where the numbers are small and the work on each is little
+_QUICK = 32  # blocks at a time, where the numbers are small and the work on each is little
 
 
 def keys_of_scores(s: AnyArray, hit: BoolArray) -> KeyArray:

@@ -253,8 +253,7 @@ def _event_column(preds: Predictions, view: View, at: slice) -> IntArray | None:
         case Score():
             return np.ones(at.stop - at.start, dtype=np.intp)
         case TopRank(1) | WithinTop(1):
-            top: IntArray = preds.ranking_values(at).argmax(axis=1)
-            return top
+            return preds.choice(at)
         case _:
             return None
 

@@ -62,7 +62,7 @@ def vector_rows(
 
     def score(at: slice) -> None:
         p = preds.probabilities(at) if given is None else given[at].astype(np.float64)
-        top = (preds.ranking_values(at) if given is None else p).argmax(axis=1)
+        top = preds.choice(at) if given is None else p.argmax(axis=1)
         rows, true = np.arange(p.shape[0]), labels[at]
         own = p[rows, true]
         np.log(np.clip(own, CLIP, 1.0 - CLIP), out=nll[at])
