@@ -153,13 +153,6 @@ class Node:
     rest: FloatArray  # (d − 2, d − 2): covariance of the bend, given the line
     edf: FloatArray  # (o,): effective degrees of freedom, trace of (A + Λ)^-1 A
 
-    def covariance(self, weight: FloatArray) -> FloatArray:
-        """Return the covariance within this node, weighted over o."""
-        inner = (weight @ self.inner.reshape(weight.size, -1)).reshape(LINE, LINE)
-        result: FloatArray = self.lift @ inner @ self.lift.T
-        result[LINE:, LINE:] += weight.sum() * self.rest
-        return result
-
 
 class Posterior(NamedTuple):
     """The mixture: mean (d,), covariances (d, d), degrees of freedom, weights (s, o).
@@ -174,15 +167,18 @@ class Posterior(NamedTuple):
     weight: FloatArray
 
 
-def posterior(like: Likelihood, prior: Prior) -> Posterior:
-    """Average over the grid of sizes, by evidence."""
-    return _average(_path(like, prior))
+def posterior(like: Likelihood, prior: Prior, line: FloatArray | None = None) -> Posterior:
+    """Average over the grid of sizes, by evidence; `line`: where the search may start, (2,)."""
+    return _average(_path(like, prior, line))
 
 
-def _path(like: Likelihood, prior: Prior) -> list[Node]:
+def _path(like: Likelihood, prior: Prior, line: FloatArray | None) -> list[Node]:
     """Find the modes along s, from stiff to soft, until the evidence has clearly fallen."""
     size = like.columns.shape[0]
-    at = like.point(np.zeros(size))
+    start = np.zeros(size)
+    if line is not None:
+        start[:LINE] = line
+    at = like.point(start)
     nodes: list[Node] = []
     best = -np.inf
     for s, weight in zip(prior.bend, prior.bend_weight, strict=True):
@@ -254,13 +250,20 @@ def _average(nodes: Sequence[Node]) -> Posterior:
 
 
 def _about(mean: FloatArray, nodes: Sequence[Node], weight: FloatArray) -> FloatArray:
-    """Return the covariance of the nodes about a mean."""
-    covariance = np.zeros((mean.size, mean.size))
-    for w, node in zip(weight, nodes, strict=True):
-        if w.sum() > NO_WEIGHT:
-            apart = node.mean - mean
-            covariance += node.covariance(w) + apart.T @ (w[:, None] * apart)
-    return covariance
+    """Return the covariance of the nodes about a mean: between them, and within each."""
+    some = [i for i, w in enumerate(weight.sum(axis=1)) if w > NO_WEIGHT]
+    weight, nodes = weight[some], [nodes[i] for i in some]
+    apart = np.concatenate([node.mean for node in nodes]) - mean  # (s o, d)
+    covariance = (apart * weight.reshape(-1, 1)).T @ apart
+    lift = np.hstack([node.lift for node in nodes])  # (d, 2 s)
+    inner = np.concatenate([node.inner for node in nodes]).reshape(*weight.shape, LINE, LINE)
+    inner = (weight[:, :, None, None] * inner).sum(axis=1)  # (s, 2, 2)
+    moved = [node.lift @ part for node, part in zip(nodes, inner, strict=True)]
+    covariance += np.hstack(moved) @ lift.T
+    for w, node in zip(weight.sum(axis=1), nodes, strict=True):
+        covariance[LINE:, LINE:] += w * node.rest
+    result: FloatArray = covariance
+    return result
 
 
 def obeying(
@@ -313,5 +316,5 @@ def _inverse(A: FloatArray) -> tuple[FloatArray, float]:
     factor = dpotrf(A, lower=1)[0]
     low = dpotri(factor, lower=1)[0]  # zeros above the diagonal, as in the factor
     inverse = low + low.T
-    np.fill_diagonal(inverse, low.diagonal())
+    inverse.ravel()[:: len(A) + 1] /= 2.0
     return inverse, 2 * float(np.log(factor.diagonal()).sum())

@@ -81,6 +81,7 @@ class _Problem(NamedTuple):
     spline: NaturalSpline
     to_values: FloatArray  # (K, d)
     like: Likelihood
+    line: FloatArray  # (2,) a and d of the likeliest line
 
 
 def fit_spline(curve: Curve, *, monotone: bool = False) -> SplineMap:
@@ -125,7 +126,7 @@ def _fit(curve: Curve, *, monotone: bool) -> SplineMap:
         _warn_of(trials)
     problem = _problem(trials, straight=few)
     prior = _prior(1 if few else BEND.size)
-    found = posterior(problem.like, prior)
+    found = posterior(problem.like, prior, problem.line)
     mean = found.mean
     if monotone:
         rise = problem.spline.slopes() @ problem.to_values
@@ -147,19 +148,21 @@ def _warn_of(trials: Trials) -> None:
 
 def _problem(trials: Trials, *, straight: bool) -> _Problem:
     """Choose knots and coordinates, (a, d) alone if `straight`; write the likelihood in them."""
-    info = _information(trials)
+    info, (shift, slope) = _information(trials)
     spline = NaturalSpline(_knots(trials, info))
     basis = spline.basis(trials.offset)
-    to_values = _coordinates(spline, basis, info, float(info @ trials.offset))
+    centre = float(info @ trials.offset)
+    to_values = _coordinates(spline, basis, info, centre)
     if straight:
         to_values = to_values[:, :LINE]
     same = trials.offset_hit is trials.offset
     basis_hit = basis if same else spline.basis(trials.offset_hit)
-    return _Problem(spline, to_values, Likelihood(trials, basis @ to_values, basis_hit @ to_values))
+    like = Likelihood(trials, basis @ to_values, basis_hit @ to_values)
+    return _Problem(spline, to_values, like, np.array([shift + slope * centre, slope]))
 
 
-def _information(trials: Trials) -> FloatArray:
-    """Return each row's share of the information n p (1 − p), p from a line fitted first."""
+def _information(trials: Trials) -> tuple[FloatArray, FloatArray]:
+    """Return each row's share of the information n p (1 − p), p from a line, and the line."""
     ones = np.ones_like(trials.offset)
     columns, columns_hit = (np.stack([ones, x], 1) for x in (trials.offset, trials.offset_hit))
     like = Likelihood(trials, columns, columns_hit)
@@ -167,7 +170,7 @@ def _information(trials: Trials) -> FloatArray:
     p = expit(like.logit(line))
     info: FloatArray = trials.count * p * (1 - p) + _HARDLY * trials.count
     info /= info.sum()
-    return info
+    return info, line
 
 
 def _knots(trials: Trials, info: FloatArray) -> FloatArray:
