@@ -18,11 +18,12 @@ from benchmarks import samples
 from benchmarks.race import Budget, Race
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 COPY, SOFTMAX = "memcpy (the limit)", "scipy: softmax and argmax"
 CURVE, SPLINE = "ogive: top-1 curve", "ogive: spline"
 TEMPERATURE, THEIRS = "ogive: temperature", "scikit-learn: temperature"
+PORT = "probmetrics: the paper's spline"
 SORTS, CLASSWISE = "np.sort of each column (the limit)", "ogive: class-wise KS"
 SHAPES = ((5_000, 10), (5_000, 100), (25_000, 1_000))
 
@@ -87,6 +88,10 @@ def _fits(n: int, K: int) -> Race:
             assert abs(result.temperature - 2.0) < 0.3, result  # type: ignore[attr-defined]
 
     large = K == 1_000
+    port = _paper_s_way(values, labels)
+    budgets = [Budget(SPLINE, THEIRS, faster=50), Budget(TEMPERATURE, THEIRS, faster=10)]
+    if port:
+        budgets.append(Budget(SPLINE, PORT, faster=5))
     return Race(
         "fit-logits",
         f"Fits from {n:,} x {K:,} logits",
@@ -98,13 +103,29 @@ def _fits(n: int, K: int) -> Race:
                 ogive.Predictions(values, labels, kind="logits")
             ),
             THEIRS: theirs,
-        },
-        (Budget(SPLINE, THEIRS, faster=50), Budget(TEMPERATURE, THEIRS, faster=10))
-        if large
-        else (),
+        }
+        | port,
+        tuple(budgets) if large else (),
         check,
         seconds=60.0,
     )
+
+
+def _paper_s_way(values: np.ndarray, labels: np.ndarray) -> dict[str, Callable[[], object]]:
+    """Return the way of the paper's code, if its port is installed: softmax, top score, spline."""
+    try:
+        from probmetrics.calibrators.splines import CDFSplineCalibrator  # noqa: PLC0415
+    except ImportError:
+        return {}
+
+    def fit() -> object:
+        p = softmax(values, axis=1)
+        top = p.argmax(axis=1)
+        score = p[np.arange(top.size), top]
+        hit = (top == labels).astype(np.int64)
+        return CDFSplineCalibrator().fit(np.stack([1 - score, score], axis=1), hit)
+
+    return {PORT: fit}
 
 
 def _calibrated_curve(gamma: object, preds: ogive.Predictions) -> ogive.Curve:
