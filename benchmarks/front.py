@@ -88,10 +88,6 @@ def _fits(n: int, K: int) -> Race:
             assert abs(result.temperature - 2.0) < 0.3, result  # type: ignore[attr-defined]
 
     large = K == 1_000
-    port = _paper_s_way(values, labels)
-    budgets = [Budget(SPLINE, THEIRS, faster=50), Budget(TEMPERATURE, THEIRS, faster=10)]
-    if port:
-        budgets.append(Budget(SPLINE, PORT, faster=5))
     return Race(
         "fit-logits",
         f"Fits from {n:,} x {K:,} logits",
@@ -104,8 +100,10 @@ def _fits(n: int, K: int) -> Race:
             ),
             THEIRS: theirs,
         }
-        | port,
-        tuple(budgets) if large else (),
+        | _paper_s_way(values, labels),
+        (Budget(SPLINE, THEIRS, faster=50), Budget(TEMPERATURE, THEIRS, faster=10))
+        if large
+        else (),
         check,
         seconds=60.0,
     )
