@@ -46,6 +46,10 @@ def test_derivatives_equal_differences(rng, r):
     units = np.eye(z.size).reshape(-1, *z.shape)
     whole = [(rows.curve(state, unit) * unit).sum() for unit in units]
     np.testing.assert_allclose(rows.diagonal(state).ravel(), whole, atol=1e-10)
+    alike = np.zeros((2, *z.shape))
+    alike[0, :, 0] = alike[1, :, 1] = 1.0
+    shared = [[(rows.curve(state, a) * b).sum() for a in alike] for b in alike]
+    np.testing.assert_allclose(rows.shared(state), shared, atol=1e-10)
 
 
 def test_the_parameters_are_where_the_penalised_gradient_vanishes(rng):

@@ -158,15 +158,21 @@ def shrink(rows: ClassRegression, *, probes: int, seed: int = 0) -> Shrunk:
 
 
 def fit_at(
-    rows: ClassRegression, precision: FloatArray, start: FloatArray | None = None
+    rows: ClassRegression,
+    precision: FloatArray,
+    start: FloatArray | None = None,
+    *,
+    close: float = _CLOSE,
 ) -> FloatArray:
     """Return the parameters at given precisions, by Newton's method.
+
+    It ends where a step gains less than `close`, in nats for each row.
 
     Each step is solved loosely, since the next one starts from another gradient. Their guide is
     the curvature at the start: it only has to be roughly right.
     """
     pull = Pull(precision, rows.group)
-    close = (_CLOSE if rows.logs.dtype == np.float64 else _CLOSE_32) * rows.total
+    close = (close if rows.logs.dtype == np.float64 else _CLOSE_32) * rows.total
     state = rows.state(np.zeros(rows.shape) if start is None else start)
     near = Nearly(rows, state, pull)
     for _ in range(_MOST_NEWTON):

@@ -133,23 +133,30 @@ class ClassRegression:
                         else:
                             found[i][place] += part
 
-        for_each_block(stretch, len(self._stretches), width=1 << 30, threads=self.threads)
+        if len(self._stretches) == 1:
+            stretch(slice(0, 1))
+        else:
+            for_each_block(stretch, len(self._stretches), width=1 << 30, threads=self.threads)
         return found
 
     def _summed(self, work: Callable[[int, AnyArray], tuple[AnyArray, ...]]) -> list[FloatArray]:
         """Add up what `work` returns for each block of rows, in the same order always."""
-        return [
-            np.sum([np.asarray(part, dtype=np.float64) for part in parts], axis=0)
-            for parts in zip(*self._each(work), strict=True)
-        ]
+        sums = []
+        for first, *more in zip(*self._each(work), strict=True):
+            total = first.astype(np.float64, copy=False)
+            for part in more:
+                total += part
+            sums.append(total)
+        return sums
 
     def _linear(self, theta: FloatArray) -> Callable[[int, AnyArray], AnyArray]:
         """Return what writes s − a of a block of rows to the first of two rooms."""
-        matrix = np.hstack([theta[:, SINGLE:], theta[:, 2:SINGLE]])
+        matrix = np.empty((self.K, 2 * self.r + 1))
+        matrix[:, :-1], matrix[:, -1] = theta[:, SINGLE:], theta[:, 2]
         if self.whole:
             matrix[:, : self.r] += theta[:, :1] * self.bases[0]
             matrix[:, self.r : -1] += theta[:, 1:2] * self.bases[1]
-        matrix = matrix.astype(self._dtype)
+        matrix = matrix.astype(self._dtype, copy=False)
         v, u = theta[:, :1].astype(self._dtype), theta[:, 1:2].astype(self._dtype)
 
         def scores(i: int, room: AnyArray) -> AnyArray:
@@ -178,7 +185,10 @@ class ClassRegression:
             u = np.vecdot(matrix[:, self.r : -1], self.bases[1])
         else:
             v, u = sums[1], sums[2]
-        return np.hstack([v[:, None], u[:, None], matrix[:, -1:], matrix[:, :-1]])
+        gradient = np.empty(self.shape)
+        gradient[:, 0], gradient[:, 1], gradient[:, 2] = v, u, matrix[:, -1]
+        gradient[:, SINGLE:] = matrix[:, :-1]
+        return gradient
 
     def scores(self, theta: FloatArray) -> AnyArray:
         """Return s, (K, n)."""

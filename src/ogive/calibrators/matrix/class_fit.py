@@ -37,8 +37,9 @@ _SOME_ROWS = 8_192
 _RANK, _RANK_MANY, _MANY_CLASSES = 128, 64, 256
 _FEWEST = 40  # rows with which the classes are looked at: 20 in each half
 _DIGITS = 8
+_CLOSE_HALVES = 1e-7  # nats for each row: a spline is fitted to their scores, no more
 _HARDLY = 1e-6  # the weight in V's moments of a row that is certain
-_NUMBERS_PROBED = 800  # parameters that the probes look at, at least
+_NUMBERS_PROBED = 400  # parameters that the probes look at, at least
 
 
 class Unseen(NamedTuple):
@@ -260,7 +261,7 @@ def _by_halves(
             continue
         weights = rows.weights * (1.0 - part)
         fitted = ClassRegression(*rows.some(seen, weights[seen]), bases, threads=threads)
-        theta = fit_at(fitted, precision)
+        theta = fit_at(fitted, precision, close=_CLOSE_HALVES)
         held = (rows.weights * part)[unseen]
         rest = ClassRegression(*rows.some(unseen, held), bases, threads=threads)
         change = Change(rest.logs, rest.scores(theta), rest.labels, held)
