@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray
     from ogive.calibrators.maps import Map
 
-_TOGETHER = 8  # blocks of rows that go through the matrices together
+_TOGETHER = 32  # blocks of rows that go through the matrices together
 _LOST = 0.01  # accuracy that "keep" may forgo without a warning
 _SURE = 3.0  # standard errors
 
@@ -66,7 +66,7 @@ class ClassMap(MatrixMap):
             self._write(preds, at, result[at])
 
         with one_blas_thread():
-            for_each_block(work, preds.n, width=1 + self.K // _TOGETHER, threads=threads)
+            for_each_block(work, preds.n, width=self.K, together=_TOGETHER, threads=threads)
         return result
 
     @abstractmethod
