@@ -224,6 +224,7 @@ class _Threads:
                 raise
         if self._errors:
             raise min(self._errors, key=lambda pair: pair[0])[1]
+        need("pyarrow", extra="files").default_memory_pool().release_unused()
         return added_tallies([self._shared.result()], self.plan)
 
     def _next(self) -> tuple[int, Piece] | None:
