@@ -8,6 +8,7 @@ from ogive._numerics.softmax_regression import (
     cross_entropy,
     minimise,
     minimise_sparsely,
+    polished,
     softmax_columns,
 )
 from tests import naive
@@ -158,3 +159,17 @@ def test_rows_that_are_all_certain_can_still_be_fitted(rng, monkeypatch, paramet
     found = minimise(regression.penalised(R), start, regression.curvature(start), R)
     assert np.isfinite(found).all()
     assert regression.penalised(R)(found)[0] <= regression.penalised(R)(start)[0]
+
+
+def test_polishing_ends_at_the_minimum_though_the_loss_is_flat(rng):
+    x = np.repeat(np.eye(3) * 4.0, 5, axis=0) + 0.1 * rng.normal(size=(15, 3))
+    regression = LinearSoftmax(
+        np.hstack([x, np.ones((15, 1))]), np.repeat(np.arange(3), 5), None, 3
+    )
+    R, start = np.full((3, 4), 1e-9), np.eye(3, 4)
+    objective = regression.penalised(R)
+    rough = minimise(objective, start, regression.curvature(start), R)
+    found = polished(objective, rough, regression.curvature, R)
+    assert objective(found)[0] <= objective(rough)[0]
+    assert np.abs(objective(found)[1]).max() < 1e-13
+    assert np.abs(objective(rough)[1]).max() > 1e-13

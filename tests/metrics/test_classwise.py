@@ -11,6 +11,7 @@ from tests import naive, strategies
 
 
 @pytest.mark.filterwarnings("ignore:kind='logits', but every row")
+@pytest.mark.filterwarnings("ignore::ogive.errors.LooksLikeProbabilities")
 @given(strategies.matrices())
 def test_class_curves_are_those_of_the_views(data):
     logits, labels = data

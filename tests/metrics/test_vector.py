@@ -8,6 +8,7 @@ from ogive.metrics.vector import vector_rows, vector_scores
 from tests import naive, strategies
 
 
+@pytest.mark.filterwarnings("ignore::ogive.errors.LooksLikeProbabilities")
 @given(strategies.matrices())
 def test_they_equal_their_definitions(data):
     logits, labels = data

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -62,6 +63,7 @@ MIN_KNOTS = 3
 _HARDLY = 1e-12  # of the information, where a row or a direction has none
 
 
+@cache
 def _prior(bends: int) -> Prior:
     """Return the prior with the first sizes of the bend.
 
@@ -205,7 +207,9 @@ def _coordinates(
     bends = vector[:, 2:] / np.sqrt(np.maximum(value[2:], 1e-12 * value[-1]))
     lines, on_rows = basis @ line, basis @ bends
     weighted = lines * info[:, None]
-    share = np.linalg.lstsq(lines.T @ weighted, weighted.T @ on_rows, rcond=None)[0]
+    # The two lines are orthogonal in the information, since `centre` is its mean.
+    size = (lines * weighted).sum(axis=0)[:, None]
+    share = (weighted.T @ on_rows) / np.maximum(size, np.finfo(np.float64).tiny)
     size = np.sqrt((info @ (on_rows - lines @ share) ** 2).sum())
     return np.hstack([line, (bends - line @ share) / max(size, _HARDLY)])
 

@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from ogive.calibrators.matrix.compose import fit_vector
+from ogive.calibrators.matrix.compose import fit_vector, takes_folds
 from ogive.estimators.cross_fit import Rows, check_folds, fit_fold, fit_model, unrouted
 from ogive.estimators.folds import content_folds, pairs
 from ogive.estimators.labels import as_codes, as_labels, as_sample_weight, refuse_one_class
@@ -208,13 +208,23 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         rows = np.concatenate([fold.rows for fold in folds])
         values = np.concatenate([fold.values for fold in folds])
         w = None if weights is None else weights[rows]
-        return self._fit_map(values, folds[0].kind, codes[rows], w)
+        fold = np.repeat(np.arange(len(folds)), [part.rows.size for part in folds])
+        return self._fit_map(values, folds[0].kind, codes[rows], w, fold)
 
     def _fit_map(
-        self, values: FloatArray, kind: Kind, codes: IntArray, weights: FloatArray | None
+        self,
+        values: FloatArray,
+        kind: Kind,
+        codes: IntArray,
+        weights: FloatArray | None,
+        fold: IntArray | None = None,
     ) -> MatrixMap:
+        """Fit a calibrator; one that cross-validates by itself takes the folds there are."""
         preds = Predictions(values, codes, kind=kind, weights=weights)
-        return fit_vector(preds, self.method, vector=self.vector)
+        options: dict[str, Any] = {}
+        if fold is not None and fold[-1] > 0 and takes_folds(self.method):
+            options["folds"] = list(pairs(fold))
+        return fit_vector(preds, self.method, vector=self.vector, **options)
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return calibrated probabilities, (N, K): every row sums to 1."""

@@ -114,6 +114,36 @@ class _GapReader:
         return Extreme(gap, score, self.rows + count)
 
 
+class StretchReader:
+    """Keeps the sums of stretches, in a pass that others share; see `finish`."""
+
+    def __init__(self) -> None:
+        self._tails: list[FloatArray] = []
+        self._unlikely: list[FloatArray] = []
+        self._side: list[int] = [0, 0]  # rows so far below ½ and above
+        self._even = True  # all rows are single, and stretches begin where `_first_rows` says
+
+    def add(self, run: Run) -> None:
+        """Take in the next rows."""
+        self._even &= isinstance(run.count, float) and self._side[run.high] % _STRETCH == 0
+        if not self._even:
+            return
+        self._side[run.high] += run.tail.size
+        starts = np.arange(0, run.tail.size, _STRETCH)
+        hits = np.add.reduceat(run.hits, starts)
+        rows = np.diff(starts, append=run.tail.size)
+        self._tails.append(np.add.reduceat(run.tail, starts))
+        self._unlikely.append(rows - hits if run.high else hits)
+
+    def finish(self, curve: Curve) -> Extremes:
+        """Return the extremes of the curve that was read: the same as `extremes`, bit for bit."""
+        keys = curve.keys
+        if keys is None or not self._even or keys.size <= _SHORT:
+            return extremes(curve)
+        sums = np.concatenate(self._tails), np.concatenate(self._unlikely)
+        return _found(keys, _bounded(keys, *sums)) or extremes(curve)
+
+
 class _Stretches(NamedTuple):
     """Stretches of sorted keys, each on one side of ½; (m,) each."""
 
@@ -127,11 +157,20 @@ class _Stretches(NamedTuple):
 
 
 def _skimmed(keys: KeyArray) -> Extremes | None:
-    """Find the extremes of sorted keys; None if they can be in many places.
+    """Find the extremes of sorted keys; None if they can be in many places."""
+    middle = int(np.searchsorted(keys, HIGH))
+    sizes = -(-middle // _STRETCH), -(-(keys.size - middle) // _STRETCH)
+    tails, unlikely = np.empty(sum(sizes)), np.empty(sum(sizes))
+    _add_up(keys[:middle], False, tails[: sizes[0]], unlikely[: sizes[0]])
+    _add_up(keys[middle:], True, tails[sizes[0] :], unlikely[sizes[0] :])
+    return _found(keys, _bounded(keys, tails, unlikely))
 
-    That is so with few scores, each given often: most stretches end inside a group.
+
+def _found(keys: KeyArray, cut: _Stretches) -> Extremes | None:
+    """Look into the stretches that may hold an extreme; None if they are many.
+
+    They are many with few scores, each given often: most stretches end inside a group.
     """
-    cut = _stretches(keys)
     at_end = cut.stop == keys.size
     whole = at_end | (keys[cut.stop - 1] | ONE != keys[np.where(at_end, 0, cut.stop)] | ONE)
     ends = cut.right[whole]
@@ -146,16 +185,13 @@ def _skimmed(keys: KeyArray) -> Extremes | None:
     return Extremes(low, high, float(keys.size))
 
 
-def _stretches(keys: KeyArray) -> _Stretches:
-    """Cut sorted keys into stretches, and bound the gap in each."""
+def _bounded(keys: KeyArray, tails: FloatArray, unlikely: FloatArray) -> _Stretches:
+    """Bound the gap in each stretch, from the sum of its tails and its unlikely outcomes."""
     middle = int(np.searchsorted(keys, HIGH))
-    low, high = (np.arange(a, b, _STRETCH) for a, b in ((0, middle), (middle, keys.size)))
-    first = np.concatenate([low, high])
-    stop = np.minimum(first + _STRETCH, np.where(first < middle, middle, keys.size))
-    tails, unlikely = np.empty(first.size), np.empty(first.size)
-    _add_up(keys[:middle], False, tails[: low.size], unlikely[: low.size])
-    _add_up(keys[middle:], True, tails[low.size :], unlikely[low.size :])
+    sides = ((0, middle), (middle, keys.size))
+    first = np.concatenate([np.arange(a, b, _STRETCH) for a, b in sides])
     above = first >= middle
+    stop = np.minimum(first + _STRETCH, np.where(above, keys.size, middle))
     rise, fall = np.where(above, tails, unlikely), np.where(above, unlikely, tails)
     right = np.cumsum(rise - fall)
     left = np.concatenate([[0.0], right[:-1]])

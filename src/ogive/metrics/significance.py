@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ogive.metrics.gap import extremes
+from ogive.metrics.gap import StretchReader
 from ogive.metrics.ks import largest_of
 from ogive.metrics.null import CELL, Null
 from ogive.metrics.onepass import read
@@ -136,6 +136,7 @@ class TestReader:
 
     def __init__(self) -> None:
         self.variance, self.brier = VarianceReader(), BrierReader()
+        self._stretches = StretchReader()
         self._gap: Extremes | None = None
         self._null: Null | None = None
 
@@ -143,11 +144,12 @@ class TestReader:
         """Take in the next rows."""
         self.variance.add(run)
         self.brier.add(run)
+        self._stretches.add(run)
 
     def gap(self, curve: Curve) -> Extremes:
         """Return the extremes of the gap of the curve that was read, found once for both tests."""
         if self._gap is None:
-            self._gap = extremes(curve)
+            self._gap = self._stretches.finish(curve)
         return self._gap
 
     def null(self, curve: Curve) -> Null:

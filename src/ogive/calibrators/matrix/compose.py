@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from ogive.calibrators import VECTORS, find_method
@@ -61,3 +62,12 @@ def fit_vector(
         gamma = way.fit(preds, method, threads=threads, **options)
     assert isinstance(gamma, MatrixMap)  # noqa: S101 - what reads predictions gives such a map
     return gamma
+
+
+def takes_folds(method: str) -> bool:
+    """Tell whether a method cross-validates by itself, and can be given the folds.
+
+    >>> takes_folds("dir-odir"), takes_folds("temperature")
+    (True, False)
+    """
+    return "folds" in signature(find_method(method).fit).parameters

@@ -18,7 +18,12 @@ import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import thread_count
-from ogive._numerics.softmax_regression import LinearSoftmax, minimise, minimise_sparsely
+from ogive._numerics.softmax_regression import (
+    LinearSoftmax,
+    minimise,
+    minimise_sparsely,
+    polished,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
 
     Split = tuple[IntArray, IntArray]
 
+_HARDLY = 1e-9  # keeps the diagonal finite where rows can be told apart, and moves nothing else
 _FINAL = 1e-13  # the chosen models are fitted until a step gains less than this
 _WORSE = 1e-5  # in log-loss, far above the rounding of float32
 _HASTY, _HASTY_FINAL = 1e-6, 1e-7  # the same of a hasty search, before and after the choice
@@ -50,9 +56,9 @@ def splits(n: int, folds: int, seed: int) -> list[Split]:
 
 
 def penalty(K: int, strength: float, offset_strength: float) -> FloatArray:
-    """Return R, (K, K + 1): λ off the diagonal, 0 on it, μ in the last column."""
+    """Return R, (K, K + 1): λ off the diagonal, next to nothing on it, μ in the last column."""
     R = np.full((K, K + 1), strength)
-    np.fill_diagonal(R, 0.0)
+    np.fill_diagonal(R, _HARDLY)
     R[:, -1] = offset_strength
     return R
 
@@ -136,8 +142,10 @@ class Search:
             return minimise_sparsely(objective, theta, train.curvature, R, tolerance=tolerance)
         if curvature is None:
             curvature = train.curvature(theta)
-        options = {"tolerance": _FINAL} if final else {}
-        return minimise(objective, theta, curvature, R, **options)
+        if not final:
+            return minimise(objective, theta, curvature, R)
+        theta = minimise(objective, theta, curvature, R, tolerance=_FINAL)
+        return polished(objective, theta, train.curvature, R)
 
     def _refine(self, split: Split, start: AnyArray, pair: tuple[float, float]) -> FloatArray:
         """Fit the chosen pair to all digits."""
