@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ogive._keys import HIGH, ONE
+from ogive._keys import HIGH, ONE, STRETCH
 from ogive._numerics.blocks import for_each_block
 from ogive.metrics.onepass import read
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray, KeyArray
     from ogive.curve import Curve
 
-_STRETCH = 128  # rows whose sum is looked at first
 _SHORT = 1 << 15  # rows for which that does not pay
 _WIDTH = 32  # what a stretch counts for in a block: blocks of 480 stretches
 _LONG = 1 << 15  # stretches from which they are added up on all cores
@@ -125,15 +124,17 @@ class StretchReader:
 
     def add(self, run: Run) -> None:
         """Take in the next rows."""
-        self._even &= isinstance(run.count, float) and self._side[run.high] % _STRETCH == 0
+        self._even &= isinstance(run.count, float) and self._side[run.high] % STRETCH == 0
         if not self._even:
             return
         self._side[run.high] += run.tail.size
-        starts = np.arange(0, run.tail.size, _STRETCH)
-        hits = np.add.reduceat(run.hits, starts)
-        rows = np.diff(starts, append=run.tail.size)
-        self._tails.append(np.add.reduceat(run.tail, starts))
-        self._unlikely.append(rows - hits if run.high else hits)
+        tails, hits = run.stretches
+        self._tails.append(tails)
+        if run.high:
+            misses = STRETCH - hits
+            misses[-1] -= hits.size * STRETCH - run.tail.size  # the last may be short
+            hits = misses
+        self._unlikely.append(hits)
 
     def finish(self, curve: Curve) -> Extremes:
         """Return the extremes of the curve that was read: the same as `extremes`, bit for bit."""
@@ -159,7 +160,7 @@ class _Stretches(NamedTuple):
 def _skimmed(keys: KeyArray) -> Extremes | None:
     """Find the extremes of sorted keys; None if they can be in many places."""
     middle = int(np.searchsorted(keys, HIGH))
-    sizes = -(-middle // _STRETCH), -(-(keys.size - middle) // _STRETCH)
+    sizes = -(-middle // STRETCH), -(-(keys.size - middle) // STRETCH)
     tails, unlikely = np.empty(sum(sizes)), np.empty(sum(sizes))
     _add_up(keys[:middle], False, tails[: sizes[0]], unlikely[: sizes[0]])
     _add_up(keys[middle:], True, tails[sizes[0] :], unlikely[sizes[0] :])
@@ -189,9 +190,9 @@ def _bounded(keys: KeyArray, tails: FloatArray, unlikely: FloatArray) -> _Stretc
     """Bound the gap in each stretch, from the sum of its tails and its unlikely outcomes."""
     middle = int(np.searchsorted(keys, HIGH))
     sides = ((0, middle), (middle, keys.size))
-    first = np.concatenate([np.arange(a, b, _STRETCH) for a, b in sides])
+    first = np.concatenate([np.arange(a, b, STRETCH) for a, b in sides])
     above = first >= middle
-    stop = np.minimum(first + _STRETCH, np.where(above, keys.size, middle))
+    stop = np.minimum(first + STRETCH, np.where(above, keys.size, middle))
     rise, fall = np.where(above, tails, unlikely), np.where(above, unlikely, tails)
     right = np.cumsum(rise - fall)
     left = np.concatenate([[0.0], right[:-1]])
@@ -203,8 +204,8 @@ def _add_up(keys: KeyArray, high: bool, tails: FloatArray, unlikely: FloatArray)
     """Write the sum of the tails and the number of unlikely outcomes of each stretch of a side."""
 
     def work(at: slice) -> None:
-        rows = keys[at.start * _STRETCH : at.stop * _STRETCH]
-        starts = np.arange(0, rows.size, _STRETCH)
+        rows = keys[at.start * STRETCH : at.stop * STRETCH]
+        starts = np.arange(0, rows.size, STRETCH)
         bits = ~rows if high else rows  # on either side the low bit is now the unlikely outcome
         tail = bits >> ONE
         np.add.reduceat(tail.view(np.float64), starts, out=tails[at])
@@ -218,7 +219,7 @@ def _look(
     keys: KeyArray, cut: _Stretches, which: IntArray, low: Extreme, high: Extreme
 ) -> tuple[Extreme, Extreme]:
     """Look at all rows of some stretches for extremes beyond those known; (m, 128) arrays."""
-    rows = cut.first[which, None] + np.arange(_STRETCH)
+    rows = cut.first[which, None] + np.arange(STRETCH)
     here = keys[np.minimum(rows, keys.size - 1)]
     after = keys[np.minimum(rows + 1, keys.size - 1)]
     point = (rows < cut.stop[which, None]) & (((here ^ after) > ONE) | (rows == keys.size - 1))
@@ -231,7 +232,7 @@ def _look(
 
     def at(i: int) -> Extreme:
         q = float(tail.flat[i])
-        score = 1.0 - q if above[i // _STRETCH, 0] else q
+        score = 1.0 - q if above[i // STRETCH, 0] else q
         return Extreme(float(gap.flat[i]), score, float(rows.flat[i] + 1))
 
     lowest = int(np.where(point, gap, np.inf).argmin())

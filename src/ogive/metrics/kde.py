@@ -195,9 +195,12 @@ def _triweight_sums(points: FloatArray, weights: FloatArray, h: float) -> FloatA
         x = _INSIDE[at]
         centre = 0.5 * (x[0] + x[-1])
         z = (points[lo:hi] - centre) / h
-        powers = weights[:, None, lo:hi] * z ** np.arange(7)[:, None]  # (2, 7, rows)
-        running = np.zeros((*powers.shape[:2], z.size + 1))
-        np.cumsum(powers, axis=2, out=running[:, :, 1:])
+        running = np.zeros((weights.shape[0], 7, z.size + 1))
+        powers = running[:, :, 1:]  # of z, times the weights
+        powers[:, 0] = weights[:, lo:hi]
+        for k in range(6):  # np.power would call pow for each
+            np.multiply(powers[:, k], z, out=powers[:, k + 1])
+        np.cumsum(powers, axis=2, out=powers)
         within = running[:, :, last[at] - lo] - running[:, :, first[at] - lo]
         result[:, at] = np.einsum("ckx,kx->cx", within, _coefficients((x - centre) / h))
     return result

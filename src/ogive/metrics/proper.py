@@ -63,7 +63,13 @@ class BrierReader:
     def add(self, run: Run) -> None:
         """Take in the next rows."""
         self.n += run.size
-        total = _squared_errors(run.tail, _unlikely(run), run.squared_tails)
+        if isinstance(run.count, float):
+            rows, tails = run.total_hits, dot(run.hits, run.tail)  # of the unlikely outcomes
+            if run.high:
+                rows, tails = run.size - rows, run.tails - tails
+            total = run.squared_tails + rows - 2.0 * tails
+        else:
+            total = _squared_errors(run.tail, _unlikely(run), run.squared_tails)
         self.total += total
         if run.square is None or run.square_hits is None:
             self.noise += total
