@@ -12,6 +12,8 @@ from ogive._validate import bad_scores
 from ogive.views import score_block
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ogive._typing import AnyArray, BoolArray, KeyArray
     from ogive.predictions import Predictions
     from ogive.views import View
@@ -32,8 +34,7 @@ def keys_of_scores(s: AnyArray, hit: BoolArray) -> KeyArray:
             raise bad_scores(s)
         pack(tail, block > 0.5, hit[at], keys[at])  # noqa: PLR2004
 
-    # The work on a block is so little that threads wait for each other more than they help.
-    for_each_block(pack_block, s.size, together=8, threads=None if s.size > _LONG else 1)
+    _for_each_row(pack_block, s.size)
     return keys
 
 
@@ -48,9 +49,17 @@ def keys_of_view(
         assert rows.hit is not None  # noqa: S101 - there are labels
         pack(rows.tail, rows.high, rows.hit, keys[at])
 
-    one = 1 if preds.one_column else None  # too little work per row to share
-    together = _QUICK if quick else 1
-    for_each_block(
-        pack_block, preds.n, width=preds.width, together=together, threads=one or threads
-    )
+    if preds.one_column:
+        _for_each_row(pack_block, preds.n, threads)
+    else:
+        together = _QUICK if quick else 1
+        for_each_block(pack_block, preds.n, width=preds.width, together=together, threads=threads)
     return keys
+
+
+def _for_each_row(work: Callable[[slice], None], n: int, threads: int | None = None) -> None:
+    """Call `work` for blocks of single numbers: long ones, since the work on each is little.
+
+    In short blocks threads wait for each other more than they help.
+    """
+    for_each_block(work, n, together=8, threads=threads if n > _LONG else 1)
