@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, ArrayLike, DTypeLike, FloatArray, IntArray, Kind, WeightKind
 
 _SUM_TOLERANCE = 1e-3
-_LOOKS = 8  # blocks at a time for a check, which makes no copy of them
+_LOOKS = 32  # blocks at a time for a check, which makes no copy of them
 _KINDS: tuple[Kind, Kind] = ("logits", "probs")
 
 
