@@ -15,7 +15,7 @@ LEVELS = [
     {"errors", "_typing", "_files", "_html"},
     {"_validate"},
     {"_numerics"},
-    {"predictions", "views"},
+    {"_labels", "predictions", "views"},
     {
         "_keys",
         "_groups",
@@ -37,6 +37,7 @@ LEVELS = [
     {"cli"},
 ]
 SIDEWAYS = {
+    ("predictions", "_labels"),
     ("views", "predictions"),
     ("_groups", "_keys"),
     ("curve", "_keys"),

@@ -3,14 +3,8 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 from ogive._numerics import softmax_regression
-from ogive._numerics.softmax_regression import (
-    LinearSoftmax,
-    cross_entropy,
-    minimise,
-    minimise_sparsely,
-    polished,
-    softmax_columns,
-)
+from ogive._numerics.softmax_regression import LinearSoftmax, cross_entropy, softmax_columns
+from ogive._numerics.whitening import minimise, minimise_sparsely, polished
 from tests import naive
 
 

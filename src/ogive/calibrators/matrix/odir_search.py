@@ -18,12 +18,8 @@ import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import thread_count
-from ogive._numerics.softmax_regression import (
-    LinearSoftmax,
-    minimise,
-    minimise_sparsely,
-    polished,
-)
+from ogive._numerics.softmax_regression import LinearSoftmax
+from ogive._numerics.whitening import minimise, minimise_sparsely, polished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

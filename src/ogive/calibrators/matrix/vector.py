@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ogive._numerics.blocks import BLOCK, for_each_block
-from ogive._numerics.softmax_regression import cross_entropy, minimise, softmax_columns
+from ogive._numerics.softmax_regression import cross_entropy, softmax_columns
+from ogive._numerics.whitening import minimise
 from ogive.calibrators.matrix.log_values import (
     enough_digits,
     labelled,

@@ -1,0 +1,198 @@
+r"""Minimising a softmax regression in coordinates that do not mind the scale.
+
+With :math:`H_k = L_k L_k^\top` the block of the Hessian that belongs to class k
+(`softmax_regression`), the coordinates :math:`\varphi_k = L_k^\top \theta_k` make
+these blocks unit matrices whatever the scale, the correlation or the penalty. L-BFGS needs a few
+steps there, where it needs hundreds in the plain coordinates. With few parameters the whole
+Hessian takes the place of its blocks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive._numerics.softmax_regression import Sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ogive._numerics.softmax_regression import Objective
+    from ogive._typing import FloatArray
+
+_RIDGE = 1e-7  # of the mean curvature: keeps a flat direction from running away in one step
+_MEMORY = 20  # steps that L-BFGS remembers
+_MOST_STEPS = 500
+_MOST_HALVINGS = 30
+_POLISHED = 1e-22  # twice what the last step of Newton's method would gain
+_RENEWED = 8  # steps after which a sparse Hessian is made anew
+
+
+def whitening(
+    curvature: FloatArray | Sparse, penalty: FloatArray
+) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], FloatArray]]:
+    """Return φ ↦ θ and the same for gradients, ∂θ ↦ ∂φ.
+
+    Parameters
+    ----------
+    curvature : the Hessian, (K d, K d), its blocks, (K, d, d), their diagonals, (K, d), or `Sparse`
+    penalty : (K, d)
+    """
+    if isinstance(curvature, Sparse):
+        return _sparse_whitening(curvature, penalty)
+    if curvature.shape == (penalty.size, penalty.size):
+        return _whole_whitening(curvature, penalty)
+    if curvature.shape == penalty.shape:
+        diagonal = curvature + 2.0 * penalty
+        scale = 1.0 / np.sqrt(diagonal + _RIDGE * diagonal.mean())
+        return (lambda phi: scale * phi), (lambda gradient: scale * gradient)
+    d = penalty.shape[1]
+    H = curvature.copy()
+    diagonal = H[:, np.arange(d), np.arange(d)]
+    ridge = _RIDGE * diagonal.mean(axis=1, keepdims=True) + np.finfo(np.float64).tiny
+    H[:, np.arange(d), np.arange(d)] += 2.0 * penalty + np.maximum(ridge, _RIDGE * diagonal.mean())
+    inverse = np.linalg.inv(np.linalg.cholesky(H))  # L⁻¹; θ = L⁻ᵀ φ, ∂φ = L⁻¹ ∂θ
+    return (
+        lambda phi: np.matmul(phi[:, None, :], inverse)[:, 0],
+        lambda gradient: np.matmul(inverse, gradient[:, :, None])[:, :, 0],
+    )
+
+
+def _whole_whitening(
+    curvature: FloatArray, penalty: FloatArray
+) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], FloatArray]]:
+    """Do the same with the whole Hessian."""
+    H = curvature.copy()
+    diagonal = np.arange(penalty.size)
+    H[diagonal, diagonal] += 2.0 * penalty.ravel() + _RIDGE * H[diagonal, diagonal].mean()
+    inverse = np.linalg.inv(np.linalg.cholesky(H))
+    shape = penalty.shape
+    return (
+        lambda phi: (phi.ravel() @ inverse).reshape(shape),
+        lambda gradient: (inverse @ gradient.ravel()).reshape(shape),
+    )
+
+
+def _sparse_whitening(
+    curvature: Sparse, penalty: FloatArray
+) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], FloatArray]]:
+    """Do the same with the Hessian of own features and offsets, and the diagonal for the rest."""
+    K = penalty.shape[0]
+    diagonal = curvature.diagonal + 2.0 * penalty
+    scale = 1.0 / np.sqrt(diagonal + _RIDGE * diagonal.mean())
+    H = curvature.own.copy()
+    bound = np.diag_indices(2 * K)
+    H[bound] += 2.0 * np.concatenate([penalty.diagonal(), penalty[:, -1]])
+    H[bound] += _RIDGE * H[bound].mean()
+    inverse = np.linalg.inv(np.linalg.cholesky(H))
+    each = np.arange(K)
+
+    def mixed(values: FloatArray, matrix: FloatArray) -> FloatArray:
+        result = scale * values
+        own = matrix @ np.concatenate([values[each, each], values[:, -1]])
+        result[each, each], result[:, -1] = own[:K], own[K:]
+        return result  # type: ignore[no-any-return] # it is an array
+
+    return (lambda phi: mixed(phi, inverse.T)), (lambda gradient: mixed(gradient, inverse))
+
+
+def minimise(
+    objective: Objective,
+    start: FloatArray,
+    curvature: FloatArray | Sparse,
+    penalty: FloatArray,
+    *,
+    tolerance: float = 1e-10,
+) -> FloatArray:
+    """Return the parameters (K, d) that minimise a softmax regression, by whitened L-BFGS.
+
+    Where nothing bounds the loss from flattening out for ever (a class that is never seen, rows
+    that can be told apart), it stops once a step gains less than `tolerance`.
+    """
+    return _descend(objective, start, curvature, penalty, tolerance, _MOST_STEPS)[0]
+
+
+def polished(
+    objective: Objective,
+    start: FloatArray,
+    curvature: Callable[[FloatArray], FloatArray | Sparse],
+    penalty: FloatArray,
+) -> FloatArray:
+    """Return the minimum to the last digits, by Newton's method, where the whole Hessian is used.
+
+    Rows that can be told apart leave the loss all but flat far out, and L-BFGS stops on its way.
+    """
+    theta = start
+    loss, gradient = objective(theta)
+    for _ in range(_MOST_STEPS):
+        H = curvature(theta)
+        if isinstance(H, Sparse) or H.shape != (theta.size, theta.size):
+            return theta
+        H = H + np.diag(2.0 * penalty.ravel())
+        step = np.linalg.solve(H, gradient.ravel()).reshape(theta.shape)
+        if float((step * gradient).sum()) < _POLISHED:
+            return theta
+        for _ in range(_MOST_HALVINGS):
+            new = objective(theta - step)
+            if new[0] < loss:
+                break
+            step = step / 2.0
+        else:
+            return theta
+        theta, (loss, gradient) = theta - step, new
+    return theta
+
+
+def minimise_sparsely(
+    objective: Objective,
+    start: FloatArray,
+    curvature: Callable[[FloatArray], FloatArray | Sparse],
+    penalty: FloatArray,
+    *,
+    tolerance: float,
+) -> FloatArray:
+    """Do the same where only a part of the Hessian is known, which is made anew as it changes."""
+    loss = np.inf
+    for _ in range(_MOST_STEPS // _RENEWED):
+        before = loss
+        start, loss, more = _descend(
+            objective, start, curvature(start), penalty, tolerance, _RENEWED
+        )
+        if not more or before - loss < _RENEWED * tolerance:
+            break
+    return start
+
+
+def _descend(  # noqa: PLR0917 - internal
+    objective: Objective,
+    start: FloatArray,
+    curvature: FloatArray | Sparse,
+    penalty: FloatArray,
+    tolerance: float,
+    steps: int,
+) -> tuple[FloatArray, float, bool]:
+    """Take some steps; return the parameters, the loss, and whether there is more to gain."""
+    from scipy.optimize import minimize  # noqa: PLC0415 - heavy
+
+    to_theta, to_phi = whitening(curvature, penalty)
+
+    def whitened(phi: FloatArray) -> tuple[float, FloatArray]:
+        loss, gradient = objective(start + to_theta(phi.reshape(start.shape)))
+        return loss, to_phi(gradient).ravel()
+
+    found = minimize(
+        whitened,
+        np.zeros(start.size),
+        jac=True,
+        method="L-BFGS-B",
+        options={
+            "ftol": tolerance,
+            # In these coordinates half the squared gradient is about what is left to gain.
+            "gtol": np.sqrt(tolerance / start.size),
+            "maxiter": steps,
+            "maxcor": min(_MEMORY, steps),
+        },
+    )
+    theta = start + to_theta(found.x.reshape(start.shape))
+    return theta, float(found.fun), int(found.nit) >= steps
