@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 class Derived(ABC):
     """The columns of a curve; `ogive.Curve` says what they are."""
 
-    _keys: KeyArray | None
+    @property
+    @abstractmethod
+    def _keys(self) -> KeyArray | None:
+        """The sorted keys of single rows."""
 
     @property
     @abstractmethod

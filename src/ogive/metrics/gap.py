@@ -82,16 +82,16 @@ def extremes(curve: Curve) -> Extremes:
         found = _skimmed(curve.keys)
         if found is not None:
             return found
-    reader = _GapReader()
+    reader = GapReader()
     read(curve, reader)
     return Extremes(reader.low, reader.high, reader.rows)
 
 
-class _GapReader:
-    """Keeps the extremes, run after run."""
+class GapReader:
+    """Keeps the extremes, run after run; `total` and `rows` are what came before the first."""
 
-    def __init__(self) -> None:
-        self.total = self.rows = 0.0
+    def __init__(self, total: float = 0.0, rows: float = 0.0) -> None:
+        self.total, self.rows = total, rows
         self.low = self.high = START
 
     def add(self, run: Run) -> None:

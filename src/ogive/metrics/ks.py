@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Literal
 
 from ogive.curve import check_curve
 from ogive.metrics.gap import extremes
+from ogive.metrics.unsorted_gap import largest_unsorted
 
 if TYPE_CHECKING:
     from ogive.curve import Curve
-    from ogive.metrics.gap import Extremes
+    from ogive.metrics.gap import Extreme, Extremes
 
 Direction = Literal["overconfident", "underconfident", "none"]
 
@@ -55,12 +56,15 @@ class LargestGap:
 
 def largest_of(found: Extremes) -> LargestGap:
     """Return the extreme farther from 0: the KS error; of two as far, the first."""
-    at = found.farthest
+    return _said(found.farthest, found.n)
+
+
+def _said(at: Extreme, n: float) -> LargestGap:
     direction: Direction = "none"
     if at.value:
         direction = "overconfident" if at.value < 0 else "underconfident"
-    signed = at.value / found.n
-    return LargestGap(abs(signed), signed, at.score, at.rows / found.n, direction)
+    signed = at.value / n
+    return LargestGap(abs(signed), signed, at.score, at.rows / n, direction)
 
 
 def largest_gap(curve: Curve) -> LargestGap:
@@ -71,7 +75,11 @@ def largest_gap(curve: Curve) -> LargestGap:
     >>> gap.direction, round(gap.signed, 3), gap.score, gap.fractile
     ('overconfident', -0.275, 0.8, 0.75)
     """
-    return largest_of(extremes(check_curve(curve)))
+    rows = check_curve(curve).unsorted
+    found = None if rows is None else rows.unless_sorted(largest_unsorted)
+    if rows is not None and found is not None:
+        return _said(found, rows.size)
+    return largest_of(extremes(curve))
 
 
 def ks_error(curve: Curve) -> float:

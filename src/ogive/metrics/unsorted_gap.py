@@ -1,0 +1,285 @@
+r"""The largest gap of scores that are not sorted.
+
+N times the gap is read between any two scores, so it can be read between *cells*, into which the
+rows are counted. With n rows and k hits in a cell of scores from a to b, the gap moves by k minus
+the sum of the scores, which lies between n a and n b; inside the cell it rises by at most
+k (1 − a) and falls by at most (n − k) b. Added up from the left this bounds the gap
+everywhere, from integers alone. Only cells whose bound reaches the best end of a cell can hold
+the largest gap. There are few: the sum of all scores below them is taken exactly, their rows are
+sorted, and the rest is never looked at again.
+
+Cells are as fine as needed near 0 and 1 and cost little to find. With the bits of a float64, which
+are its logarithm but for bends, and a floor c,
+
+.. math:: i(s) = \mathrm{bits}(s + c) - \mathrm{bits}(1 + c - s)
+
+is the log-odds of s but for bends. It rises with s whatever is rounded on the way, which is all
+that correctness needs, and is linear between scores where s + c or 1 + c − s is a power of 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ogive._keys import runs_of_keys
+from ogive._numerics.blocks import BLOCK, blocks
+from ogive._packing import keys_of_scores
+from ogive.metrics.gap import START, Extreme, Extremes, GapReader
+
+if TYPE_CHECKING:
+    from ogive._typing import BoolArray, FloatArray, IntArray, KeyArray
+
+_FLOOR = 2.0**-21
+_FEWEST, _MOST = 10, 13  # bits after the exponent that count: 2^bits cells of an octave
+_ROWS = 9  # so many fewer of them than binary digits of N
+_GROUP = 64  # cells that are judged together first
+_CHUNK = 64  # groups whose cells are judged at a time
+_SLOPPY = 1 + 1 / 32  # cells may be this much wider than their edges say
+_ROUNDING = 1e-9  # of N times the gap
+_TOGETHER = 4  # blocks that are worked on at a time
+_PLACES = 3  # at most so many intervals are looked into,
+_FAR = 1 / 16  # with this share of the rows between two of them
+_WORTH = 0.25  # share of rows up to which sorting those alone is worth it
+_PROBE = 1024  # rows that tell whether most scores are given more than once
+_FOUR = np.float64(4.0).view(np.uint64)
+_UNITS = 2.0**50  # of the last bit of a float64 between 4 and 8, in 1
+_NO_CARRY = 1 << 13  # sums of so many of them from 0 to 1 stay below 2^63
+
+
+def largest_unsorted(scores: FloatArray, hits: BoolArray) -> Extreme | None:
+    """Find the largest gap of scores in [0, 1]; None if sorting all of them is quicker.
+
+    >>> import numpy as np
+    >>> scores = np.random.default_rng(0).random(100_000)
+    >>> found = largest_unsorted(scores, scores > 0.6)
+    >>> round(found.score, 3), round(found.value / 100_000, 3)
+    (0.6, -0.18)
+    """
+    probe = scores[:: max(1, scores.size // _PROBE)]
+    if 4 * np.unique(probe).size < 3 * probe.size:
+        return None
+    cells = _cells_for(min(max(scores.size.bit_length() - _ROWS, _FEWEST), _MOST))
+    places = _places(cells, cells.count(scores, hits))
+    if len(places) > _PLACES or sum(place.rows for place in places) > _WORTH * scores.size:
+        return None
+    found = [START, *(_peak(scores, hits, place) for place in places)]
+    return max(found, key=lambda extreme: abs(extreme.value))  # of two as far, the first
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Cells of [0, 1], a multiple of `_GROUP`.
+
+    dropped : bits of i(s) that do not count
+    first : where in i(s) the first cell begins
+    edges : (cells + 2,) where each begins, to within a hundredth of its width
+    """
+
+    dropped: np.uint64
+    first: int
+    edges: FloatArray
+
+    @property
+    def number(self) -> int:
+        """How many cells there are."""
+        return self.edges.size - 2
+
+    def count(self, scores: FloatArray, hits: BoolArray) -> IntArray:
+        """Count the misses and the hits of each cell, (cells, 2)."""
+        kind = np.uint32 if scores.size < 1 << 32 else np.uint64
+        table: IntArray = np.zeros(2 * self.number, dtype=kind)
+        space = np.empty((2, min(_TOGETHER * BLOCK, scores.size)))
+        for at in blocks(scores.size, together=_TOGETHER):
+            cell = self.find(scores[at], space[:, : at.stop - at.start])
+            cell <<= 1
+            cell |= hits[at]
+            np.add.at(table, cell, kind(1))
+        return table.reshape(-1, 2)
+
+    def find(self, scores: FloatArray, space: FloatArray) -> IntArray:
+        """Return the cell of each score, in the (2, m) numbers of space given."""
+        low, high = space
+        np.add(scores, _FLOOR, out=low)
+        np.subtract(1.0 + _FLOOR, scores, out=high)
+        place: IntArray = low.view(np.int64)
+        place -= high.view(np.int64)
+        place -= self.first
+        cell = place.view(np.uint64)  # it is not negative, and shifting those is faster
+        cell >>= self.dropped
+        return place
+
+
+@lru_cache(maxsize=4)
+def _cells_for(bits: int) -> _Cells:
+    """Return cells as fine as so many bits after the exponent tell."""
+    powers = 2.0 ** -np.arange(21.0)  # 1 down to just above the floor
+    bends = np.unique(np.concatenate([[0.0, 1.0], powers - _FLOOR, 1.0 + _FLOOR - powers]))
+    place = (_log2(bends + _FLOOR) - _log2(1.0 + _FLOOR - bends)) * 2.0**bits
+    first = int(np.floor(place[0])) - 1
+    number = -(-(int(np.ceil(place[-1])) + 2 - first) // _GROUP) * _GROUP
+    edges = np.interp(np.arange(number + 2.0) + first, place, bends)
+    dropped = 52 - bits
+    return _Cells(np.uint64(dropped), first << dropped, edges)
+
+
+def _log2(x: FloatArray) -> FloatArray:
+    """Return the exponent and the linear part after it: the bits of a float64, as a number."""
+    mantissa, exponent = np.frexp(x)
+    return 2.0 * mantissa + exponent
+
+
+class _Counted(NamedTuple):
+    """Consecutive cells, or groups of them, along the last axis of arrays of one shape."""
+
+    n: FloatArray
+    hits: FloatArray
+    total: FloatArray  # of the scores, to within
+    unsure: FloatArray  # this much
+    first: FloatArray  # where each begins
+    last: FloatArray  # and ends
+
+
+class _Bounds(NamedTuple):
+    """What is known of N times the gap, in arrays of the shape of the cells."""
+
+    left: FloatArray  # before the cell, to within the slack of the one before
+    right: FloatArray  # after it
+    slack: FloatArray  # to within this
+    most: FloatArray  # it is nowhere in the cell farther from 0 than this
+
+    @property
+    def reached(self) -> float:
+        """How far from 0 it certainly is after some cell."""
+        return float((np.abs(self.right) - self.slack).max())
+
+
+def _bounded(
+    some: _Counted, left: FloatArray | float = 0.0, slack: FloatArray | float = 0.0
+) -> _Bounds:
+    """Bound the gap over cells, given what it is before the first, to within the slack."""
+    step = some.hits - some.total
+    after = np.cumsum(step, axis=-1) + left
+    before = after - step
+    known = np.cumsum(some.unsure, axis=-1) + slack
+    rise, fall = some.hits * (1.0 - some.first), (some.n - some.hits) * some.last
+    top = np.minimum(before + rise, after + fall)
+    bottom = np.maximum(before - fall, after - rise)
+    most = np.maximum(top, -bottom) + known + some.unsure
+    return _Bounds(before, after, known, np.where(some.n > 0, most, -np.inf))
+
+
+class _Place(NamedTuple):
+    """An interval of scores that may hold the largest gap, and how many rows do."""
+
+    low: float
+    high: float  # not included; infinite if it ends with 1
+    rows: int
+
+
+def _places(cells: _Cells, table: IntArray) -> list[_Place]:
+    """Return the intervals that can hold the largest gap."""
+    groups = _bounded(_grouped(cells, table))
+    reached = groups.reached
+    hopeful = np.flatnonzero(groups.most >= reached - _ROUNDING)
+    most = []
+    for start in range(0, hopeful.size, _CHUNK):
+        some = hopeful[start : start + _CHUNK]
+        slack = np.where(some > 0, groups.slack[some - 1], 0.0)[:, None]
+        found = _bounded(_single(cells, table, some), groups.left[some, None], slack)
+        reached = max(reached, found.reached)
+        most.append(found.most)
+    rows, columns = np.nonzero(np.concatenate(most) >= reached - _ROUNDING)
+    return _joined(cells, table, hopeful[rows] * _GROUP + columns)
+
+
+def _single(cells: _Cells, table: IntArray, groups: IntArray) -> _Counted:
+    """Return the cells of some groups; (groups, cells of a group) each."""
+    counts = table.reshape(-1, _GROUP, 2)[groups].astype(np.float64)
+    n, hits = counts[:, :, 0] + counts[:, :, 1], counts[:, :, 1]
+    edges = cells.edges[groups[:, None] * _GROUP + np.arange(_GROUP + 1)]
+    first, last = edges[:, :-1], edges[:, 1:]
+    return _Counted(
+        n, hits, n * (first + last) / 2, n * (last - first) * (_SLOPPY / 2), first, last
+    )
+
+
+def _grouped(cells: _Cells, table: IntArray) -> _Counted:
+    """Add up the cells of each group; (groups,) each."""
+    counts = table.reshape(-1, _GROUP, 2)
+    number = counts.shape[0]
+    first, last = (cells.edges[i : i + number * _GROUP].reshape(-1, _GROUP) for i in (0, 1))
+    n, hits, low, high = np.empty((4, number))
+    for start in range(0, number, _CHUNK):
+        at = slice(start, start + _CHUNK)
+        both = (counts[at, :, 0] + counts[at, :, 1]).astype(np.float64)
+        np.sum(both, axis=1, out=n[at])
+        np.sum(counts[at, :, 1], axis=1, out=hits[at])
+        np.einsum("gc,gc->g", both, first[at], out=low[at])
+        np.einsum("gc,gc->g", both, last[at], out=high[at])
+    total, unsure = (low + high) / 2, (high - low) * (_SLOPPY / 2)
+    return _Counted(n, hits, total, unsure, first[:, 0], last[:, -1])
+
+
+def _joined(cells: _Cells, table: IntArray, which: IntArray) -> list[_Place]:
+    """Join rising cells to intervals, cut where there are many rows between.
+
+    They begin and end a cell farther out, as edges are rounded.
+    """
+    before = np.add(table[:, 0], table[:, 1], dtype=np.int64)
+    np.cumsum(before, out=before)
+    between = before[which[1:] - 1] - before[which[:-1]]
+    cuts = np.flatnonzero(between > _FAR * before[-1]) + 1
+    found = []
+    for part in np.split(which, cuts):
+        low, high = cells.edges[[max(part[0] - 1, 0), part[-1] + 2]].tolist()
+        rows = int(before[part[-1]] - before[max(part[0] - 1, 0)])
+        found.append(_Place(low, high if high < 1.0 else np.inf, rows))
+    return found
+
+
+def _peak(scores: FloatArray, hits: BoolArray, place: _Place) -> Extreme:
+    """Return the largest gap at the scores of an interval."""
+    keys, reader = _looked_into(scores, hits, place.low, place.high)
+    keys.sort()
+    for run in runs_of_keys(keys):
+        reader.add(run)
+    return Extremes(reader.low, reader.high, scores.size).farthest
+
+
+def _looked_into(
+    scores: FloatArray, hits: BoolArray, low: float, high: float
+) -> tuple[KeyArray, GapReader]:
+    """Return the keys of the rows between two scores, and a reader that knows what is below."""
+    size = min(_TOGETHER * BLOCK, scores.size)
+    under, within, least = np.empty(size, np.bool_), np.empty(size, np.bool_), np.empty(size)
+    below = hits_below = units_below = 0
+    keys = []
+    for at in blocks(scores.size, together=_TOGETHER):
+        block, hit, m = scores[at], hits[at], at.stop - at.start
+        np.less(block, low, out=under[:m])
+        below += int(np.count_nonzero(under[:m]))
+        hits_below += int(np.count_nonzero(np.logical_and(under[:m], hit, out=within[:m])))
+        units_below += _summed(np.minimum(block, low, out=least[:m]))
+        np.less(block, high, out=within[:m])
+        within[:m] ^= under[:m]
+        chosen = within[:m].nonzero()[0]
+        keys.append(keys_of_scores(block[chosen], hit[chosen]))
+    sum_below = units_below / _UNITS - low * (scores.size - below)
+    return np.concatenate(keys), GapReader(hits_below - sum_below, below)
+
+
+def _summed(scores: FloatArray) -> int:
+    """Add up scores, rounded to multiples of 1 / `_UNITS`; they are overwritten.
+
+    Plus 4, the last bit of each is worth that much. Sums of integers do not depend on the order
+    of the rows. The fours overflow, and are taken away again.
+    """
+    scores += 4.0
+    starts = np.arange(0, scores.size, _NO_CARRY)
+    sums = np.add.reduceat(scores.view(np.uint64), starts)
+    sums -= np.diff(starts, append=scores.size).astype(np.uint64) * _FOUR
+    return sum(sums.tolist())

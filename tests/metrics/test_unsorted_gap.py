@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+from hypothesis import given
+
+from ogive import Curve, ks_error, largest_gap
+from ogive.metrics import unsorted_gap
+from ogive.metrics.gap import extremes
+from ogive.metrics.unsorted_gap import largest_unsorted
+from tests import naive, strategies
+from tests.metrics.test_gap import drawn
+
+KINDS = ("over", "calibrated", "tied", "low", "high", "saturated", "single")
+
+
+@given(strategies.scored())
+def test_the_largest_gap_is_the_naive_one(data):
+    scores, hits = data
+    s, hit = scores.astype(float), hits.astype(bool)
+    found = looked_for(s, hit)
+    assert abs(found.value) / s.size == pytest.approx(naive.ks(s, hit), abs=1e-13)
+    if found.rows:  # it is where it is said to be
+        assert found.value / s.size == pytest.approx(naive.gap_at(found.score, s, hit), abs=1e-13)
+        assert found.rows == np.count_nonzero(s <= found.score)
+
+
+def looked_for(s, hit):
+    """Return what is found if sorting is never thought quicker."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unsorted_gap, "_PROBE", 1)
+        patch.setattr(unsorted_gap, "_WORTH", 2.0)
+        patch.setattr(unsorted_gap, "_PLACES", 1000)
+        return largest_unsorted(s, hit)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_the_one_of_the_sorted_curve(kind, seed):
+    p, hit = drawn(kind, np.random.default_rng(seed))
+    p = p.astype(float)
+    slow = extremes(Curve.from_scores(p, hit)).farthest
+    found = looked_for(p, hit)
+    assert found.value == pytest.approx(slow.value, abs=1e-9)
+    assert (found.score, found.rows) == (slow.score, slow.rows)
+    perhaps = largest_unsorted(p, hit)
+    assert perhaps is None or perhaps == found
+
+
+@pytest.mark.parametrize("bits", [10, 11, 12, 13])
+def test_cells_rise_with_the_scores_and_have_the_edges_they_say(bits):
+    cells = unsorted_gap._cells_for(bits)
+    rng = np.random.default_rng(0)
+    tails = np.exp(-40 * rng.random(200_000)) / 2
+    s = np.sort(np.concatenate([tails, 1 - tails, rng.random(100_000), [0.0, 5e-324, 0.5, 1.0]]))
+    cell = cells.find(s, np.empty((2, s.size)))
+    assert (np.diff(cell) >= 0).all()
+    assert cell[0] >= 0
+    assert cell[-1] < cells.number
+    first, last = cells.edges[cell], cells.edges[cell + 1]
+    outside = np.maximum(first - s, s - last)
+    assert (outside <= (last - first) / 100 + 1e-16).all()
+
+
+def test_the_order_of_the_rows_changes_no_bit():
+    rng = np.random.default_rng(1)
+    p, hit = drawn("over", rng)
+    order = rng.permutation(p.size)
+    assert largest_unsorted(p, hit) == largest_unsorted(p[order], hit[order])
+
+
+def test_few_scores_given_often_are_sorted_instead():
+    rng = np.random.default_rng(2)
+    p = rng.random(50_000).round(2)
+    assert largest_unsorted(p, rng.random(p.size) < p) is None
+
+
+def test_many_rows_at_one_are_one_place():
+    rng = np.random.default_rng(3)
+    p = np.where(rng.random(60_000) < 0.2, 1.0, rng.random(60_000))
+    hit = rng.random(p.size) < np.where(p == 1.0, 0.5, p)
+    found = largest_unsorted(p, hit)
+    assert (found.score, found.rows) == (1.0, p.size)
+    assert found.value == pytest.approx(hit.sum() - p.sum(), abs=1e-8)
+
+
+def test_a_long_curve_has_the_same_gap_before_and_after_it_is_sorted():
+    rng = np.random.default_rng(4)
+    p = rng.random(300_000)
+    curve = Curve.from_scores(p, rng.random(p.size) < p**1.2)
+    before = largest_gap(curve)
+    assert curve.unsorted.unless_sorted(lambda scores, hits: True)  # nobody has sorted it
+    assert curve.keys.size == p.size
+    assert curve.unsorted.unless_sorted(lambda scores, hits: True) is None
+    after = largest_gap(curve)
+    assert ks_error(curve) == pytest.approx(before.value, abs=1e-15)
+    assert (after.score, after.fractile, after.direction) == (
+        before.score,
+        before.fractile,
+        before.direction,
+    )
