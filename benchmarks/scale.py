@@ -35,8 +35,9 @@ def run(folder):
     return int(total[0].sum())
 """
 ENGINE = """
+from ogive.engines import local, memory
+memory.arrow()
 import pyarrow.compute, pyarrow.csv, pyarrow.parquet
-from ogive.engines import local
 import ogive
 def run(folder):
     reading = local.read_log(folder, one_pass=ONE_PASS)

@@ -1,5 +1,9 @@
 """The local engine: any cut of any files, bounded, with bad rows named or counted."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -292,3 +296,37 @@ def test_engines_are_attributes():
     assert ogive.engines.local is local
     with pytest.raises(AttributeError, match="no attribute 'ray'"):
         ogive.engines.ray  # noqa: B018
+
+
+ALONE = """
+import os, sys
+{before}
+from ogive.engines import local
+reading = local.read_log(sys.argv[1])
+import pyarrow
+print(reading.rows, pyarrow.default_memory_pool().backend_name, "pandas" in sys.modules,
+      os.environ.get("ARROW_DEFAULT_MEMORY_POOL"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("", "system False None"),
+        ("os.environ['ARROW_DEFAULT_MEMORY_POOL'] = 'jemalloc'", "jemalloc False jemalloc"),
+    ],
+)
+def test_a_log_is_read_in_the_systems_memory_and_without_pandas(tmp_path, before, expected):
+    log = tmp_path / "log.parquet"
+    table = pa.table({"score": np.linspace(0.01, 0.99, 50_000), "outcome": [0, 1] * 25_000})
+    pq.write_table(table, log)
+    if expected.split()[0] not in pa.supported_memory_backends():
+        pytest.skip("this pyarrow has no such allocator")
+    done = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", ALONE.format(before=before), str(log)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={k: v for k, v in os.environ.items() if k != "ARROW_DEFAULT_MEMORY_POOL"},
+    )
+    assert done.stdout.split() == ["50000", *expected.split()]

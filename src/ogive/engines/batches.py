@@ -14,8 +14,8 @@ from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Rows, numbers, read_rows
 from ogive.engines.tally import Pile, Tally, added_tallies, in_ranges, renumbered
 from ogive.engines.vectors import NONE, Vectors
-from ogive.errors import need
 from ogive.predictions import Predictions
+from ogive.readers.arrow import from_indices
 from ogive.summary import (
     summarise,
     summarise_weighted,
@@ -195,7 +195,7 @@ class _Window:
         scores = numbers(batch.column(name), name, plan)
         inside = [(scores >= low) & (scores <= high) for low, high in self.ends]
         found = np.flatnonzero(np.logical_or.reduce(inside))
-        return batch.take(need("pyarrow", extra="files").array(found))
+        return batch.take(from_indices(found))
 
 
 def _keys(rows: Rows, plan: Plan) -> Iterator[tuple[str, KeyArray]]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ogive.engines.memory import arrow
 from ogive.errors import FileFormatError, need
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def column_names(path: Path) -> list[str]:
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turn pyarrow's errors about a file into ours."""
-    pa = need("pyarrow", extra="files")
+    pa = arrow()
     try:
         yield
     except (pa.ArrowException, OSError) as error:

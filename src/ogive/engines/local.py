@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 _ROW = 300  # bytes that a row of a summary takes, with what adding it up needs
 _KEY = 256  # bytes of the limit for each key that is collected, a tenth of which it takes
-_RELEASE = 8  # pieces after which Arrow gives memory back; after each one it costs a quarter more
+_RELEASE = (
+    4  # pieces after which memory that was freed is given back: it costs little, after each a tenth
+)
 _SHARE = 1 << 19  # rows of a summary that a thread keeps to itself
 
 

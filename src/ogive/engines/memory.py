@@ -1,14 +1,18 @@
-"""Sizes of memory, as people write them."""
+"""Sizes of memory, as people write them, and where Arrow gets its own from."""
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from typing import Any
 
-from ogive.errors import InvalidInput
+from ogive.errors import InvalidInput, need
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _PATTERN = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?)(I?)B?\s*", re.IGNORECASE)
+_CHOICE = "ARROW_DEFAULT_MEMORY_POOL"
 #: Less is not enough for one batch and its sums.
 LEAST = 64 * 10**6
 
@@ -29,3 +33,19 @@ def parse_memory(text: str | int) -> int:
         msg = f"`memory` must be at least {LEAST // 10**6}MB, not {text}."
         raise InvalidInput(msg)
     return size
+
+
+def arrow() -> Any:  # noqa: ANN401 - the module pyarrow
+    """Import pyarrow; whoever is the first chooses its allocator, and the system's suits logs.
+
+    Arrow's own allocators keep what was given back to them, and more of it the longer a log is;
+    the system's shares it with NumPy. If the environment names one, or pyarrow was imported
+    before, that choice stands. Arrow reads the environment once, so it is put back.
+    """
+    if "pyarrow" in sys.modules or _CHOICE in os.environ:
+        return need("pyarrow", extra="files")
+    os.environ[_CHOICE] = "system"
+    try:
+        return need("pyarrow", extra="files")
+    finally:
+        del os.environ[_CHOICE]

@@ -91,6 +91,9 @@ def curves_of(
     """
     tally = run(plan)
     curves = tally.curves()
+    rows, skipped = tally.rows, tally.skipped
+    vectors = tally.vectors.means(weighted=plan.layout.weight is not None)
+    del tally  # the curves have what they need of it
     passes = 1
     ranges = _ranges(curves) if exact else {}
     again = replace(plan, vectors=False)
@@ -115,8 +118,7 @@ def curves_of(
         ranges = {name: ranges[name] for name in ranges if name not in chosen} | _ranges(
             {name: curves[name] for name in chosen}
         )
-    vectors = tally.vectors.means(weighted=plan.layout.weight is not None)
-    return Reading(curves, tally.rows, tally.skipped, passes, vectors)
+    return Reading(curves, rows, skipped, passes, vectors)
 
 
 def _ranges(curves: dict[Name, Curve]) -> dict[Name, IntArray]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive.errors import FileFormatError, InvalidInput, need
+from ogive.readers.arrow import to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -198,8 +199,7 @@ def numbers(column: Any, name: str, plan: Plan) -> AnyArray:  # noqa: ANN401
     elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         msg = f"the column `{name}` must be numbers, but is {kind}."
         raise FileFormatError(msg)
-    array: AnyArray = column.to_numpy(zero_copy_only=False)
-    return array
+    return to_numpy(column)
 
 
 def _number(text: str | None) -> float:
@@ -227,8 +227,7 @@ def _lists(column: Any, name: str, plan: Plan) -> AnyArray:  # noqa: ANN401
 
 def _lengths(column: Any) -> AnyArray:  # noqa: ANN401
     pc = need("pyarrow.compute", extra="files")
-    lengths: AnyArray = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
-    return lengths
+    return to_numpy(pc.fill_null(pc.list_value_length(column), 0))
 
 
 def _groups(batch: Any, plan: Plan) -> tuple[IntArray | None, list[str]]:  # noqa: ANN401
@@ -244,7 +243,7 @@ def _groups(batch: Any, plan: Plan) -> tuple[IntArray | None, list[str]]:  # noq
     distinct = sorted(set(names))  # values that read the same are one group
     number = {name: i for i, name in enumerate(distinct)}
     to = np.array([number[name] for name in names], dtype=np.int64)
-    index = encoded.indices.to_numpy(zero_copy_only=False)
+    index = to_numpy(encoded.indices)
     return (to[index] if to.size else np.empty(0, dtype=np.int64)), distinct
 
 
@@ -293,7 +292,7 @@ def _note_matrix(batch: Any, plan: Plan, note: Any) -> None:  # noqa: ANN401
     column: Any = layout.values[0]
     if layout.is_list:
         lists = batch.column(column)
-        good = lists.is_valid().to_numpy(zero_copy_only=False) & (_lengths(lists) == plan.K)
+        good = to_numpy(lists.is_valid()) & (_lengths(lists) == plan.K)
         note(~good, column, f"must be a list of {plan.K} numbers")
         pa = need("pyarrow", extra="files")
         batch = batch.filter(pa.array(good))

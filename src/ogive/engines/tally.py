@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ogive._typing import IntArray, KeyArray
     from ogive.engines.plan import Name, Plan
 
-_PORTION = 1 << 17  # keys that were collected, counted at a time
+_BLOCK = 1 << 17  # keys that are collected in one array
+_PORTION = 1 << 15  # collected keys that are counted at a time
 _ROWS = ("(rows)", "")  # the name of the row that carries the numbers of rows
 
 
@@ -104,7 +105,7 @@ class Pile:
         while keys.size:
             last = self._blocks[-1].size if self._blocks else 0
             if self._used == last:
-                more = min(max(2 * last, keys.size), _PORTION)
+                more = min(max(2 * last, keys.size), _BLOCK)
                 self._blocks.append(np.empty(more, dtype=np.uint64))
                 self._used = 0
             room = self._blocks[-1][self._used :][: keys.size]
@@ -162,15 +163,10 @@ def counted(keys: dict[Name, list[KeyArray]], plan: Plan) -> Tally:
 
 
 def _portions(parts: list[KeyArray]) -> Iterator[KeyArray]:
-    """Yield all keys, enough at a time to be worth sorting; never a second copy of all."""
-    some: list[KeyArray] = []
+    """Yield all keys, some at a time: summing up takes many times their memory."""
     for part in parts:
-        some.append(part)
-        if sum(one.size for one in some) >= _PORTION:
-            yield np.concatenate(some)
-            some = []
-    if some:
-        yield np.concatenate(some)
+        for start in range(0, part.size, _PORTION):
+            yield part[start : start + _PORTION]
 
 
 def renumbered(summary: Summary, numbers: IntArray) -> Summary:

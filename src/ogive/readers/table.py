@@ -9,6 +9,7 @@ import numpy as np
 
 from ogive._files import replacing
 from ogive.errors import FileFormatError, need, rows_that
+from ogive.readers.arrow import to_numpy
 from ogive.readers.columns import find_columns
 from ogive.readers.source import WHOLE, Columns, Part, Source
 
@@ -62,7 +63,9 @@ def load(path: Path) -> Any:  # noqa: ANN401 - a pyarrow.Table
     pa = need("pyarrow", extra="files")
     try:
         if path.suffix == ".parquet":
-            return need("pyarrow.parquet", extra="files").read_table(path)
+            # Not read_table: it would look for a dataset, and import pandas.
+            with need("pyarrow.parquet", extra="files").ParquetFile(path, pre_buffer=True) as file:
+                return file.read()
         if path.suffix == ".csv":
             return need("pyarrow.csv", extra="files").read_csv(path)
         return need("pyarrow.feather", extra="files").read_table(path)
@@ -150,7 +153,7 @@ def _lists(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
     column = table.column(name).combine_chunks()
     _no_nulls(column, name, path)
     width, remainder = divmod(len(column.flatten()), table.num_rows)
-    flat: AnyArray = column.flatten().to_numpy(zero_copy_only=False)
+    flat = to_numpy(column.flatten())
     lengths = {len(row) for row in column.slice(0, 100)}
     if remainder or lengths != {width} or flat.dtype.kind not in "fiu":
         msg = f"{path}: every row of `{name}` must be a list of as many numbers (one per class)."
@@ -171,13 +174,13 @@ def _column(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
     _no_nulls(column, name, path)
     if hasattr(column, "dictionary_decode"):
         column = column.dictionary_decode()
-    array: AnyArray = column.to_numpy(zero_copy_only=False)
+    array = to_numpy(column)
     return array.astype(str) if array.dtype == object else array
 
 
 def _no_nulls(column: Any, name: str, path: Path) -> None:  # noqa: ANN401
     if column.null_count:
-        missing = column.is_null().to_numpy(zero_copy_only=False)
+        missing = to_numpy(column.is_null())
         msg = f"{path}: the column `{name}` has no value in {rows_that(missing)}. Drop those rows."
         raise FileFormatError(msg)
 
