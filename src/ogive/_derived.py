@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._groups import Groups, Place, find_cells, find_keys, frozen
-from ogive._keys import HIGH, ONE, ROUNDS_TO_ONE, Run, place_of_certain, tail_of
+from ogive._keys import HIGH, ONE, ROUNDS_TO_ONE, Run, places_of_certain, tail_of
 from ogive._numerics.blocks import blocks
 
 if TYPE_CHECKING:
@@ -109,9 +109,13 @@ class Derived(ABC):
 
     def placed_tail(self, high: bool) -> float:
         """Return the tail at which a score of exactly 1 (`high`) or 0 is placed in log-odds."""
+        return self._placed_tails[high]
+
+    @cached_property
+    def _placed_tails(self) -> tuple[float, float]:
         if self._keys is not None:
-            return place_of_certain(self._keys, high, self.n)
-        return place_of_certain(self._groups.cell, high, self.effective_n)
+            return places_of_certain(self._keys, self.n)
+        return places_of_certain(self._groups.cell, self.effective_n)
 
     @property
     def count(self) -> FloatArray:

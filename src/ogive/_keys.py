@@ -145,15 +145,16 @@ def smallest_tails(ordered: KeyArray) -> tuple[float | None, float | None]:
     )
 
 
-def place_of_certain(ordered: KeyArray, high: bool, rows: float) -> float:
-    """Return the tail that stands for 0 on one side: half the smallest positive one.
+def places_of_certain(ordered: KeyArray, rows: float) -> tuple[float, float]:
+    """Return the tails that stand for 0 on the low and the high side: half the smallest positive.
 
-    If that side has none it is the other side's, and 1 / (2 rows + 2) if there is none at all;
+    If a side has none it is the other side's, and 1 / (2 rows + 2) if there is none at all;
     `rows` is how many unweighted rows they are worth (Kish's number for sampling weights).
     """
-    found = smallest_tails(ordered)
-    own, other = found[::-1] if high else found
-    return max((own or other or 1.0 / (rows + 1)) / 2, 5e-324)  # half of the least float is 0
+    low, high = smallest_tails(ordered)
+    none = 1.0 / (rows + 1)
+    least = 5e-324  # half of it is 0
+    return max((low or high or none) / 2, least), max((high or low or none) / 2, least)
 
 
 def runs_of_keys(keys: KeyArray) -> Iterator[Run]:

@@ -52,8 +52,9 @@ class NaturalSpline:
         inside = np.clip(y, 0.0, 1.0)
         rest = 1.0 - inside
         below, above = np.minimum(y, 0.0), np.maximum(y - 1.0, 0.0)  # how far outside
-        at_left = w * w / 6 * (rest**3 - rest - 2 * below + above)
-        at_right = w * w / 6 * (inside**3 - inside - below + 2 * above)
+        scale = w * w / 6  # products, not powers: those take ten times as long
+        at_left = scale * (rest * rest * rest - rest - 2 * below + above)
+        at_right = scale * (inside * inside * inside - inside - below + 2 * above)
         matrix: FloatArray = at_left[:, None] * self.second[j]
         matrix += at_right[:, None] * self.second[j + 1]
         rows = np.arange(x.size)
