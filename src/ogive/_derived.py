@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 class Derived(ABC):
     """The columns of a curve; `ogive.Curve` says what they are."""
 
-    @property
-    @abstractmethod
-    def _keys(self) -> KeyArray | None:
-        """The sorted keys of single rows."""
+    _keys: KeyArray | None
 
     @property
     @abstractmethod

@@ -14,7 +14,7 @@ from ogive.views import score_block
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ogive._typing import AnyArray, BoolArray, FloatArray, KeyArray
+    from ogive._typing import AnyArray, BoolArray, KeyArray
     from ogive.predictions import Predictions
     from ogive.views import View
 
@@ -23,9 +23,9 @@ _LONG = 1 << 22  # scores from which they do help
 _QUICK = 32  # blocks at a time, where the numbers are small and the work on each is little
 
 
-def keys_of_scores(s: AnyArray, hit: BoolArray, *, out: FloatArray | None = None) -> KeyArray:
-    """Return the keys of scores in [0, 1], in their order; `out`: in its memory, `s` or another."""
-    keys = np.empty(s.size, dtype=np.uint64) if out is None else out.view(np.uint64)
+def keys_of_scores(s: AnyArray, hit: BoolArray) -> KeyArray:
+    """Return the keys of scores in [0, 1], in their order."""
+    keys = np.empty(s.size, dtype=np.uint64)
 
     def pack_block(at: slice) -> None:
         block = s[at].astype(np.float64, copy=False)

@@ -27,7 +27,6 @@ from ogive._numerics.blocks import blocks
 from ogive._numerics.sorting import sort_in_place
 from ogive._packing import keys_of_scores, keys_of_view
 from ogive._spans import spans_of
-from ogive._unsorted import MANY, Unsorted
 from ogive._validate import as_floats, as_hits, as_weight_kind, as_weights
 from ogive.errors import InvalidInput, InvalidType
 from ogive.predictions import Predictions
@@ -50,8 +49,7 @@ class Curve(Derived):
     Build it with `from_scores` or `from_predictions`; join two with `merge`. A curve is
     immutable, and nothing in it depends on the order of the rows it was built from.
 
-    It holds either the sorted keys of single rows (or scores that are not sorted before somebody
-    asks for more than the KS error), or grouped rows (once there were weights), or
+    It holds either the sorted keys of single rows, or grouped rows (once there were weights), or
     a summary (`summarised`, `ogive.CurveStream`, `ogive.engines`).
     Everything else is derived on first use and then kept; `runs` gives the rows piece by piece
     without keeping anything.
@@ -93,16 +91,14 @@ class Curve(Derived):
         self,
         *,
         keys: KeyArray | None = None,
-        unsorted: Unsorted | None = None,
         groups: Groups | None = None,
         summary: Summary | None = None,
         finer: tuple[Finer, ...] = (),
         view: str,
     ) -> None:
-        """Wrap keys, scores, grouped rows or a summary that are known to be right (private use)."""
+        """Wrap sorted keys, grouped rows or a summary that are known to be right (private use)."""
         self.view = view
-        self._sorted = keys
-        self.unsorted = unsorted
+        self._keys = keys
         self._grouped = groups
         self._summary = summary
         self._finer = finer
@@ -130,10 +126,8 @@ class Curve(Derived):
         """
         s = as_floats(scores, "scores", ndim=(1,))
         hit = as_hits(hits, s.size)
-        w = as_weights(weights, s.size, of="scores")
-        if w is None and s.size >= MANY:
-            return cls(unsorted=Unsorted(s, hit), view=view)
         keys = keys_of_scores(s, hit)
+        w = as_weights(weights, s.size, of="scores")
         return cls._from_keys(keys, w, as_weight_kind(weight_kind), view)
 
     @classmethod
@@ -238,10 +232,6 @@ class Curve(Derived):
     def bare(self) -> Curve:
         """Return a summarised curve without what was derived from it."""
         return Curve(summary=self.summary(), finer=self._finer, view=self.view)
-
-    @property
-    def _keys(self) -> KeyArray | None:
-        return self._sorted if self.unsorted is None else self.unsorted.keys()
 
     @property
     def bits(self) -> int:

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 
 from ogive import Curve, ks_error, largest_gap
+from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics import unsorted_gap
 from ogive.metrics.gap import extremes
 from ogive.metrics.unsorted_gap import largest_unsorted
@@ -82,18 +83,54 @@ def test_many_rows_at_one_are_one_place():
     assert found.value == pytest.approx(hit.sum() - p.sum(), abs=1e-8)
 
 
-def test_a_long_curve_has_the_same_gap_before_and_after_it_is_sorted():
+@pytest.fixture
+def many():
     rng = np.random.default_rng(4)
     p = rng.random(300_000)
-    curve = Curve.from_scores(p, rng.random(p.size) < p**1.2)
-    before = largest_gap(curve)
-    assert curve.unsorted.unless_sorted(lambda scores, hits: True)  # nobody has sorted it
-    assert curve.keys.size == p.size
-    assert curve.unsorted.unless_sorted(lambda scores, hits: True) is None
-    after = largest_gap(curve)
-    assert ks_error(curve) == pytest.approx(before.value, abs=1e-15)
-    assert (after.score, after.fractile, after.direction) == (
-        before.score,
-        before.fractile,
-        before.direction,
-    )
+    return p, rng.random(p.size) < p**1.2
+
+
+def test_scores_and_hits_have_the_gap_of_their_curve(many):
+    curve = largest_gap(Curve.from_scores(*many))
+    direct = largest_gap(*many)
+    assert direct.value == ks_error(*many)
+    assert direct.value == pytest.approx(curve.value, abs=1e-15)
+    assert direct.signed == pytest.approx(curve.signed, abs=1e-15)
+    assert (direct.score, direct.fractile) == (curve.score, curve.fractile)
+    assert direct.direction == curve.direction == "overconfident"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_single_precision_is_read_as_double(many, dtype):
+    small, hit = many[0].astype(dtype), many[1]
+    assert ks_error(small, hit) == ks_error(small.astype(float), hit)
+    assert ks_error(small, hit) == pytest.approx(ks_error(Curve.from_scores(small, hit)), abs=1e-15)
+
+
+@pytest.mark.parametrize("bad", [np.nan, -1e-9, 1.0 + 1e-9, np.inf, -np.inf])
+@pytest.mark.parametrize("n", [10, 300_000])
+def test_scores_outside_0_to_1_are_refused(bad, n):
+    p = np.linspace(0.1, 0.9, n)
+    p[n // 2] = bad
+    with pytest.raises(InvalidInput, match=r"`scores` must lie in \[0, 1\]"):
+        ks_error(p, np.zeros(n))
+
+
+def test_few_scores_and_lists_will_do():
+    assert ks_error([0.5, 0.75], [1, 1]) == 0.375
+    assert largest_gap(np.linspace(0, 1, 10)[::-2], [0, 1, 0, 1, 1]).fractile <= 1
+
+
+def test_a_curve_has_its_own_hits(many):
+    with pytest.raises(InvalidInput, match="Give the curve alone"):
+        ks_error(Curve.from_scores(*many), many[1])
+
+
+def test_scores_alone_are_no_curve():
+    with pytest.raises(InvalidType, match="build it with Curve"):
+        ks_error([0.5, 0.75])
+
+
+def test_rows_that_do_not_lie_together_are_read_too(many):
+    wide = np.stack([many[0], np.zeros_like(many[0])], axis=1)
+    assert ks_error(wide[:, 0], many[1]) == ks_error(*many)

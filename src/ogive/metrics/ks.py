@@ -19,15 +19,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ogive.curve import check_curve
+import numpy as np
+
+from ogive._validate import as_floats, as_hits
+from ogive.curve import Curve, check_curve
+from ogive.errors import InvalidInput
 from ogive.metrics.gap import extremes
 from ogive.metrics.unsorted_gap import largest_unsorted
 
 if TYPE_CHECKING:
-    from ogive.curve import Curve
+    from ogive._typing import ArrayLike
     from ogive.metrics.gap import Extreme, Extremes
 
 Direction = Literal["overconfident", "underconfident", "none"]
+
+_MANY = 1 << 18  # scores below which a curve costs no more than doing without
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,31 +73,50 @@ def _said(at: Extreme, n: float) -> LargestGap:
     return LargestGap(abs(signed), signed, at.score, at.rows / n, direction)
 
 
-def largest_gap(curve: Curve) -> LargestGap:
-    """Return the KS error with its sign and its place.
+def largest_gap(curve: Curve | ArrayLike, hits: ArrayLike | None = None) -> LargestGap:
+    """Return the KS error with its sign and its place; of a curve, or of scores and hits.
 
     >>> from ogive import Curve
     >>> gap = largest_gap(Curve.from_scores([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 0]))
     >>> gap.direction, round(gap.signed, 3), gap.score, gap.fractile
     ('overconfident', -0.275, 0.8, 0.75)
     """
-    rows = check_curve(curve).unsorted
-    found = None if rows is None else rows.unless_sorted(largest_unsorted)
-    if rows is not None and found is not None:
-        return _said(found, rows.size)
-    return largest_of(extremes(curve))
+    if hits is None:
+        return largest_of(extremes(check_curve(curve)))
+    if isinstance(curve, Curve):
+        msg = "`hits` belong to scores, and a curve has its own. Give the curve alone."
+        raise InvalidInput(msg)
+    scores = as_floats(curve, "scores", ndim=(1,))
+    outcomes = as_hits(hits, scores.size)
+    if scores.size >= _MANY:
+        found = largest_unsorted(scores.astype(np.float64, copy=False), outcomes)
+        if found is not None:
+            return _said(found, scores.size)
+    return largest_of(extremes(Curve.from_scores(scores, outcomes)))
 
 
-def ks_error(curve: Curve) -> float:
+def ks_error(curve: Curve | ArrayLike, hits: ArrayLike | None = None) -> float:
     """Return the KS calibration error: the largest gap, a fraction between 0 and 1.
 
     A perfectly calibrated model shows about 1.25 sqrt(sum p (1 − p)) / N on a finite sample.
 
+    Parameters
+    ----------
+    curve : Curve, or array-like (N,)
+        A curve, or scores in [0, 1].
+    hits : array-like (N,), optional
+        The outcomes of scores. If many of them are measured and nothing else is wanted of them,
+        this is quicker than a curve, which sorts them. The result is the same but for rounding.
+
+    Examples
+    --------
     >>> from ogive import Curve
     >>> ks_error(Curve.from_scores([0.5, 0.5], [1, 0]))
     0.0
+    >>> ks_error([0.5, 0.75], [1, 1])
+    0.375
     """
-    return largest_gap(curve).value
+    return largest_gap(curve, hits).value
 
 
 def kuiper_error(curve: Curve) -> float:

@@ -28,6 +28,7 @@ import numpy as np
 from ogive._keys import runs_of_keys
 from ogive._numerics.blocks import BLOCK, blocks
 from ogive._packing import keys_of_scores
+from ogive._validate import bad_scores
 from ogive.metrics.gap import START, Extreme, Extremes, GapReader
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ _NO_CARRY = 1 << 13  # sums of so many of them from 0 to 1 stay below 2^63
 
 
 def largest_unsorted(scores: FloatArray, hits: BoolArray) -> Extreme | None:
-    """Find the largest gap of scores in [0, 1]; None if sorting all of them is quicker.
+    """Find the largest gap of scores; None if sorting all of them is quicker.
+
+    Scores outside [0, 1] are refused, unless None is returned before they are looked at.
 
     >>> import numpy as np
     >>> scores = np.random.default_rng(0).random(100_000)
@@ -94,7 +97,10 @@ class _Cells:
         table: IntArray = np.zeros(2 * self.number, dtype=kind)
         space = np.empty((2, min(_TOGETHER * BLOCK, scores.size)))
         for at in blocks(scores.size, together=_TOGETHER):
-            cell = self.find(scores[at], space[:, : at.stop - at.start])
+            block = scores[at]
+            if not (block.min() >= 0.0 and block.max() <= 1.0):  # NaN is neither
+                raise bad_scores(scores)
+            cell = self.find(block, space[:, : block.size])
             cell <<= 1
             cell |= hits[at]
             np.add.at(table, cell, kind(1))
