@@ -3,10 +3,10 @@ r"""The largest gap of scores that are not sorted.
 N times the gap is read between any two scores, so it can be read between *cells*, into which the
 rows are counted. With n rows and k hits in a cell of scores from a to b, the gap moves by k minus
 the sum of the scores, which lies between n a and n b; inside the cell it rises by at most
-k (1 − a) and falls by at most (n − k) b. Added up from the left this bounds the gap
-everywhere, from integers alone. Only cells whose bound reaches the best end of a cell can hold
-the largest gap. There are few: the sum of all scores below them is taken exactly, their rows are
-sorted, and the rest is never looked at again.
+k (1 − a) and falls by at most (n − k) b. Added up from the left, where it is 0, and from the right,
+where it is all hits minus the sum of all scores, this bounds the gap everywhere. Only cells whose
+bound reaches the best end of a cell can hold the largest gap. There are few: the sum of all scores
+below them is taken exactly, their rows are sorted, and the rest is never looked at again.
 
 Cells are as fine as needed near 0 and 1 and cost little to find. With the bits of a float64, which
 are its logarithm but for bends, and a floor c,
@@ -38,10 +38,11 @@ _FLOOR = 2.0**-21
 _FEWEST, _MOST = 10, 13  # bits after the exponent that count: 2^bits cells of an octave
 _ROWS = 9  # so many fewer of them than binary digits of N
 _GROUP = 64  # cells that are judged together first
-_CHUNK = 64  # groups whose cells are judged at a time
-_SLOPPY = 1 + 1 / 32  # cells may be this much wider than their edges say
-_ROUNDING = 1e-9  # of N times the gap
-_TOGETHER = 4  # blocks that are worked on at a time
+_CHUNK = 128  # groups whose cells are judged at a time
+_SLOPPY = 1 / 64  # share of its width by which a cell may miss its edges
+_ROUNDING = 1e-13  # of the gap
+_TOGETHER = 8  # blocks that are counted at a time
+_LONG = 16  # blocks that are looked into at a time
 _PLACES = 3  # at most so many intervals are looked into,
 _FAR = 1 / 16  # with this share of the rows between two of them
 _WORTH = 0.25  # share of rows up to which sorting those alone is worth it
@@ -66,7 +67,7 @@ def largest_unsorted(scores: FloatArray, hits: BoolArray) -> Extreme | None:
     if 4 * np.unique(probe).size < 3 * probe.size:
         return None
     cells = _cells_for(min(max(scores.size.bit_length() - _ROWS, _FEWEST), _MOST))
-    places = _places(cells, cells.count(scores, hits))
+    places = _places(cells, *cells.count(scores, hits))
     if len(places) > _PLACES or sum(place.rows for place in places) > _WORTH * scores.size:
         return None
     found = [START, *(_peak(scores, hits, place) for place in places)]
@@ -91,11 +92,12 @@ class _Cells:
         """How many cells there are."""
         return self.edges.size - 2
 
-    def count(self, scores: FloatArray, hits: BoolArray) -> IntArray:
-        """Count the misses and the hits of each cell, (cells, 2)."""
+    def count(self, scores: FloatArray, hits: BoolArray) -> tuple[IntArray, float]:
+        """Count the misses and the hits of each cell, (cells, 2), and add up the scores."""
         kind = np.uint32 if scores.size < 1 << 32 else np.uint64
         table: IntArray = np.zeros(2 * self.number, dtype=kind)
         space = np.empty((2, min(_TOGETHER * BLOCK, scores.size)))
+        total = 0.0
         for at in blocks(scores.size, together=_TOGETHER):
             block = scores[at]
             if not (block.min() >= 0.0 and block.max() <= 1.0):  # NaN is neither
@@ -104,7 +106,8 @@ class _Cells:
             cell <<= 1
             cell |= hits[at]
             np.add.at(table, cell, kind(1))
-        return table.reshape(-1, 2)
+            total += float(block.sum())
+        return table.reshape(-1, 2), total
 
     def find(self, scores: FloatArray, space: FloatArray) -> IntArray:
         """Return the cell of each score, in the (2, m) numbers of space given."""
@@ -143,39 +146,51 @@ class _Counted(NamedTuple):
 
     n: FloatArray
     hits: FloatArray
-    total: FloatArray  # of the scores, to within
-    unsure: FloatArray  # this much
+    least: FloatArray  # sum of the scores, if each is where its cell begins
+    greatest: FloatArray  # or ends
     first: FloatArray  # where each begins
     last: FloatArray  # and ends
+
+
+class _Within(NamedTuple):
+    """Bounds of N times the gap, at one place or at many."""
+
+    low: FloatArray
+    high: FloatArray
 
 
 class _Bounds(NamedTuple):
     """What is known of N times the gap, in arrays of the shape of the cells."""
 
-    left: FloatArray  # before the cell, to within the slack of the one before
-    right: FloatArray  # after it
-    slack: FloatArray  # to within this
+    before: _Within
+    after: _Within
     most: FloatArray  # it is nowhere in the cell farther from 0 than this
 
     @property
     def reached(self) -> float:
         """How far from 0 it certainly is after some cell."""
-        return float((np.abs(self.right) - self.slack).max())
+        return float(np.maximum(self.after.low, -self.after.high).max())
 
 
-def _bounded(
-    some: _Counted, left: FloatArray | float = 0.0, slack: FloatArray | float = 0.0
-) -> _Bounds:
-    """Bound the gap over cells, given what it is before the first, to within the slack."""
-    step = some.hits - some.total
-    after = np.cumsum(step, axis=-1) + left
-    before = after - step
-    known = np.cumsum(some.unsure, axis=-1) + slack
-    rise, fall = some.hits * (1.0 - some.first), (some.n - some.hits) * some.last
-    top = np.minimum(before + rise, after + fall)
-    bottom = np.maximum(before - fall, after - rise)
-    most = np.maximum(top, -bottom) + known + some.unsure
-    return _Bounds(before, after, known, np.where(some.n > 0, most, -np.inf))
+def _bounded(some: _Counted, left: _Within, right: _Within) -> _Bounds:
+    """Bound the gap over cells, given what it is before the first and after the last, (…, 1)."""
+    sloppy = (some.greatest - some.least) * _SLOPPY
+    down, up = some.hits - some.greatest - sloppy, some.hits - some.least + sloppy
+    downs, ups = np.cumsum(down, axis=-1), np.cumsum(up, axis=-1)
+    after = _Within(
+        np.maximum(left.low + downs, right.low - (ups[..., -1:] - ups)),
+        np.minimum(left.high + ups, right.high - (downs[..., -1:] - downs)),
+    )
+    low, high = (
+        np.concatenate([start, ends[..., :-1]], axis=-1)
+        for start, ends in zip(left, after, strict=True)
+    )
+    rise = some.hits * (1.0 - some.first) + sloppy
+    fall = (some.n - some.hits) * some.last + sloppy
+    top = np.minimum(high + rise, after.high + fall)
+    bottom = np.maximum(low - fall, after.low - rise)
+    most = np.where(some.n > 0, np.maximum(top, -bottom), -np.inf)
+    return _Bounds(_Within(low, high), after, most)
 
 
 class _Place(NamedTuple):
@@ -186,19 +201,24 @@ class _Place(NamedTuple):
     rows: int
 
 
-def _places(cells: _Cells, table: IntArray) -> list[_Place]:
-    """Return the intervals that can hold the largest gap."""
-    groups = _bounded(_grouped(cells, table))
+def _places(cells: _Cells, table: IntArray, total: float) -> list[_Place]:
+    """Return the intervals that can hold the largest gap of scores that add up to a total."""
+    counted = _grouped(cells, table)
+    end = np.array([float(counted.hits.sum()) - total])
+    rounding = _ROUNDING * float(counted.n.sum())
+    groups = _bounded(
+        counted, _Within(np.zeros(1), np.zeros(1)), _Within(end - rounding, end + rounding)
+    )
     reached = groups.reached
-    hopeful = np.flatnonzero(groups.most >= reached - _ROUNDING)
+    hopeful = np.flatnonzero(groups.most >= reached - rounding)
     most = []
     for start in range(0, hopeful.size, _CHUNK):
         some = hopeful[start : start + _CHUNK]
-        slack = np.where(some > 0, groups.slack[some - 1], 0.0)[:, None]
-        found = _bounded(_single(cells, table, some), groups.left[some, None], slack)
+        ends = (_Within(*(x[some, None] for x in side)) for side in (groups.before, groups.after))
+        found = _bounded(_single(cells, table, some), *ends)
         reached = max(reached, found.reached)
         most.append(found.most)
-    rows, columns = np.nonzero(np.concatenate(most) >= reached - _ROUNDING)
+    rows, columns = np.nonzero(np.concatenate(most) >= reached - rounding)
     return _joined(cells, table, hopeful[rows] * _GROUP + columns)
 
 
@@ -208,9 +228,7 @@ def _single(cells: _Cells, table: IntArray, groups: IntArray) -> _Counted:
     n, hits = counts[:, :, 0] + counts[:, :, 1], counts[:, :, 1]
     edges = cells.edges[groups[:, None] * _GROUP + np.arange(_GROUP + 1)]
     first, last = edges[:, :-1], edges[:, 1:]
-    return _Counted(
-        n, hits, n * (first + last) / 2, n * (last - first) * (_SLOPPY / 2), first, last
-    )
+    return _Counted(n, hits, n * first, n * last, first, last)
 
 
 def _grouped(cells: _Cells, table: IntArray) -> _Counted:
@@ -218,16 +236,15 @@ def _grouped(cells: _Cells, table: IntArray) -> _Counted:
     counts = table.reshape(-1, _GROUP, 2)
     number = counts.shape[0]
     first, last = (cells.edges[i : i + number * _GROUP].reshape(-1, _GROUP) for i in (0, 1))
-    n, hits, low, high = np.empty((4, number))
+    n, hits, least, greatest = np.empty((4, number))
     for start in range(0, number, _CHUNK):
         at = slice(start, start + _CHUNK)
         both = (counts[at, :, 0] + counts[at, :, 1]).astype(np.float64)
         np.sum(both, axis=1, out=n[at])
         np.sum(counts[at, :, 1], axis=1, out=hits[at])
-        np.einsum("gc,gc->g", both, first[at], out=low[at])
-        np.einsum("gc,gc->g", both, last[at], out=high[at])
-    total, unsure = (low + high) / 2, (high - low) * (_SLOPPY / 2)
-    return _Counted(n, hits, total, unsure, first[:, 0], last[:, -1])
+        np.einsum("gc,gc->g", both, first[at], out=least[at])
+        np.einsum("gc,gc->g", both, last[at], out=greatest[at])
+    return _Counted(n, hits, least, greatest, first[:, 0], last[:, -1])
 
 
 def _joined(cells: _Cells, table: IntArray, which: IntArray) -> list[_Place]:
@@ -260,22 +277,21 @@ def _looked_into(
     scores: FloatArray, hits: BoolArray, low: float, high: float
 ) -> tuple[KeyArray, GapReader]:
     """Return the keys of the rows between two scores, and a reader that knows what is below."""
-    size = min(_TOGETHER * BLOCK, scores.size)
-    under, within, least = np.empty(size, np.bool_), np.empty(size, np.bool_), np.empty(size)
     below = hits_below = units_below = 0
-    keys = []
-    for at in blocks(scores.size, together=_TOGETHER):
-        block, hit, m = scores[at], hits[at], at.stop - at.start
-        np.less(block, low, out=under[:m])
-        below += int(np.count_nonzero(under[:m]))
-        hits_below += int(np.count_nonzero(np.logical_and(under[:m], hit, out=within[:m])))
-        units_below += _summed(np.minimum(block, low, out=least[:m]))
-        np.less(block, high, out=within[:m])
-        within[:m] ^= under[:m]
-        chosen = within[:m].nonzero()[0]
-        keys.append(keys_of_scores(block[chosen], hit[chosen]))
+    some, outcomes = [], []
+    for at in blocks(scores.size, together=_LONG):
+        block, hit = scores[at], hits[at]
+        under = block < low
+        below += int(np.count_nonzero(under))
+        hits_below += int(np.count_nonzero(under & hit))
+        units_below += _summed(np.minimum(block, low))
+        under ^= block < high
+        chosen = under.nonzero()[0]
+        some.append(block[chosen])
+        outcomes.append(hit[chosen])
+    keys = keys_of_scores(np.concatenate(some), np.concatenate(outcomes))
     sum_below = units_below / _UNITS - low * (scores.size - below)
-    return np.concatenate(keys), GapReader(hits_below - sum_below, below)
+    return keys, GapReader(hits_below - sum_below, below)
 
 
 def _summed(scores: FloatArray) -> int:
