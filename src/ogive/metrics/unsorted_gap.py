@@ -104,7 +104,7 @@ class _Cells:
                 raise bad_scores(scores)
             cell = self.find(block, space[:, : block.size])
             cell <<= 1
-            cell |= hits[at]
+            cell += hits[at]
             np.add.at(table, cell, kind(1))
             total += float(block.sum())
         return table.reshape(-1, 2), total
