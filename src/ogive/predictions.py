@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _SUM_TOLERANCE = 1e-3
 _LOOKS = 32  # blocks at a time for a check, which makes no copy of them
+_FAR = 50.0  # logits up to which exponentials and their sums are far from the ends of float32
 _KINDS: tuple[Kind, Kind] = ("logits", "probs")
 
 
@@ -152,6 +153,18 @@ class Predictions:
         shifted: AnyArray = np.subtract(block.astype(dtype, copy=False), top, order="C")
         np.exp(shifted, out=shifted)
         return shifted
+
+    def quick_masses(self, at: slice) -> tuple[AnyArray, FloatArray]:
+        """Return masses of rows of logits in seven digits, (rows, K), and the largest of each row.
+
+        Where no exponential can leave the range of float32, the logits are not shifted first:
+        that would take a fifth of the time.
+        """
+        top = self._top[at]
+        if np.abs(top).max() > _FAR:
+            return self.masses(at, np.float32), np.ones(top.size)
+        block = self.values[at].astype(np.float32, copy=False)
+        return np.exp(block, order="C"), np.exp(top)
 
     def log_masses(self, at: slice, dtype: DTypeLike = np.float64) -> AnyArray:
         """Return the logarithm of the masses of some rows, (rows, K), a fresh array; −inf for 0.

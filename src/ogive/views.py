@@ -229,15 +229,15 @@ def _top_block(preds: Predictions, at: slice, column: IntArray, labels: IntArray
     They have seven digits, as the logits have, and take a quarter of the time. Where the others
     hold less than 1 % their masses are computed with all digits, so that nothing underflows.
     """
-    masses = preds.masses(at, np.float32)
+    masses, largest = preds.quick_masses(at)
     masses[np.arange(column.size), column] = 0.0
-    rest = np.einsum("ij->i", masses).astype(np.float64)  # half the time of sum, seven digits
+    rest = np.einsum("ij->i", masses) / largest  # half the time of sum, seven digits
     sure = np.flatnonzero(rest < _SURE)
     if sure.size:
         exact = preds.masses(sure + at.start)
         exact[np.arange(sure.size), column[sure]] = 0.0
         rest[sure] = exact.sum(axis=1)
-    tail = np.minimum(rest, 1.0) / (1.0 + rest)  # the largest mass is 1
+    tail = np.minimum(rest, 1.0) / (1.0 + rest)  # in units of the largest mass
     return Scored(
         (rest < 1.0) & (tail < 0.5),  # noqa: PLR2004 - a tail that rounds to ½ has no side
         tail,
