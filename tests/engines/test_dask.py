@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
@@ -14,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import ogive
-from ogive import Curve, ks_error
+from ogive import ks_error
 from ogive.engines import local
 from ogive.errors import InvalidInput, InvalidType, OgiveError, UnknownName
-from ogive.metrics.bracket import brackets
 from ogive.studies.apply_log import apply_log
 from tests.cli.conftest import run, run_json  # noqa: F401 - fixtures
+from tests.engines.contract import PLAIN, AsLocal
 from tests.engines.logs import (
     check_apply,
     check_commands,
@@ -38,7 +37,6 @@ from ogive.engines import dask as engine  # noqa: E402
 
 # Dask leaves it to the interpreter to close some of its sockets.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
-PLAIN = ["score", "outcome", "country"]
 
 
 @pytest.fixture(scope="module")
@@ -57,45 +55,13 @@ def table():
     return rows_of()
 
 
-@pytest.mark.parametrize(("files", "row_group"), [(1, 10_000), (1, 100), (7, 300), (40, 50)])
-def test_the_same_curve_in_any_partitioning(client, table, tmp_path, files, row_group, monkeypatch):
-    monkeypatch.setattr("ogive.engines.formats.PIECE", 500)  # several pieces in a file
-    plain = table.select(PLAIN)
-    want = local.curve(write_log(tmp_path / "one", plain, 2), bits=7, one_pass=True)
-    log = write_log(tmp_path / "log", plain, files, row_group)
-    found = engine.curve(log, bits=7, one_pass=True, scheduler=client)
-    assert found.summary() == want.summary()
-    assert found == local.curve(log, bits=7, one_pass=True)
+@pytest.fixture(scope="module")
+def cluster(client):
+    return engine, {"scheduler": client}
 
 
-def test_the_second_pass_makes_ks_exact(client, table, tmp_path):
-    log = write_log(tmp_path / "log", table.select(PLAIN), 5)
-    whole = ks_error(Curve.from_scores(table["score"], table["outcome"]))
-    reading = engine.read_log(log, bits=5, scheduler=client)
-    assert reading.passes == 2
-    assert ks_error(reading.curve) == pytest.approx(whole, abs=1e-12)
-    low, high = brackets(engine.curve(log, bits=5, one_pass=True, scheduler=client))["ks"]
-    assert low <= whole <= high
-    assert high > low
-
-
-def test_groups(client, table, tmp_path):
-    log = write_log(tmp_path / "log", table.select(PLAIN), 5)
-    found = engine.curve(str(log / "*.parquet"), by="country", bits=6, scheduler=client)
-    want = local.curve(log, by="country", bits=6)
-    assert list(found) == list(want) == ["(none)", "DE", "FR", "IT", "PL", "SE"]
-    for name, mine in found.items():
-        assert mine.summary() == want[name].summary()
-        assert ks_error(mine) == ks_error(want[name])
-
-
-def test_weights(client, table, tmp_path):
-    log = write_log(tmp_path / "log", table, 5)
-    found, want = engine.curve(log, bits=6, scheduler=client), local.curve(log, bits=6)
-    whole = Curve.from_scores(table["score"], table["outcome"], weights=table["weight"])
-    assert found.n == pytest.approx(want.n, rel=1e-12)
-    assert ks_error(found) == pytest.approx(ks_error(whole), abs=1e-12)
-    assert np.allclose(found.summary().sums, want.summary().sums, rtol=1e-12)
+class TestAsLocal(AsLocal):
+    """The same curves as the local engine's."""
 
 
 @pytest.mark.parametrize("view", ["top-1", "class-3", "class-wise"])
@@ -109,16 +75,6 @@ def test_views_of_logits_in_several_formats(client, tmp_path, view):
     assert list(found.curves) == list(want.curves)
     for name, mine in found.curves.items():
         assert mine == want.curves[name]
-
-
-def test_a_bad_row_is_named_or_skipped(client, table, tmp_path):
-    bad = spoiled(spoiled(table.select(PLAIN), 4321), 5800)
-    log = write_log(tmp_path / "log", bad, 5)
-    words = r"part-003.parquet: row 721: `score` must be a number in \[0, 1\] \(1.5\)"
-    with pytest.raises(InvalidInput, match=words):
-        engine.curve(log, scheduler=client)
-    found = engine.read_log(log, skip_bad=True, scheduler=client)
-    assert (found.rows, found.skipped, found.curve.n) == (6000, 2, 5998)
 
 
 @pytest.mark.parametrize("count", [1, 2])

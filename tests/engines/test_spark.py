@@ -7,17 +7,15 @@ import signal
 import subprocess
 import sys
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
 import pytest
 
-from ogive import Curve, ks_error
 from ogive.engines import local
 from ogive.errors import FileFormatError, InvalidInput, InvalidType, OgiveError, UnknownName
-from ogive.metrics.bracket import brackets
 from tests.cli.conftest import run, run_json  # noqa: F401 - fixtures
+from tests.engines.contract import PLAIN, AsLocal
 from tests.engines.logs import (
     check_apply,
     check_commands,
@@ -38,7 +36,6 @@ from ogive.engines import spark as engine  # noqa: E402
 pytestmark = pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"
 )
-PLAIN = ["score", "outcome", "country"]
 
 
 @pytest.fixture(scope="module")
@@ -53,48 +50,21 @@ def table():
     return rows_of()
 
 
-@pytest.mark.parametrize(("files", "row_group", "few"), [(1, 9999, 64), (1, 100, 0), (40, 50, 64)])
-def test_the_same_curve_in_any_partitioning(
-    session, table, tmp_path, files, row_group, few, monkeypatch
-):
+@pytest.fixture(scope="module")
+def cluster(session):
+    return engine, {"session": session}
+
+
+class TestAsLocal(AsLocal):
+    """The same curves as the local engine's."""
+
+
+def test_spark_adds_up_what_the_driver_would(session, table, tmp_path, monkeypatch):
     monkeypatch.setattr("ogive.engines.formats.PIECE", 500)  # several pieces in a file
-    monkeypatch.setattr(engine, "_FEW", few)  # the driver adds up, or Spark
-    plain = table.select(PLAIN)
-    want = local.curve(write_log(tmp_path / "one", plain, 2), bits=7, one_pass=True)
-    log = write_log(tmp_path / "log", plain, files, row_group)
+    monkeypatch.setattr(engine, "_FEW", 0)
+    log = write_log(tmp_path / "log", table.select(PLAIN), 1, 100)
     found = engine.curve(log, bits=7, one_pass=True, session=session)
-    assert found.summary() == want.summary()
     assert found == local.curve(log, bits=7, one_pass=True)
-
-
-def test_the_second_pass_makes_ks_exact(session, table, tmp_path):
-    log = write_log(tmp_path / "log", table.select(PLAIN), 5)
-    whole = ks_error(Curve.from_scores(table["score"], table["outcome"]))
-    reading = engine.read_log(log, bits=5, session=session)
-    assert reading.passes == 2
-    assert ks_error(reading.curve) == pytest.approx(whole, abs=1e-12)
-    low, high = brackets(engine.curve(log, bits=5, one_pass=True, session=session))["ks"]
-    assert low <= whole <= high
-    assert high > low
-
-
-def test_groups(session, table, tmp_path):
-    log = write_log(tmp_path / "log", table.select(PLAIN), 5)
-    found = engine.curve(str(log / "*.parquet"), by="country", bits=6, session=session)
-    want = local.curve(log, by="country", bits=6)
-    assert list(found) == list(want) == ["(none)", "DE", "FR", "IT", "PL", "SE"]
-    for name, mine in found.items():
-        assert mine.summary() == want[name].summary()
-        assert ks_error(mine) == ks_error(want[name])
-
-
-def test_weights(session, table, tmp_path):
-    log = write_log(tmp_path / "log", table, 5)
-    found, want = engine.curve(log, bits=6, session=session), local.curve(log, bits=6)
-    whole = Curve.from_scores(table["score"], table["outcome"], weights=table["weight"])
-    assert found.n == pytest.approx(want.n, rel=1e-12)
-    assert ks_error(found) == pytest.approx(ks_error(whole), abs=1e-12)
-    assert np.allclose(found.summary().sums, want.summary().sums, rtol=1e-12)
 
 
 def test_weights_of_files_of_which_one_is_empty(session, table, tmp_path):
@@ -119,16 +89,6 @@ def test_views_of_logits_in_several_formats_with_vectors(session, tmp_path, few,
     assert list(found.curves) == list(want.curves)
     for name, mine in found.curves.items():
         assert mine == want.curves[name]
-
-
-def test_a_bad_row_is_named_or_skipped(session, table, tmp_path):
-    bad = spoiled(spoiled(table.select(PLAIN), 4321), 5800)
-    log = write_log(tmp_path / "log", bad, 5)
-    words = r"part-003.parquet: row 721: `score` must be a number in \[0, 1\] \(1.5\)"
-    with pytest.raises(InvalidInput, match=words):
-        engine.curve(log, session=session)
-    found = engine.read_log(log, skip_bad=True, session=session)
-    assert (found.rows, found.skipped, found.curve.n) == (6000, 2, 5998)
 
 
 def test_another_fault_keeps_its_kind(session, table, tmp_path):

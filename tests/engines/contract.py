@@ -1,0 +1,73 @@
+"""What every cluster engine must do as the local one does."""
+
+import numpy as np
+import pytest
+
+from ogive import Curve, ks_error
+from ogive.engines import local
+from ogive.errors import InvalidInput
+from ogive.metrics.bracket import brackets
+from tests.engines.logs import rows_of, spoiled, write_log
+
+PLAIN = ["score", "outcome", "country"]
+
+
+class AsLocal:
+    """Tests for a module's fixture `cluster`: its engine, and the options that say where."""
+
+    @pytest.fixture(scope="class")
+    def table(self):
+        return rows_of()
+
+    @pytest.mark.parametrize(("files", "row_group"), [(1, 9999), (1, 100), (7, 300), (40, 50)])
+    def test_the_same_curve_in_any_partitioning(
+        self, cluster, table, tmp_path, files, row_group, monkeypatch
+    ):
+        monkeypatch.setattr("ogive.engines.formats.PIECE", 500)  # several pieces in a file
+        engine, where = cluster
+        plain = table.select(PLAIN)
+        want = local.curve(write_log(tmp_path / "one", plain, 2), bits=7, one_pass=True)
+        log = write_log(tmp_path / "log", plain, files, row_group)
+        found = engine.curve(log, bits=7, one_pass=True, **where)
+        assert found.summary() == want.summary()
+        assert found == local.curve(log, bits=7, one_pass=True)
+
+    def test_the_second_pass_makes_ks_exact(self, cluster, table, tmp_path):
+        engine, where = cluster
+        log = write_log(tmp_path / "log", table.select(PLAIN), 5)
+        whole = ks_error(Curve.from_scores(table["score"], table["outcome"]))
+        reading = engine.read_log(log, bits=5, **where)
+        assert reading.passes == 2
+        assert ks_error(reading.curve) == pytest.approx(whole, abs=1e-12)
+        low, high = brackets(engine.curve(log, bits=5, one_pass=True, **where))["ks"]
+        assert low <= whole <= high
+        assert high > low
+
+    def test_groups(self, cluster, table, tmp_path):
+        engine, where = cluster
+        log = write_log(tmp_path / "log", table.select(PLAIN), 5)
+        found = engine.curve(str(log / "*.parquet"), by="country", bits=6, **where)
+        want = local.curve(log, by="country", bits=6)
+        assert list(found) == list(want) == ["(none)", "DE", "FR", "IT", "PL", "SE"]
+        for name, mine in found.items():
+            assert mine.summary() == want[name].summary()
+            assert ks_error(mine) == ks_error(want[name])
+
+    def test_weights(self, cluster, table, tmp_path):
+        engine, where = cluster
+        log = write_log(tmp_path / "log", table, 5)
+        found, want = engine.curve(log, bits=6, **where), local.curve(log, bits=6)
+        whole = Curve.from_scores(table["score"], table["outcome"], weights=table["weight"])
+        assert found.n == pytest.approx(want.n, rel=1e-12)
+        assert ks_error(found) == pytest.approx(ks_error(whole), abs=1e-12)
+        assert np.allclose(found.summary().sums, want.summary().sums, rtol=1e-12)
+
+    def test_a_bad_row_is_named_or_skipped(self, cluster, table, tmp_path):
+        engine, where = cluster
+        bad = spoiled(spoiled(table.select(PLAIN), 4321), 5800)
+        log = write_log(tmp_path / "log", bad, 5)
+        words = r"part-003.parquet: row 721: `score` must be a number in \[0, 1\] \(1.5\)"
+        with pytest.raises(InvalidInput, match=words):
+            engine.curve(log, **where)
+        found = engine.read_log(log, skip_bad=True, **where)
+        assert (found.rows, found.skipped, found.curve.n) == (6000, 2, 5998)
