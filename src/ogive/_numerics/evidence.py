@@ -219,13 +219,12 @@ def _node(at: Point, s: float, log_prior: float, prior: Prior) -> Node:
 
 def _line_covariances(schur: FloatArray, o2: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return (S + I/o²)^-1 and log|I + o² S| for every o², 0 included, by 2 x 2 formulas."""
-    (a, b), (_, d) = schur
-    det = (1 + a * o2) * (1 + d * o2) - (b * o2) ** 2
+    (a, b), (_, d) = schur.tolist()
+    first, cross, second = 1 + a * o2, b * o2, 1 + d * o2
+    det = first * second - cross * cross
     top = o2 / det
-    inner = np.empty((o2.size, 2, 2))
-    inner[:, 0, 0] = top * (1 + d * o2)
-    inner[:, 1, 1] = top * (1 + a * o2)
-    inner[:, 0, 1] = inner[:, 1, 0] = -top * b * o2
+    cross *= -top
+    inner = np.array([top * second, cross, cross, top * first]).T.reshape(-1, 2, 2)
     return inner, np.log(det)
 
 
@@ -245,23 +244,28 @@ def _average(nodes: Sequence[Node]) -> Posterior:
     if len(nodes) > 1 and free[1:].sum() > 0:
         free[0] = 0.0
     free = free / free.sum() if free.sum() > 0 else weight
-    covariance, spread = (_about(mean, nodes, each) for each in (free, weight))
+    covariance, spread = _about(mean, nodes, np.array([free, weight]))
     return Posterior(mean, covariance, spread, edf, weight)
 
 
-def _about(mean: FloatArray, nodes: Sequence[Node], weight: FloatArray) -> FloatArray:
-    """Return the covariance of the nodes about a mean: between them, and within each."""
-    some = [i for i, w in enumerate(weight.sum(axis=1)) if w > NO_WEIGHT]
-    weight, nodes = weight[some], [nodes[i] for i in some]
+def _about(mean: FloatArray, nodes: Sequence[Node], weights: FloatArray) -> FloatArray:
+    """Return covariances of the nodes about a mean, between them and within each, (k, d, d).
+
+    weights : (k, s, o), ways to weigh them
+    """
+    some = [i for i, w in enumerate(weights.sum(axis=2).max(axis=0)) if w > NO_WEIGHT]
+    weights, nodes = weights[:, some], [nodes[i] for i in some]
     apart = np.concatenate([node.mean for node in nodes]) - mean  # (s o, d)
-    covariance = (apart * weight.reshape(-1, 1)).T @ apart
-    lift = np.hstack([node.lift for node in nodes])  # (d, 2 s)
-    inner = np.concatenate([node.inner for node in nodes]).reshape(*weight.shape, LINE, LINE)
-    inner = (weight[:, :, None, None] * inner).sum(axis=1)  # (s, 2, 2)
-    moved = [node.lift @ part for node, part in zip(nodes, inner, strict=True)]
-    covariance += np.hstack(moved) @ lift.T
-    for w, node in zip(weight.sum(axis=1), nodes, strict=True):
-        covariance[LINE:, LINE:] += w * node.rest
+    k, s, o = weights.shape
+    covariance = (apart * weights.reshape(k, -1, 1)).swapaxes(1, 2) @ apart
+    lift = np.array([node.lift for node in nodes])  # (s, d, 2)
+    inner = np.array([node.inner.reshape(o, -1) for node in nodes])  # (s, o, 4)
+    inner = (weights[:, :, None] @ inner).reshape(k, s, LINE, LINE)
+    moved = (lift @ inner).swapaxes(1, 2).reshape(k, mean.size, -1)  # (k, d, 2 s)
+    covariance += moved @ lift.swapaxes(0, 1).reshape(mean.size, -1).T
+    rest = np.array([node.rest.ravel() for node in nodes])  # (s, (d − 2)²)
+    within = weights.sum(axis=2) @ rest
+    covariance[:, LINE:, LINE:] += within.reshape(k, mean.size - LINE, mean.size - LINE)
     result: FloatArray = covariance
     return result
 

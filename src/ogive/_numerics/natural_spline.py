@@ -13,7 +13,7 @@ goes on along its tangent.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,6 +31,14 @@ class Pieces(NamedTuple):
     powers: FloatArray  # (4, K + 1)
 
 
+@lru_cache(maxsize=4)
+def _second(knots: bytes) -> FloatArray:
+    """Return second derivatives of natural splines, once for a fit and the map it makes."""
+    matrix = second_derivatives(np.frombuffer(knots), "natural")
+    matrix.setflags(write=False)
+    return matrix
+
+
 class NaturalSpline:
     """The natural cubic splines on given knots, (K,) strictly rising, K >= 3."""
 
@@ -41,7 +49,7 @@ class NaturalSpline:
     @cached_property
     def second(self) -> FloatArray:
         """The matrix (K, K) from values to second derivatives, both at the knots."""
-        return second_derivatives(self.knots, "natural")
+        return _second(self.knots.tobytes())
 
     def basis(self, x: FloatArray) -> FloatArray:
         """Return the matrix (m, K) from values at the knots to values at x, (m,)."""
