@@ -1,6 +1,7 @@
 """The KS error of N scores: against sorting them, which is its limit, and against peers.
 
-The limit of everything that reads a curve is sorting the rows once: np.sort of N uint64. Peers
+The limit of everything that reads a curve is sorting the rows once: np.sort of N uint64. Scores
+and hits alone need not be sorted. Peers
 have no KS error but one; what they compute of the same scores, the binned or smoothed error, is
 checked against ours.
 """

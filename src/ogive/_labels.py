@@ -10,7 +10,7 @@ from ogive._validate import as_array, check_length
 from ogive.errors import InvalidInput, rows_that
 
 if TYPE_CHECKING:
-    from ogive._typing import AnyArray, ArrayLike, IntArray
+    from ogive._typing import AnyArray, ArrayLike, BoolArray, IntArray
 
 
 def index_labels(
@@ -62,12 +62,17 @@ def _whole_numbers(array: AnyArray) -> AnyArray:
     return array.astype(np.int64)
 
 
-def _positions(array: AnyArray, names: AnyArray) -> IntArray:
-    """Return the index of each label in `names`."""
+def find_labels(array: AnyArray, names: AnyArray) -> tuple[IntArray, BoolArray]:
+    """Return the index of each label in distinct names, and which labels are none of them."""
     order = np.argsort(names, kind="stable")
     found = np.searchsorted(names, array, sorter=order)
     index: IntArray = order[np.minimum(found, names.size - 1)]
-    wrong = names[index] != array
+    return index, names[index] != array
+
+
+def _positions(array: AnyArray, names: AnyArray) -> IntArray:
+    """Return the index of each label in `names`."""
+    index, wrong = find_labels(array, names)
     if wrong.any():
         first = array[int(wrong.argmax())]
         msg = f"`labels` must be among `classes`: {rows_that(wrong)} is not ({first!r})."

@@ -7,17 +7,13 @@ from ogive import Curve, ks_error
 from ogive.engines import local
 from ogive.errors import InvalidInput
 from ogive.metrics.bracket import brackets
-from tests.engines.logs import rows_of, spoiled, write_log
+from tests.engines.logs import spoiled, write_log
 
 PLAIN = ["score", "outcome", "country"]
 
 
 class AsLocal:
-    """Tests for a module's fixture `cluster`: its engine, and the options that say where."""
-
-    @pytest.fixture(scope="class")
-    def table(self):
-        return rows_of()
+    """Tests for a module's fixtures: `table`, and `cluster`, its engine and where that runs."""
 
     @pytest.mark.parametrize(("files", "row_group"), [(1, 9999), (1, 100), (7, 300), (40, 50)])
     def test_the_same_curve_in_any_partitioning(

@@ -60,7 +60,7 @@ class NaturalSpline:
         inside = np.clip(y, 0.0, 1.0)
         rest = 1.0 - inside
         below, above = np.minimum(y, 0.0), np.maximum(y - 1.0, 0.0)  # how far outside
-        scale = w * w / 6  # products, not powers: those take ten times as long
+        scale = w * w / 6  # products, not powers: those take many times as long
         at_left = scale * (rest * rest * rest - rest - 2 * below + above)
         at_right = scale * (inside * inside * inside - inside - below + 2 * above)
         matrix: FloatArray = at_left[:, None] * self.second[j]

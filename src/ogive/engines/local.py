@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 
 _ROW = 300  # bytes that a row of a summary takes, with what adding it up needs
 _KEY = 256  # bytes of the limit for each key that is collected, a tenth of which it takes
-_RELEASE = (
-    4  # pieces after which memory that was freed is given back: it costs little, after each a tenth
-)
+_RELEASE = 4  # pieces after which memory that was freed is given back
 _SHARE = 1 << 19  # rows of a summary that a thread keeps to itself
 
 
@@ -240,7 +238,7 @@ class _Threads:
             try:
                 count_into(own, piece[1], self.report)
                 if piece[0] % _RELEASE == 0:
-                    pool.release_unused()  # what Arrow keeps for later grows for dozens of pieces
+                    pool.release_unused()
                 if own.size > _SHARE:
                     done, own = own.result(), Tallier(self.plan)
                     self._give(done)

@@ -38,9 +38,9 @@ def parse_memory(text: str | int) -> int:
 def arrow() -> Any:  # noqa: ANN401 - the module pyarrow
     """Import pyarrow; whoever is the first chooses its allocator, and the system's suits logs.
 
-    Arrow's own allocators keep what was given back to them, and more of it the longer a log is;
-    the system's shares it with NumPy. If the environment names one, or pyarrow was imported
-    before, that choice stands. Arrow reads the environment once, so it is put back.
+    Arrow's own allocators keep what was given back to them; the system's shares it with NumPy.
+    If the environment names one, or pyarrow was imported before, that choice stands. Arrow reads
+    the environment once, so it is put back.
     """
     if "pyarrow" in sys.modules or _CHOICE in os.environ:
         return need("pyarrow", extra="files")

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, column_or_1d
 
+from ogive._labels import find_labels
 from ogive.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -34,10 +35,7 @@ def plain(labels: AnyArray) -> AnyArray:
 
 def as_codes(labels: AnyArray, classes: AnyArray) -> IntArray:
     """Return the index of each label among the classes of a fitted model."""
-    order = np.argsort(classes, kind="stable")
-    found = np.minimum(np.searchsorted(classes, labels, sorter=order), classes.size - 1)
-    codes: IntArray = order[found]
-    unknown = classes[codes] != labels
+    codes, unknown = find_labels(labels, classes)
     if unknown.any():
         first = labels[int(unknown.argmax())]
         msg = f"`y` has a class that the fitted model does not know: {first}."

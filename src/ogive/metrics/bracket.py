@@ -29,6 +29,7 @@ import numpy as np
 from ogive._spans import tail_at
 from ogive.curve import check_curve
 from ogive.metrics.binned import BINS, as_edges
+from ogive.metrics.gap import Within, between
 from ogive.metrics.proper import CLIP, mean_score
 
 if TYPE_CHECKING:
@@ -77,8 +78,7 @@ def gap_bounds(curve: Curve) -> GapBounds:
     after = curve.gap * curve.n
     before = np.concatenate([[0.0], after[:-1]])
     up, down = _largest_steps(spans)
-    low = np.maximum(before - down, after - up)
-    high = np.minimum(before + up, after + down)
+    low, high = between(Within(before, before), Within(after, after), up, down)
     ends = np.minimum(before, after), np.maximum(before, after)
     inside = spans.first != spans.last
     return GapBounds(

@@ -70,6 +70,21 @@ class Extremes:
         return (self.high.value - self.low.value) / self.n
 
 
+class Within(NamedTuple):
+    """Bounds of N times the gap, at one place or at many; twice the same where it is known."""
+
+    low: FloatArray
+    high: FloatArray
+
+
+def between(before: Within, after: Within, rise: FloatArray, fall: FloatArray) -> Within:
+    """Bound N times the gap between two places, from how much it rises and falls at most."""
+    return Within(
+        np.maximum(before.low - fall, after.low - rise),
+        np.minimum(before.high + rise, after.high + fall),
+    )
+
+
 def extremes(curve: Curve) -> Extremes:
     """Find the extremes of a curve's gap.
 
@@ -120,7 +135,7 @@ class StretchReader:
         self._tails: list[FloatArray] = []
         self._unlikely: list[FloatArray] = []
         self._side: list[int] = [0, 0]  # rows so far below ½ and above
-        self._even = True  # all rows are single, and stretches begin where `_first_rows` says
+        self._even = True  # all rows are single, and stretches begin where `_bounded` says
 
     def add(self, run: Run) -> None:
         """Take in the next rows."""
@@ -196,7 +211,7 @@ def _bounded(keys: KeyArray, tails: FloatArray, unlikely: FloatArray) -> _Stretc
     rise, fall = np.where(above, tails, unlikely), np.where(above, unlikely, tails)
     right = np.cumsum(rise - fall)
     left = np.concatenate([[0.0], right[:-1]])
-    top, bottom = np.minimum(left + rise, right + fall), np.maximum(left - fall, right - rise)
+    bottom, top = between(Within(left, left), Within(right, right), rise, fall)
     return _Stretches(first, stop, above, left, right, top, bottom)
 
 

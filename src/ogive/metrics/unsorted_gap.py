@@ -29,7 +29,7 @@ from ogive._keys import runs_of_keys
 from ogive._numerics.blocks import BLOCK, blocks
 from ogive._packing import keys_of_scores
 from ogive._validate import bad_scores
-from ogive.metrics.gap import START, Extreme, Extremes, GapReader
+from ogive.metrics.gap import START, Extreme, Extremes, GapReader, Within, between
 
 if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray, KeyArray
@@ -106,7 +106,7 @@ class _Cells:
             cell <<= 1
             cell += hits[at]
             np.add.at(table, cell, kind(1))
-            total += float(block.sum())
+            total += float(block.sum())  # its last digits are the order's: only bounds use it
         return table.reshape(-1, 2), total
 
     def find(self, scores: FloatArray, space: FloatArray) -> IntArray:
@@ -152,18 +152,11 @@ class _Counted(NamedTuple):
     last: FloatArray  # and ends
 
 
-class _Within(NamedTuple):
-    """Bounds of N times the gap, at one place or at many."""
-
-    low: FloatArray
-    high: FloatArray
-
-
 class _Bounds(NamedTuple):
     """What is known of N times the gap, in arrays of the shape of the cells."""
 
-    before: _Within
-    after: _Within
+    before: Within
+    after: Within
     most: FloatArray  # it is nowhere in the cell farther from 0 than this
 
     @property
@@ -172,25 +165,26 @@ class _Bounds(NamedTuple):
         return float(np.maximum(self.after.low, -self.after.high).max())
 
 
-def _bounded(some: _Counted, left: _Within, right: _Within) -> _Bounds:
+def _bounded(some: _Counted, left: Within, right: Within) -> _Bounds:
     """Bound the gap over cells, given what it is before the first and after the last, (…, 1)."""
     sloppy = (some.greatest - some.least) * _SLOPPY
     down, up = some.hits - some.greatest - sloppy, some.hits - some.least + sloppy
     downs, ups = np.cumsum(down, axis=-1), np.cumsum(up, axis=-1)
-    after = _Within(
+    after = Within(
         np.maximum(left.low + downs, right.low - (ups[..., -1:] - ups)),
         np.minimum(left.high + ups, right.high - (downs[..., -1:] - downs)),
     )
-    low, high = (
-        np.concatenate([start, ends[..., :-1]], axis=-1)
-        for start, ends in zip(left, after, strict=True)
+    before = Within(
+        *(
+            np.concatenate([start, ends[..., :-1]], axis=-1)
+            for start, ends in zip(left, after, strict=True)
+        )
     )
     rise = some.hits * (1.0 - some.first) + sloppy
     fall = (some.n - some.hits) * some.last + sloppy
-    top = np.minimum(high + rise, after.high + fall)
-    bottom = np.maximum(low - fall, after.low - rise)
+    bottom, top = between(before, after, rise, fall)
     most = np.where(some.n > 0, np.maximum(top, -bottom), -np.inf)
-    return _Bounds(_Within(low, high), after, most)
+    return _Bounds(before, after, most)
 
 
 class _Place(NamedTuple):
@@ -207,14 +201,14 @@ def _places(cells: _Cells, table: IntArray, total: float) -> list[_Place]:
     end = np.array([float(counted.hits.sum()) - total])
     rounding = _ROUNDING * float(counted.n.sum())
     groups = _bounded(
-        counted, _Within(np.zeros(1), np.zeros(1)), _Within(end - rounding, end + rounding)
+        counted, Within(np.zeros(1), np.zeros(1)), Within(end - rounding, end + rounding)
     )
     reached = groups.reached
     hopeful = np.flatnonzero(groups.most >= reached - rounding)
     most = []
     for start in range(0, hopeful.size, _CHUNK):
         some = hopeful[start : start + _CHUNK]
-        ends = (_Within(*(x[some, None] for x in side)) for side in (groups.before, groups.after))
+        ends = (Within(*(x[some, None] for x in side)) for side in (groups.before, groups.after))
         found = _bounded(_single(cells, table, some), *ends)
         reached = max(reached, found.reached)
         most.append(found.most)
