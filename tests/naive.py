@@ -138,6 +138,33 @@ def matrix_loss(W, b, x, labels, strength=0.0, offset_strength=0.0, weights=None
 # Curve methods ------------------------------------------------------------------------------
 
 
+def laplace(at, free, precision):
+    """Return the log evidence at a mode, mean and covariance (d,), (d, d), degrees of freedom.
+
+    free : which coefficients are not held at 0; precision : (d,) of their prior N(0, 1 / precision)
+    """
+    size = at.coef.size
+    A, held = at.info[np.ix_(free, free)], np.diag(precision[free])
+    q = at.info @ at.coef + at.score
+    H = np.linalg.inv(A + held)
+    log_z = (
+        at.value - at.score @ at.coef - at.coef @ at.info @ at.coef / 2 + q[free] @ H @ q[free] / 2
+    )
+    log_z += (np.linalg.slogdet(held)[1] - np.linalg.slogdet(A + held)[1]) / 2
+    mean, covariance = np.zeros(size), np.zeros((size, size))
+    mean[free] = H @ q[free]
+    covariance[np.ix_(free, free)] = H
+    return log_z, mean, covariance, np.trace(H @ A)
+
+
+def mixture(weight, means, covariances):
+    """Return mean and covariance of a mixture of (k,) normals."""
+    weight = np.asarray(weight) / np.sum(weight)
+    mean = sum(w * m for w, m in zip(weight, means, strict=True))
+    parts = zip(weight, means, covariances, strict=True)
+    return mean, sum(w * (C + np.outer(m - mean, m - mean)) for w, m, C in parts)
+
+
 def platt(eta, hits):
     """Platt's targets, and a general optimiser: intercept and slope."""
     from scipy.optimize import minimize

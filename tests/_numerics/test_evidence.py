@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from ogive._numerics.evidence import Likelihood, Prior, Trials, obeying, posterior
+from ogive._numerics.evidence import LINE, Likelihood, Prior, Trials, obeying, posterior
+from tests import naive
 
 
 def problem(rng, rows=200, columns=2):
     x = np.sort(rng.normal(size=rows))
     X = np.stack([x**power for power in range(columns)], 1)
     hits = (rng.random(rows) < 1 / (1 + np.exp(-0.5 * x - 0.3))).astype(float)
-    return Likelihood(Trials(x, np.ones(rows), hits, x), X, X), x, hits
+    return Likelihood(Trials(x, np.ones(rows), hits, x), X, hits @ X), x, hits
 
 
 def test_the_gradient_and_the_information_are_derivatives(rng):
@@ -46,6 +47,38 @@ def test_the_average_is_that_of_a_fine_grid(rng):
     np.testing.assert_allclose(found.mean, share @ np.array(means), atol=0.01)
 
 
+@pytest.mark.parametrize(("columns", "bends"), [(2, 1), (3, 1), (3, 4), (7, 4)])
+def test_the_mixture_is_that_of_full_matrices(columns, bends, rng):
+    like, _, _ = problem(rng, columns=columns)
+    s, o = np.array([0.0, 0.1, 0.4, 1.5])[:bends], np.array([0.0, 0.3, 2.0])
+    prior = Prior(s, np.linspace(1, 2, bends), o, np.array([0.5, 0.3, 0.2]), 1.0)
+    found = posterior(like, prior)
+
+    at, nodes, atom = like.point(np.zeros(columns)), [], []
+    for s_j, s_weight in zip(s, prior.bend_weight, strict=True):
+        stiff = 1e12 if s_j == 0 else s_j**-2
+        at = like.ascend(at, np.r_[np.ones(LINE), np.full(columns - LINE, stiff)])
+        for o_k, o_weight in zip(o, prior.shift_weight, strict=True):
+            sizes = np.r_[np.full(LINE, o_k), np.full(columns - LINE, s_j)]
+            precision = 1 / np.where(sizes > 0, sizes, 1) ** 2
+            log_z, *rest = naive.laplace(at, np.flatnonzero(sizes), precision)
+            nodes.append([log_z + np.log(s_weight * o_weight), *rest])
+            atom.append(o_k == 0 or (s_j == 0 and bends > 1))
+    log_z, means, covariances, degrees = zip(*nodes, strict=True)
+    weight = np.exp(np.array(log_z) - max(log_z))
+    weight /= weight.sum()
+    mean, spread = naive.mixture(weight, means, covariances)
+    np.testing.assert_allclose(found.weight.ravel(), weight, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(found.mean, mean, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found.spread, spread, rtol=1e-7, atol=1e-10)
+    assert found.edf == pytest.approx(weight @ degrees, rel=1e-8)
+    # Without the atoms, about the same mean.
+    free = np.where(atom, 0.0, weight)
+    other, without = naive.mixture(free, means, covariances)
+    apart = np.outer(other - mean, other - mean)
+    np.testing.assert_allclose(found.covariance, without + apart, rtol=1e-7, atol=1e-10)
+
+
 def test_constraints_are_obeyed_and_the_likelihood_kept_high(rng):
     like, _, _ = problem(rng, columns=3)
     prior = Prior(np.array([0.0, 1.0]), np.ones(2) / 2, np.array([0.0, 1.0]), np.ones(2) / 2, 1.0)
@@ -65,6 +98,6 @@ def test_certain_and_wrong_rows_do_not_stop_newton():
     eta = np.array([-744.0, -1.0, 1.0, 744.0])
     trials = Trials(eta, np.full(4, 30.0), np.array([29.0, 15.0, 15.0, 1.0]), eta)
     X = np.stack([np.ones(4), eta], 1)
-    like = Likelihood(trials, X, X)
+    like = Likelihood(trials, X, trials.hits @ X)
     at = like.ascend(like.point(np.zeros(2)), np.full(2, 1 / 9))
     assert at.value > 120 * np.log(0.5)  # better than a coin for all

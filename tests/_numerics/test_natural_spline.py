@@ -28,6 +28,9 @@ def test_basis_and_evaluator_are_the_natural_spline(seed):
     expected = reference(knots, values, x)
     scale = np.abs(expected).max()
     np.testing.assert_allclose(spline.basis(x) @ values, expected, atol=1e-10 * scale)
+    weight = np.arange(x.size) / x.size
+    summed = spline.basis_sum(x, weight) @ values
+    np.testing.assert_allclose(summed, weight @ expected, atol=1e-10 * scale * x.size)
     fast = Evaluator(knots, spline.pieces(values))(x)
     np.testing.assert_allclose(fast, expected, atol=1e-10 * scale)
 

@@ -18,9 +18,12 @@ against the prior of precision :math:`\Lambda` (Laplace) is
 .. math:: \log Z = ll - g'x - \tfrac12 x'Ax + \tfrac12 q'(A + \Lambda)^{-1} q
           + \tfrac12 \log|\Lambda| - \tfrac12 \log|A + \Lambda| .
 
-All o share one factorisation of the block of the bend, :math:`W = (A_{rr} + s^{-2} I)^{-1}`. What
-remains per o is 2 x 2: with the Schur complement :math:`S = A_{00} - A_{0r} W A_{r0}`, the inner
-covariance is :math:`(S + o^{-2} I)^{-1}` and :math:`\log|I + o^2 S|` its share of the evidence.
+All o share one factorisation of the block of the bend, :math:`W = (A_{rr} + s^{-2} I)^{-1}`. The
+bend follows the line, :math:`c_r = W q_r + L c_0` with :math:`L = -W A_{r0}`. What is left for the
+line is its information :math:`S = A_{00} + A_{0r} L` and the pull :math:`u = q_0 + L' q_r`, two
+numbers. In the directions in which S is diagonal, :math:`\lambda` its eigenvalues, the line has
+for every o the variances :math:`v = o^2 / (1 + o^2 \lambda)`, the mean v u, and adds
+:math:`\tfrac12 \sum (v u^2 - \log(1 + o^2 \lambda))` to the evidence.
 
 **Average.** l is linear in c: the average over (s, o), weighted by Z times the prior, has the
 average coefficients. Nothing is selected.
@@ -29,12 +32,13 @@ average coefficients. Nothing is selected.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import atan2, cos, log, sin
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dposv, dpotrf, dpotri, dpotrs
 
 from ogive._numerics.least_distance import nearest
-from ogive._numerics.logistic import expit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +52,6 @@ DROP = 8.0  # the path over s stops this far below the best log evidence: e^-8 i
 STIFF = 1e12  # precision of the bend's coefficients where s = 0
 RIDGE = 1e-13  # of the largest diagonal entry: keeps Cholesky going through rounding
 FLOOR = 1e-9  # of the largest eigenvalue: directions the posterior holds fixed stay reachable
-NO_WEIGHT = 1e-6  # nodes below this weight add nothing to the covariance
 LINE = 2  # the first coefficients
 
 
@@ -84,11 +87,14 @@ class Point(NamedTuple):
 class Likelihood:
     """The binomial log-likelihood of l = offset + X coef, up to a constant."""
 
-    def __init__(self, trials: Trials, columns: FloatArray, columns_hit: FloatArray) -> None:
-        """Take the columns (m, d) at the offsets of the trials, and at those of the hits."""
+    def __init__(self, trials: Trials, columns: FloatArray, hit: FloatArray) -> None:
+        """Take the columns (m, d) at the trials, and their sum (d,) over the hits.
+
+        The sum is the sufficient statistic: hits may have other offsets than their trials.
+        """
         self.offset, self.count = trials.offset, trials.count
         self.columns = np.ascontiguousarray(columns.T)  # (d, m)
-        self.hit = trials.hits @ columns_hit  # the sufficient statistic, (d,)
+        self.hit = hit
         self.at_zero = float(trials.hits @ trials.offset_hit)
 
     def logit(self, coef: FloatArray) -> FloatArray:
@@ -97,28 +103,30 @@ class Likelihood:
         return result
 
     def value(self, coef: FloatArray) -> tuple[float, FloatArray]:
-        """Return the log-likelihood, and l."""
+        """Return the log-likelihood, and log p at the trials."""
         logit = self.logit(coef)
-        lost = self.count @ np.logaddexp(0.0, logit)
-        return self.at_zero + float(self.hit @ coef - lost), logit
+        softplus = np.logaddexp(0.0, logit)
+        lost = self.count @ softplus
+        return self.at_zero + float(self.hit @ coef - lost), np.subtract(logit, softplus, out=logit)
 
     def point(self, coef: FloatArray) -> Point:
         """Return the likelihood and its derivatives at some coefficients."""
         return self._point(coef, *self.value(coef))
 
-    def _point(self, coef: FloatArray, value: float, logit: FloatArray) -> Point:
-        p = expit(logit)
+    def _point(self, coef: FloatArray, value: float, log_p: FloatArray) -> Point:
+        p = np.exp(log_p)
         expected = self.count * p
         root = self.columns * np.sqrt(expected * (1 - p))
-        return Point(coef, value, self.hit - self.columns @ expected, root @ root.T)
+        info = root @ root.T
+        diagonal = _diagonal(info)
+        diagonal += RIDGE * diagonal.max()
+        return Point(coef, value, self.hit - self.columns @ expected, info)
 
     def ascend(self, at: Point, precision: FloatArray) -> Point:
         """Climb to the mode under a prior N(0, diag(1 / precision)) by Newton's method."""
-        from scipy.linalg.lapack import dposv  # noqa: PLC0415 - heavy
-
         for _ in range(MAX_STEPS):
             gradient = at.score - precision * at.coef
-            step = dposv(_ridged(at.info, precision), gradient)[1]
+            step = dposv(_stiffened(at.info, precision), gradient)[1]
             if gradient @ step < GAIN:
                 break
             new = self.move(at, step, precision)
@@ -135,23 +143,23 @@ class Likelihood:
         old = at.value - 0.5 * precision @ at.coef**2
         for _ in range(MAX_HALVINGS):
             coef = at.coef + step
-            value, logit = self.value(coef)
+            value, log_p = self.value(coef)
             if value - 0.5 * precision @ coef**2 > old:
-                return self._point(coef, value, logit)
+                return self._point(coef, value, log_p)
             step = step / 2
         return at
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One s of the grid, with all o."""
+class Node(NamedTuple):
+    """One s of the grid: what the bend leaves to the line, in directions that S keeps apart."""
 
+    precision: float  # of the bend: s^-2, and 0 where there is none
+    value: FloatArray  # (2,): the eigenvalues of S
+    pull: FloatArray  # (2,): u
+    lift: FloatArray  # (d, 2): how the coefficients move with the line: I above L, turned
+    bend: FloatArray  # (d,): the coefficients with the line at 0: 0 above W q_r
+    factor: FloatArray | None  # (d − 2, d − 2): W^-1 = F F', F lower triangular
     log_weight: FloatArray  # (o,): log evidence and log prior
-    mean: FloatArray  # (o, d)
-    inner: FloatArray  # (o, 2, 2): covariance of the line
-    lift: FloatArray  # (d, 2): how the coefficients move with the line
-    rest: FloatArray  # (d − 2, d − 2): covariance of the bend, given the line
-    edf: FloatArray  # (o,): effective degrees of freedom, trace of (A + Λ)^-1 A
 
 
 class Posterior(NamedTuple):
@@ -169,7 +177,7 @@ class Posterior(NamedTuple):
 
 def posterior(like: Likelihood, prior: Prior, line: FloatArray | None = None) -> Posterior:
     """Average over the grid of sizes, by evidence; `line`: where the search may start, (2,)."""
-    return _average(_path(like, prior, line))
+    return _average(_path(like, prior, line), prior)
 
 
 def _path(like: Likelihood, prior: Prior, line: FloatArray | None) -> list[Node]:
@@ -179,13 +187,13 @@ def _path(like: Likelihood, prior: Prior, line: FloatArray | None) -> list[Node]
     if line is not None:
         start[:LINE] = line
     at = like.point(start)
+    precision = np.full(size, prior.path_shift**-2)
     nodes: list[Node] = []
     best = -np.inf
-    for s, weight in zip(prior.bend, prior.bend_weight, strict=True):
-        precision = np.full(size, prior.path_shift**-2)
+    for s, weight in zip(prior.bend.tolist(), prior.bend_weight.tolist(), strict=True):
         precision[LINE:] = s**-2 if s > 0 else STIFF
         at = like.ascend(at, precision)
-        nodes.append(_node(at, float(s), float(np.log(weight)), prior))
+        nodes.append(_node(at, s, log(weight), prior))
         top = float(nodes[-1].log_weight.max())
         best = max(best, top)
         if top < best - DROP:
@@ -194,41 +202,49 @@ def _path(like: Likelihood, prior: Prior, line: FloatArray | None) -> list[Node]
 
 
 def _node(at: Point, s: float, log_prior: float, prior: Prior) -> Node:
-    """Return the Laplace evidence and posterior for every o at one s."""
+    """Take the bend out of the quadratic at a mode, and weigh what is left with every o."""
     A, size = at.info, at.coef.size
     Ax = A @ at.coef
     q = Ax + at.score
-    base = at.value - at.score @ at.coef - 0.5 * at.coef @ Ax + log_prior
-    rest = np.zeros((size - LINE, size - LINE))
+    base = at.value - float((at.score + 0.5 * Ax) @ at.coef) + log_prior
+    S, pull = A[:LINE, :LINE], q[:LINE]
+    lift, bend, factor = np.eye(size, LINE), np.zeros(size), None
     if s > 0:
-        rest, log_det = _inverse(_ridged(A[LINE:, LINE:], s**-2))
-        base += 0.5 * q[LINE:] @ rest @ q[LINE:] - (size - LINE) * np.log(s) - 0.5 * log_det
-    lift = np.eye(size, LINE)
-    lift[LINE:] = -rest @ A[LINE:, :LINE]
-    schur = A[:LINE, :LINE] + A[:LINE, LINE:] @ lift[LINE:]
-    pull = q[:LINE] + lift[LINE:].T @ q[LINE:]
-    inner, log_dets = _line_covariances(schur, prior.shift**2)
-    line = inner @ pull  # (o, 2)
-    mean = line @ lift.T
-    mean[:, LINE:] += rest @ q[LINE:]
-    spread = (lift.T @ A @ lift).ravel()
-    edf = np.vdot(rest, A[LINE:, LINE:]) + inner.reshape(-1, spread.size) @ spread
-    log_weight = base + 0.5 * line @ pull - 0.5 * log_dets + np.log(prior.shift_weight)
-    return Node(log_weight, mean, inner, lift, rest, edf)
+        sides = np.column_stack([A[LINE:, :LINE], q[LINE:]])
+        factor = dpotrf(_stiffened(A[LINE:, LINE:], s**-2), lower=1)[0]
+        solved = dpotrs(factor, sides, lower=1)[0]
+        lift[LINE:] = -solved[:, :LINE]
+        bend[LINE:] = solved[:, LINE]
+        taken = sides.T @ solved  # (3, 3)
+        S, pull = S - taken[:LINE, :LINE], pull - taken[:LINE, LINE]
+        base += 0.5 * float(taken[LINE, LINE]) - float(np.log(s * factor.diagonal()).sum())
+    value, turn = _directions(S)
+    pull = pull @ turn
+    spread = np.log1p(np.multiply.outer(prior.shift**2, value)).sum(axis=1)
+    log_weight = base + 0.5 * (_variances(value, prior) @ pull**2 - spread)
+    log_weight += np.log(prior.shift_weight)
+    precision = s**-2 if s > 0 else 0.0
+    return Node(precision, value, pull, lift @ turn, bend, factor, log_weight)
 
 
-def _line_covariances(schur: FloatArray, o2: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return (S + I/o²)^-1 and log|I + o² S| for every o², 0 included, by 2 x 2 formulas."""
-    (a, b), (_, d) = schur.tolist()
-    first, cross, second = 1 + a * o2, b * o2, 1 + d * o2
-    det = first * second - cross * cross
-    top = o2 / det
-    cross *= -top
-    inner = np.array([top * second, cross, cross, top * first]).T.reshape(-1, 2, 2)
-    return inner, np.log(det)
+def _directions(S: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return eigenvalues and eigenvectors of a symmetric 2 x 2 matrix: by its formula, no call."""
+    (a, b), (_, d) = S.tolist()
+    angle = atan2(2 * b, a - d) / 2
+    c, s = cos(angle), sin(angle)
+    cross = 2 * b * c * s
+    values = np.array([a * c * c + cross + d * s * s, a * s * s - cross + d * c * c])
+    return values, np.array([[c, -s], [s, c]])
 
 
-def _average(nodes: Sequence[Node]) -> Posterior:
+def _variances(value: FloatArray, prior: Prior) -> FloatArray:
+    """Return those of the line for every o, (..., o, 2), from the eigenvalues of S, (..., 2)."""
+    o2 = prior.shift[:, None] ** 2
+    result: FloatArray = o2 / (1 + o2 * value[..., None, :])
+    return result
+
+
+def _average(nodes: Sequence[Node], prior: Prior) -> Posterior:
     """Mix the nodes by weight.
 
     The covariance is about the mean but leaves out the atoms s = 0 and o = 0: it must not be
@@ -237,37 +253,61 @@ def _average(nodes: Sequence[Node]) -> Posterior:
     log_weight = np.array([node.log_weight for node in nodes])
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
-    mean = np.sum([w @ node.mean for w, node in zip(weight, nodes, strict=True)], axis=0)
-    edf = sum(float(w @ node.edf) for w, node in zip(weight, nodes, strict=True))
     free = weight.copy()
     free[:, 0] = 0.0
     if len(nodes) > 1 and free[1:].sum() > 0:
         free[0] = 0.0
     free = free / free.sum() if free.sum() > 0 else weight
-    covariance, spread = _about(mean, nodes, np.array([free, weight]))
-    return Posterior(mean, covariance, spread, edf, weight)
+    grid = _grid(nodes, prior)
+    mean = weight.ravel() @ grid.coef.reshape(weight.size, -1)
+    covariance, spread = (_covariance(grid, way, mean) for way in (free, weight))
+    return Posterior(mean, covariance, spread, _degrees(grid, weight), weight)
 
 
-def _about(mean: FloatArray, nodes: Sequence[Node], weights: FloatArray) -> FloatArray:
-    """Return covariances of the nodes about a mean, between them and within each, (k, d, d).
+class _Grid(NamedTuple):
+    """The posterior for every s and o."""
 
-    weights : (k, s, o), ways to weigh them
+    precision: FloatArray  # (s,): of the bend, 0 where there is none
+    coef: FloatArray  # (s, o, d): mean
+    value: FloatArray  # (s, 2): information of the line
+    variance: FloatArray  # (s, o, 2): of the line
+    lift: FloatArray  # (s, d, 2)
+    W: FloatArray  # (s, d − 2, d − 2): covariance of the bend, given the line; lower triangles
+
+
+def _grid(nodes: Sequence[Node], prior: Prior) -> _Grid:
+    parts = list(zip(*nodes, strict=True))[:5]
+    precision, value, pull, lift, bend = map(np.array, parts)
+    variance = _variances(value, prior)
+    coef = (variance * pull[:, None]) @ lift.swapaxes(1, 2) + bend[:, None]
+    none = np.zeros((bend.shape[1] - LINE,) * 2)
+    W = [none if node.factor is None else dpotri(node.factor, lower=1)[0] for node in nodes]
+    return _Grid(precision, coef, value, variance, lift, np.array(W))
+
+
+def _covariance(grid: _Grid, weight: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return the covariance (d, d) of the grid about a mean: between its nodes, and within."""
+    size = mean.size
+    apart = (grid.coef - mean).reshape(-1, size)  # (s o, d)
+    covariance: FloatArray = (apart.T * weight.ravel()) @ apart
+    variance = weight[:, None] @ grid.variance  # (s, 1, 2)
+    along = (grid.lift * np.sqrt(variance)).swapaxes(0, 1).reshape(size, -1)  # (d, 2 s)
+    covariance += along @ along.T
+    bend = weight.sum(axis=1) @ grid.W.reshape(len(weight), -1)
+    covariance[LINE:, LINE:] += _mirrored(bend.reshape(grid.W.shape[1:]))
+    return covariance
+
+
+def _degrees(grid: _Grid, weight: FloatArray) -> float:
+    """Return the effective degrees of freedom, trace of (A + Λ)^-1 A, on average.
+
+    With the bend's precision t they are tr(I − t W) for the bend, and v (λ − t |L|²), summed
+    over both directions, for the line.
     """
-    some = [i for i, w in enumerate(weights.sum(axis=2).max(axis=0)) if w > NO_WEIGHT]
-    weights, nodes = weights[:, some], [nodes[i] for i in some]
-    apart = np.concatenate([node.mean for node in nodes]) - mean  # (s o, d)
-    k, s, o = weights.shape
-    covariance = (apart * weights.reshape(k, -1, 1)).swapaxes(1, 2) @ apart
-    lift = np.array([node.lift for node in nodes])  # (s, d, 2)
-    inner = np.array([node.inner.reshape(o, -1) for node in nodes])  # (s, o, 4)
-    inner = (weights[:, :, None] @ inner).reshape(k, s, LINE, LINE)
-    moved = (lift @ inner).swapaxes(1, 2).reshape(k, mean.size, -1)  # (k, d, 2 s)
-    covariance += moved @ lift.swapaxes(0, 1).reshape(mean.size, -1).T
-    rest = np.array([node.rest.ravel() for node in nodes])  # (s, (d − 2)²)
-    within = weights.sum(axis=2) @ rest
-    covariance[:, LINE:, LINE:] += within.reshape(k, mean.size - LINE, mean.size - LINE)
-    result: FloatArray = covariance
-    return result
+    t, L = grid.precision, grid.lift[:, LINE:]
+    line = grid.variance @ (grid.value - t[:, None] * (L * L).sum(axis=1))[..., None]  # (s, o, 1)
+    bend = (t > 0) * L.shape[1] - t * grid.W.trace(axis1=1, axis2=2)
+    return float(np.vdot(weight, line) + weight.sum(axis=1) @ bend)
 
 
 def obeying(
@@ -288,7 +328,7 @@ def obeying(
         precision[LINE:] = s**-2
     at = like.point(coef)
     for _ in range(MAX_STEPS):
-        covariance, _ = _inverse(_ridged(at.info, precision))
+        covariance = _inverse(_stiffened(at.info, precision))
         gradient = at.score - precision * at.coef
         step = nearest(_root(covariance), at.coef + covariance @ gradient, G, g) - at.coef
         new = like.move(at, step, precision) if gradient @ step >= GAIN else at
@@ -305,20 +345,27 @@ def _root(covariance: FloatArray) -> FloatArray:
     return result
 
 
-def _ridged(A: FloatArray, precision: FloatArray | float) -> FloatArray:
-    """Return A + diag(precision), and a trace more against rounding."""
+def _diagonal(A: FloatArray) -> FloatArray:
+    """Return a view of the diagonal."""
+    return A.reshape(-1)[:: len(A) + 1]
+
+
+def _stiffened(A: FloatArray, precision: FloatArray | float) -> FloatArray:
+    """Return A + diag(precision)."""
     result = A.copy()
-    diagonal = result.ravel()[:: len(A) + 1]  # a view
-    diagonal += precision + RIDGE * diagonal.max()
+    diagonal = _diagonal(result)
+    diagonal += precision
     return result
 
 
-def _inverse(A: FloatArray) -> tuple[FloatArray, float]:
-    """Return the inverse and the log determinant of a positive definite matrix."""
-    from scipy.linalg.lapack import dpotrf, dpotri  # noqa: PLC0415 - heavy
+def _mirrored(low: FloatArray) -> FloatArray:
+    """Return the symmetric matrix of a lower triangle, 0 above."""
+    result: FloatArray = low + low.T
+    diagonal = _diagonal(result)
+    diagonal /= 2.0
+    return result
 
-    factor = dpotrf(A, lower=1)[0]
-    low = dpotri(factor, lower=1)[0]  # zeros above the diagonal, as in the factor
-    inverse = low + low.T
-    inverse.ravel()[:: len(A) + 1] /= 2.0
-    return inverse, 2 * float(np.log(factor.diagonal()).sum())
+
+def _inverse(A: FloatArray) -> FloatArray:
+    """Return the inverse of a positive definite matrix."""
+    return _mirrored(dpotri(dpotrf(A, lower=1)[0], lower=1)[0])

@@ -21,7 +21,7 @@ import numpy as np
 from ogive._numerics.cubic import second_derivatives
 
 if TYPE_CHECKING:
-    from ogive._typing import FloatArray
+    from ogive._typing import FloatArray, IntArray
 
 
 class Pieces(NamedTuple):
@@ -53,22 +53,37 @@ class NaturalSpline:
 
     def basis(self, x: FloatArray) -> FloatArray:
         """Return the matrix (m, K) from values at the knots to values at x, (m,)."""
-        j = np.searchsorted(self.knots, x, side="right") - 1
-        j = np.clip(j, 0, self.width.size - 1)
-        w = self.width[j]
-        y = (x - self.knots[j]) / w
-        inside = np.clip(y, 0.0, 1.0)
-        rest = 1.0 - inside
-        below, above = np.minimum(y, 0.0), np.maximum(y - 1.0, 0.0)  # how far outside
-        scale = w * w / 6  # products, not powers: those take many times as long
-        at_left = scale * (rest * rest * rest - rest - 2 * below + above)
-        at_right = scale * (inside * inside * inside - inside - below + 2 * above)
+        j, y, at_left, at_right = self._places(x)
         matrix: FloatArray = at_left[:, None] * self.second[j]
         matrix += at_right[:, None] * self.second[j + 1]
         rows = np.arange(x.size)
         matrix[rows, j] += 1.0 - y
         matrix[rows, j + 1] += y
         return matrix
+
+    def basis_sum(self, x: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return weight @ basis(x), (K,), without the matrix."""
+        j, y, at_left, at_right = self._places(x)
+        size = self.knots.size
+        value, bend = (
+            np.bincount(j, weight * left, size) + np.bincount(j + 1, weight * right, size)
+            for left, right in ((1.0 - y, y), (at_left, at_right))
+        )
+        result: FloatArray = value + bend @ self.second
+        return result
+
+    def _places(self, x: FloatArray) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+        """Return the pieces of x, the places y in them, and what the bends at their ends count."""
+        j = np.searchsorted(self.knots[1:-1], x, side="right")  # the ends hold what lies outside
+        w = self.width[j]
+        y = (x - self.knots[j]) / w
+        below, above = np.minimum(y, 0.0), np.maximum(y - 1.0, 0.0)  # how far outside
+        inside = y - below - above
+        rest = 1.0 - inside
+        scale = w * w / 6  # products, not powers: those take many times as long
+        at_left = scale * (rest * rest * rest - rest - 2 * below + above)
+        at_right = scale * (inside * inside * inside - inside - below + 2 * above)
+        return j, y, at_left, at_right
 
     def penalty(self) -> FloatArray:
         r"""Return P (K, K) with :math:`v'Pv = \sum_j w_j \int_j f''^2`.
@@ -136,11 +151,13 @@ class Evaluator:
         self.first = knots[0]
         self.per_unit = _CELLS / (knots[-1] - knots[0])
         edges = np.linspace(knots[0], knots[-1], _CELLS + 1)
-        at_edge = np.searchsorted(knots, edges)
+        passed = np.searchsorted(edges, knots, side="right")  # edges up to and with each knot
+        count = np.bincount(passed)  # knots in each cell; the last knot lies beyond the last edge
+        at_edge = count[:-1].cumsum()  # knots below each edge
         # cell 0 lies below the first knot, cells 1.. between the knots, the last one above
         self.table = np.concatenate([[0], at_edge[:-1], [knots.size]])
         self.table[1] = 1
-        self.most = int(np.diff(at_edge).max())
+        self.most = int(count[1:-1].max())
         self.upper = np.append(knots, np.inf)  # where piece j ends
 
     def __call__(self, x: FloatArray) -> FloatArray:

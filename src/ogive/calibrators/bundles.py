@@ -10,6 +10,7 @@ The rows are read run by run, so that the memory does not grow with the curve.
 
 from __future__ import annotations
 
+from math import asinh
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from ogive._groups import distinct
 from ogive._numerics.evidence import Trials
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ogive._keys import Run
     from ogive._typing import FloatArray
     from ogive.curve import Curve
@@ -41,15 +44,15 @@ def trials_of(curve: Curve) -> Trials:
     Sampling weights count as Kish's effective size: all of them together are worth
     (sum w)² / sum w² rows.
     """
-    rows, scale = _size(curve)
-    bins = int(np.clip(rows // ROWS_PER_BIN, *BINS))
+    runs, rows, scale = _first_look(curve)
+    bins = min(max(rows // ROWS_PER_BIN, BINS[0]), BINS[1])
     if rows <= 2 * bins:
         eta = curve.log_odds
         return Trials(eta, curve.count * scale, curve.hits * scale, eta)
     cuts = _cuts(curve, bins)
     places = {high: curve.placed_tail(high) for high in (False, True)}
     sums = np.zeros((4, 2 * bins + 1))  # count, hits, and log-odds summed over both
-    for run in curve.runs():
+    for run in runs:
         _add(run, log_odds(run, places[run.high]), cuts, sums)
     count, hits, total, total_hits = sums[:, sums[0] > 0]
     mean = total / count
@@ -66,25 +69,31 @@ def log_odds(run: Run, place: float) -> FloatArray:
     return np.negative(eta, out=eta) if run.high else eta
 
 
-def _size(curve: Curve) -> tuple[int, float]:
-    """Return the number of distinct scores, as far as it matters, and Kish's scale."""
+def _first_look(curve: Curve) -> tuple[Iterable[Run], int, float]:
+    """Return the runs, the number of distinct scores as far as it matters, and Kish's scale.
+
+    The runs are those that were read here, if these are all and few; else they are read anew.
+    """
+    runs: list[Run] = []
     rows, count, square = 0, 0.0, 0.0
     for run in curve.runs():
         rows += run.tail.size
-        if run.square is None:
-            if rows > ROWS_PER_BIN * BINS[1]:
-                break
-        else:
+        many = rows > ROWS_PER_BIN * BINS[1]
+        if not many:
+            runs.append(run)
+        if run.square is not None:
             count += run.size
             square += float(run.square.sum())
-    return rows, count / square if square else 1.0
+        elif many:
+            break
+    return curve.runs() if many else runs, rows, count / square if square else 1.0
 
 
 def _cuts(curve: Curve, bins: int) -> Cuts:
     """Return where bundles start: at even steps of count, and at even steps of scaled log-odds."""
     first, low, middle, high, last = _quartiles(curve)
     unit = max(high - low, _WIDEST * (last - first))
-    start, stop = (float(np.arcsinh((end - middle) / unit)) for end in (first, last))
+    start, stop = asinh((first - middle) / unit), asinh((last - middle) / unit)
     edges = middle + unit * np.sinh(np.linspace(start, stop, bins + 1)[1:-1])
     odds = np.exp(-np.abs(edges))
     tails = odds / (1.0 + odds)
@@ -100,11 +109,13 @@ def _quartiles(curve: Curve) -> list[float]:
     """Return the least, the quartiles and the greatest of the log-odds."""
     shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0]) * (1 - _ROUNDING)
     row = curve.at_fractiles(shares)
-    places = np.where(row.high, curve.placed_tail(True), curve.placed_tail(False))
-    tail = np.maximum(row.tail, places)
+    tail = np.maximum(
+        row.tail, np.where(row.high, curve.placed_tail(True), curve.placed_tail(False))
+    )
     eta = np.log(tail / (1.0 - tail))
     eta = np.where(row.high, -eta, eta)
-    return [float(x) for x in eta[np.searchsorted(row.after, shares)]]
+    quartiles: list[float] = eta[np.searchsorted(row.after, shares)].tolist()
+    return quartiles
 
 
 def _add(run: Run, eta: FloatArray, cuts: Cuts, sums: FloatArray) -> None:

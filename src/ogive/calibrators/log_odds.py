@@ -85,9 +85,9 @@ def places(curve: Curve, formula: Callable[[FloatArray], FloatArray]) -> dict[st
 def seen_ends(curve: Curve) -> dict[str, float]:
     """Return `lowest` and `highest`: where exact 0 and 1 were placed, if the curve has any."""
     ends = {"lowest": -_FARTHEST, "highest": _FARTHEST}
-    for name, share, high in (("lowest", 0.0, False), ("highest", 1.0, True)):
-        row = curve.at_fractiles(np.array([share]))
-        if row.tail[0] == 0.0 and row.high[0] == high:
+    row = curve.at_fractiles(np.array([0.0, 1.0]))
+    for name, at, high in (("lowest", 0, False), ("highest", -1, True)):
+        if row.tail[at] == 0.0 and row.high[at] == high:
             tail = curve.placed_tail(high)
             odds = float(np.log(tail) - np.log1p(-tail))
             ends[name] = -odds if high else odds

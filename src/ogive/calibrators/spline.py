@@ -152,22 +152,20 @@ def _problem(trials: Trials, *, straight: bool) -> _Problem:
     """Choose knots and coordinates, (a, d) alone if `straight`; write the likelihood in them."""
     info, (shift, slope) = _information(trials)
     spline = NaturalSpline(_knots(trials, info))
-    basis = spline.basis(trials.offset)
     centre = float(info @ trials.offset)
-    to_values = _coordinates(spline, basis, info, centre)
+    to_values, columns = _coordinates(spline, trials, info, centre)
     if straight:
-        to_values = to_values[:, :LINE]
-    same = trials.offset_hit is trials.offset
-    basis_hit = basis if same else spline.basis(trials.offset_hit)
-    like = Likelihood(trials, basis @ to_values, basis_hit @ to_values)
-    return _Problem(spline, to_values, like, np.array([shift + slope * centre, slope]))
+        to_values, columns = to_values[:, :LINE], columns[:, :LINE]
+    hit = spline.basis_sum(trials.offset_hit, trials.hits) @ to_values
+    line = np.array([shift + slope * centre, slope])
+    return _Problem(spline, to_values, Likelihood(trials, columns, hit), line)
 
 
 def _information(trials: Trials) -> tuple[FloatArray, FloatArray]:
     """Return each row's share of the information n p (1 − p), p from a line, and the line."""
-    ones = np.ones_like(trials.offset)
-    columns, columns_hit = (np.stack([ones, x], 1) for x in (trials.offset, trials.offset_hit))
-    like = Likelihood(trials, columns, columns_hit)
+    columns = np.stack([np.ones_like(trials.offset), trials.offset], 1)
+    hit = np.array([trials.hits.sum(), trials.hits @ trials.offset_hit])
+    like = Likelihood(trials, columns, hit)
     line = like.ascend(like.point(np.zeros(2)), np.full(2, PATH_SHIFT**-2)).coef
     p = expit(like.logit(line))
     info: FloatArray = trials.count * p * (1 - p) + _HARDLY * trials.count
@@ -180,7 +178,8 @@ def _knots(trials: Trials, info: FloatArray) -> FloatArray:
     eta, rows = trials.offset, float(trials.count.sum())
     clock = trials.count / rows + info
     time = (np.cumsum(clock) - clock / 2) / 2
-    m = min(int(np.clip(KNOTS[0] * (rows / KNOT_ROWS) ** 0.25, *KNOTS)), eta.size)
+    m = int(KNOTS[0] * (rows / KNOT_ROWS) ** 0.25)
+    m = min(max(m, KNOTS[0]), KNOTS[1], eta.size)
     places = np.interp((np.arange(m) + 0.5) / m, time, eta)
     deviation = float(np.sqrt(info @ (eta - info @ eta) ** 2))
     gap = MIN_GAP * max(1.0, deviation)
@@ -194,9 +193,9 @@ def _knots(trials: Trials, info: FloatArray) -> FloatArray:
 
 
 def _coordinates(
-    spline: NaturalSpline, basis: FloatArray, info: FloatArray, centre: float
-) -> FloatArray:
-    """Return the matrix from coordinates (a, d, r) to values at the knots.
+    spline: NaturalSpline, trials: Trials, info: FloatArray, centre: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return matrices from coordinates (a, d, r) to values at the knots, and at the trials.
 
     r are the penalty's eigenvectors, each divided by the root of its eigenvalue: their prior is
     N(0, s²) alike. They are made orthogonal to lines in the information, and scaled so that the
@@ -205,13 +204,17 @@ def _coordinates(
     line = np.stack([np.ones_like(spline.knots), spline.knots - centre], 1)
     value, vector = np.linalg.eigh(spline.penalty())
     bends = vector[:, 2:] / np.sqrt(np.maximum(value[2:], 1e-12 * value[-1]))
-    lines, on_rows = basis @ line, basis @ bends
-    weighted = lines * info[:, None]
+    matrix = np.hstack([line, bends]).T  # (d, K)
+    columns = matrix @ spline.basis(trials.offset).T  # (d, m)
     # The two lines are orthogonal in the information, since `centre` is its mean.
-    size = (lines * weighted).sum(axis=0)[:, None]
-    share = (weighted.T @ on_rows) / np.maximum(size, np.finfo(np.float64).tiny)
-    size = np.sqrt((info @ (on_rows - lines @ share) ** 2).sum())
-    return np.hstack([line, (bends - line @ share) / max(size, _HARDLY)])
+    products = columns @ (columns[:LINE] * info).T  # (d, 2)
+    share = products[LINE:] / np.maximum(products.diagonal(), np.finfo(np.float64).tiny)
+    for each in (matrix, columns):
+        each[LINE:] -= share @ each[:LINE]
+    size = np.sqrt((columns[LINE:] ** 2 @ info).sum())
+    for each in (matrix, columns):
+        each[LINE:] /= max(size, _HARDLY)
+    return matrix.T, columns.T
 
 
 def _map(
@@ -238,7 +241,7 @@ def _map(
     )
     one, at_one = _at_one(curve, draft)
     gain, gain_error = left_out_gain(problem.like, trials, found.mean, found.spread)
-    change = draft.from_log_odds(trials.offset) - expit(trials.offset)
+    change = expit(problem.like.logit(found.mean)) - expit(trials.offset)
     rows = float(trials.count.sum())
     shift, moved = (float(trials.count @ part) / rows for part in (change, np.abs(change)))
     return replace(
