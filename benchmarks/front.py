@@ -101,7 +101,11 @@ def _fits(n: int, K: int) -> Race:
             THEIRS: theirs,
         }
         | _paper_s_way(values, labels),
-        (Budget(SPLINE, THEIRS, faster=50), Budget(TEMPERATURE, THEIRS, faster=10))
+        (
+            Budget(SPLINE, THEIRS, faster=50),
+            Budget(TEMPERATURE, THEIRS, faster=10),
+            Budget(SPLINE, PORT, faster=5),
+        )
         if large
         else (),
         check,

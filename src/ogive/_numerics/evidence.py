@@ -228,13 +228,16 @@ def _node(at: Point, s: float, log_prior: float, prior: Prior) -> Node:
 
 
 def _directions(S: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return eigenvalues and eigenvectors of a symmetric 2 x 2 matrix: by its formula, no call."""
+    """Return eigenvalues (2,) and eigenvectors (2, 2) of a matrix that has none below 0.
+
+    A formula: LAPACK takes five times as long for two rows. Rounding may leave a trace below 0.
+    """
     (a, b), (_, d) = S.tolist()
     angle = atan2(2 * b, a - d) / 2
     c, s = cos(angle), sin(angle)
     cross = 2 * b * c * s
-    values = np.array([a * c * c + cross + d * s * s, a * s * s - cross + d * c * c])
-    return values, np.array([[c, -s], [s, c]])
+    values = (a * c * c + cross + d * s * s, a * s * s - cross + d * c * c)
+    return np.maximum(values, 0.0), np.array([[c, -s], [s, c]])
 
 
 def _variances(value: FloatArray, prior: Prior) -> FloatArray:
