@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ogive import Predictions
-from ogive.calibrators.matrix.columns import class_log_odds
+from ogive.calibrators.matrix.columns import class_log_odds, class_tails
 from ogive.calibrators.matrix.every_rank import fit_every_rank
 from ogive.calibrators.matrix.ovr import fit_ovr
 from tests import naive
@@ -21,10 +21,17 @@ def exact_log_odds(logits):
     return np.stack(columns, axis=1).astype(float)
 
 
-def test_the_log_odds_do_not_saturate():
+def test_log_odds_and_tails_do_not_saturate():
     logits = np.array([[40.0, 0.0, 0.0, -1.0], [1.0, 2.0, 3.0, 4.0]])
     masses = Predictions(logits, kind="logits").masses(slice(0, 2))
+    before = masses.copy()
     np.testing.assert_allclose(class_log_odds(masses), exact_log_odds(logits), rtol=1e-12)
+    high, tail = class_tails(masses)
+    eta = exact_log_odds(logits)
+    np.testing.assert_array_equal(high, eta > 0)
+    odds = np.exp(-np.abs(eta))
+    np.testing.assert_allclose(tail, odds / (1 + odds), rtol=1e-11)
+    np.testing.assert_array_equal(masses, before)
 
 
 def test_one_against_the_rest_equals_its_definition(rng):

@@ -63,11 +63,13 @@ class ColumnsMap(MatrixMap):
         for_each_block(work, len(pieces), width=1 << 30, threads=threads)  # a piece at a time
         return result
 
-    def _applied(self, log_odds: FloatArray) -> FloatArray:
+    def _applied(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         """Return each map's probabilities of its column, (rows, columns)."""
-        columns = np.ascontiguousarray(log_odds.T)
-        calibrated = [gamma.from_log_odds(x) for gamma, x in zip(self.maps, columns, strict=True)]
-        return np.stack(calibrated, axis=1)
+        columns = zip(self.maps, np.asfortranarray(high).T, np.asfortranarray(tail).T, strict=True)
+        calibrated = np.empty(tail.shape, order="F")
+        for k, (gamma, side, far) in enumerate(columns):
+            calibrated[:, k] = gamma.from_tails(side, far)
+        return calibrated
 
     @abstractmethod
     def _block(self, preds: Predictions, at: slice) -> FloatArray: ...
@@ -111,18 +113,32 @@ def check_labels(preds: Predictions) -> IntArray:
 
 
 def class_log_odds(masses: FloatArray) -> FloatArray:
-    """Return the log-odds of each class against all others, (rows, K).
+    """Return the log-odds of each class against all others, (rows, K), from masses above 0."""
+    log_odds: FloatArray = np.log(masses) - np.log(_rest(masses))
+    return log_odds
 
-    With S the sum, those of class k are log e_k − log(S − e_k). Only for the largest can S − e
-    cancel, so its others are added up.
+
+def class_tails(masses: FloatArray) -> tuple[BoolArray, FloatArray]:
+    """Return the side and the tail of each class's probability, (rows, K) each."""
+    rest = _rest(masses)
+    tail = np.minimum(masses, rest)
+    tail /= masses + rest
+    return (masses > rest) & (tail < 0.5), tail  # noqa: PLR2004 - a tail of ½ has no side
+
+
+def _rest(masses: FloatArray) -> FloatArray:
+    """Return the mass of all other classes, (rows, K).
+
+    It is the sum without the class's own, but for the largest, where that could cancel: its
+    others are added up.
     """
     rows, top = np.arange(masses.shape[0]), masses.argmax(axis=1)
-    rest = masses.sum(axis=1, keepdims=True) - masses
-    others = masses.copy()
-    others[rows, top] = 0.0
-    rest[rows, top] = others.sum(axis=1)
-    log_odds: FloatArray = np.log(masses) - np.log(rest)
-    return log_odds
+    rest: FloatArray = masses.sum(axis=1, keepdims=True) - masses
+    largest = masses[rows, top]
+    masses[rows, top] = 0.0  # and back again: cheaper than a copy
+    rest[rows, top] = masses.sum(axis=1)
+    masses[rows, top] = largest
+    return rest
 
 
 def smallest_mass(preds: Predictions, *, threads: int | None = None) -> float:

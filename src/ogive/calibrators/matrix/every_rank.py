@@ -19,7 +19,7 @@ from ogive.calibrators.matrix.columns import (
     all_log_odds,
     check_curve_method,
     check_labels,
-    class_log_odds,
+    class_tails,
     column_curve,
     fit_column,
     normalised,
@@ -40,9 +40,10 @@ class EveryRankMap(ColumnsMap):
     method = "every-rank"
 
     def _block(self, preds: Predictions, at: slice) -> FloatArray:
-        log_odds = class_log_odds(np.maximum(preds.masses(at), self.floor))
         order = _order(preds, at)
-        calibrated = self._applied(np.take_along_axis(log_odds, order, axis=1))
+        high, tail = class_tails(np.maximum(preds.masses(at), self.floor))
+        high, tail = np.take_along_axis(high, order, 1), np.take_along_axis(tail, order, 1)
+        calibrated = self._applied(high, tail)
         result = np.empty_like(calibrated)
         np.put_along_axis(result, order, calibrated, axis=1)
         return normalised(result)

@@ -17,7 +17,7 @@ from ogive.calibrators.matrix.columns import (
     all_log_odds,
     check_curve_method,
     check_labels,
-    class_log_odds,
+    class_tails,
     column_curve,
     fit_column,
     normalised,
@@ -47,7 +47,7 @@ class OvrMap(ColumnsMap):
                 eta = np.log(masses[:, 1]) - np.log(masses[:, 0])
             q = self.maps[0].from_log_odds(eta)
             return np.stack([1.0 - q, q], axis=1)
-        return normalised(self._applied(class_log_odds(np.maximum(masses, self.floor))))
+        return normalised(self._applied(*class_tails(np.maximum(masses, self.floor))))
 
 
 def fit_ovr(
