@@ -24,3 +24,10 @@ def test_success_replaces_with_ordinary_permissions(tmp_path):
     other.write_text("")
     assert path.read_text() == "new"
     assert path.stat().st_mode == other.stat().st_mode
+
+
+def test_a_folder_that_is_missing_is_said_of_the_file_that_was_asked_for(tmp_path):
+    path = tmp_path / "none" / "x.json"
+    with pytest.raises(FileNotFoundError, match="cannot be written") as caught, replacing(path):
+        pytest.fail("there is nowhere to write")
+    assert str(path) in str(caught.value)

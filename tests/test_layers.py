@@ -12,7 +12,7 @@ ROOT = Path(ogive.__file__).parent
 # The level of each room: DESIGN's table. Rooms on one level do not import one another, except
 # inside a folder and where a pair is listed in SIDEWAYS.
 LEVELS = [
-    {"errors", "_typing", "_files", "_html"},
+    {"errors", "_typing", "_files", "_html", "_rooms"},
     {"_validate"},
     {"_numerics"},
     {"_labels", "predictions", "views"},

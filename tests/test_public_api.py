@@ -33,3 +33,13 @@ def test_importing_the_package_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"
+
+
+def test_rooms_are_attributes():
+    code = (
+        "import ogive; ogive.export.artifact.load_fitted_on; ogive.studies.fitted_on.fitted_on; "
+        "ogive.metrics.vector.vector_rows; ogive.export.to_torch.module; ogive.diagrams"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
+    with pytest.raises(AttributeError, match=r"'ogive.export' has no attribute 'doors'"):
+        ogive.export.doors  # noqa: B018

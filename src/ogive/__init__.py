@@ -119,6 +119,8 @@ _ROOMS = {
     "spiegelhalter": "ogive.metrics.proper",
 }
 
+_PACKAGES = ("diagrams", "engines", "export", "metrics", "plotting", "studies")
+
 __all__ = [
     "BetaCalibrator",
     "CalibratedClassifier",
@@ -177,8 +179,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a public name can be anything
-    if name == "engines":  # a room by its own name: ogive.engines.local.curve(...)
-        return importlib.import_module("ogive.engines")
+    if name in _PACKAGES:  # by its own name: ogive.engines.local.curve(...)
+        return importlib.import_module(f"ogive.{name}")
     if name not in _ROOMS:
         msg = f"module 'ogive' has no attribute {name!r}"
         raise AttributeError(msg)

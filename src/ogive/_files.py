@@ -19,9 +19,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     If the body fails, the temporary file is removed and what stood at `path` stays as it was.
     """
     target = Path(path)
-    handle, name = tempfile.mkstemp(
-        prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent
-    )
+    try:
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent
+        )
+    except OSError as error:  # it names the temporary file, of which nobody has heard
+        raise type(error)(error.errno, f"{target} cannot be written: {error.strerror}") from error
     os.close(handle)
     beside = Path(name)
     try:

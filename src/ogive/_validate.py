@@ -69,7 +69,8 @@ def as_hits(values: ArrayLike, n: int, *, name: str = "hits", of: str = "scores"
     array = as_array(values, name)
     check_length(array, name, n, of)
     if array.dtype.kind not in "biuf":
-        msg = f"`{name}` must be 0 or 1, not {array.dtype}."
+        what = f"text ({str(array[0])!r} …)" if array.dtype.kind in "US" and n else array.dtype
+        msg = f"`{name}` must be 0 or 1, not {what}. Compare it with the word that is a hit."
         raise InvalidType(msg)
     hits: BoolArray = array.astype(np.bool_, copy=False)
     if array.dtype != np.bool_:

@@ -291,9 +291,9 @@ class Curve(Derived):
 def check_curve(curve: object) -> Curve:
     """Return the curve, or say how to build one."""
     if not isinstance(curve, Curve):
+        way = "predictions(preds)" if isinstance(curve, Predictions) else "scores(scores, hits)"
         msg = (
-            f"`curve` must be a Curve, not {type(curve).__name__}; "
-            "build it with Curve.from_scores(scores, hits)."
+            f"`curve` must be a Curve, not {type(curve).__name__}; build it with Curve.from_{way}."
         )
         raise InvalidType(msg)
     return curve

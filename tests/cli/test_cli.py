@@ -6,10 +6,12 @@ import time
 from importlib.resources import files
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import ogive
 from ogive.cli import main
+from ogive.readers import table
 from tests.cli import schemas
 from tests.readers.bad_files import BAD_FILES
 
@@ -77,9 +79,54 @@ def test_apply_to_a_file_without_labels(run_json, tmp_path, scores):
         assert arrays["scores"][0] < 0.1
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_tables_of_a_view_hold_the_outcomes_of_the_view(suffix, run_json, tmp_path, rng):
+    s = rng.random(3000)
+    columns = {"id": np.arange(3000), "score": s, "more": s > 0.2, "outcome": rng.random(3000) < s}
+    path, cal, out = (tmp_path / name for name in (f"b{suffix}", "cal.json", f"out{suffix}"))
+    table._store(pa.table(columns), path, suffix)
+    run_json(schemas.FIT, "fit", path, "-o", cal, "--view", "top-1")
+    run_json(schemas.APPLY, "apply", cal, path, "-o", out)
+    done = table.load(out)
+    assert done.column_names == list(columns)
+    assert done.schema.field("outcome").type == table.load(path).schema.field("outcome").type
+    np.testing.assert_array_equal(done["outcome"], columns["outcome"] == (s > 0.5))
+    assert run_json(schemas.MEASURE, "measure", out)["ks"] < 0.03
+
+
+def test_other_columns_of_the_same_name_are_kept_apart(run_json, tmp_path, rng):
+    z = rng.normal(size=(500, 3))
+    columns = {f"logit_{k}": z[:, k] for k in range(3)}
+    columns |= {"label": rng.integers(3, size=500), "outcome": ["paid"] * 500, "score": [7] * 500}
+    path, cal, out = (tmp_path / name for name in ("m.parquet", "cal.json", "out.parquet"))
+    table._store(pa.table(columns), path, ".parquet")
+    run_json(schemas.FIT, "fit", path, "-o", cal)
+    run_json(schemas.APPLY, "apply", cal, path, "-o", out)
+    done = table.load(out)
+    assert done.column_names == ["score", "outcome", "label", "outcome_before", "score_before"]
+    assert set(done["outcome_before"].to_pylist()) == {"paid"}
+    np.testing.assert_array_equal(done["outcome"], z.argmax(axis=1) == columns["label"])
+
+
+def test_a_part_that_is_missing_is_told(run, tmp_path):
+    np.savez(tmp_path / "x.npz", test_scores=[0.2, 0.8], test_outcomes=[0, 1])
+    code, _, err = run("fit", tmp_path / "x.npz", "-o", tmp_path / "cal.json")
+    assert code == 1
+    assert "has no cal part, only test. Say which one: --part test" in err
+
+
+def test_files_of_several_kinds_are_told(run, tmp_path):
+    np.savez(tmp_path / "a.npz", scores=[0.2, 0.8], outcomes=[0, 1])
+    np.savez(tmp_path / "b.npz", logits=np.zeros((2, 5)), labels=[0, 1])
+    code, _, err = run("measure", tmp_path / "a.npz", tmp_path / "b.npz")
+    assert code == 1
+    assert f"scores ({tmp_path / 'a.npz'}), logits of 5 classes ({tmp_path / 'b.npz'})" in err
+
+
 def test_full_vectors(run_json, tmp_path):
     cal, out = tmp_path / "cal.json", tmp_path / "out.npz"
-    run_json(schemas.FIT, "fit", DEMO, "-o", cal, "--view", "vector", "--method", "platt")
+    words = ("fit", DEMO, "-o", cal, "--view", "vector", "--method", "platt")
+    assert run_json(schemas.FIT, *words)["method"] == "platt"
     run_json(schemas.APPLY, "apply", cal, DEMO, "-o", out)
     with np.load(out) as arrays, np.load(DEMO) as original:
         probs = arrays["test_probs"]

@@ -95,20 +95,22 @@ _COLUMNS: dict[str, tuple[Callable[[Standing], float | None], str]] = {
 
 def show_arena(out: Console, result: Arena) -> None:
     """Print methods as rows, the lowest mean NLL rank first; * marks the best of a column."""
-    from ogive.cli.tables import aligned  # noqa: PLC0415
+    from ogive.cli.tables import show_fitting  # noqa: PLC0415
 
     shared = len(result.families)
     of = "family" if shared == 1 else "families"
     count = f"{len(result.experiments)} experiments in {shared} {of}"
     names = list(_COLUMNS)
-    table = aligned(f"{result.view}: {count}", "method", names[0], "95 %", *names[1:])
+    columns = ("method", names[0], "95 %", *names[1:])
+    rows = []
     best = {name: _best(result, name) for name in _COLUMNS}
     for row in result.standings:
         cells = [_cell(row, name, best[name]) for name in _COLUMNS]
         ends = row.rank_interval["nll"]
         cells.insert(1, "" if ends is None else f"{ends[0]:.2f} … {ends[1]:.2f}")
-        table.add_row(row.method, *cells)
-    out.print(table)
+        rows.append(([row.method, *cells], ""))
+    title = f"{result.view}: {count}"
+    show_fitting(out, title, columns, rows, "fit s", "wins", "Brier rank", "95 %", "worst")
     floor = f"{100 * result.noise_floor:.3f} %"
     out.print(f"\nMeans over experiments; * is the best. A perfectly calibrated model: KS {floor}.")
     for what, reasons in (("Skipped", result.skipped), ("Left out", result.left_out)):

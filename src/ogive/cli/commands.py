@@ -14,6 +14,7 @@ from ogive.cli.logs import on_engines, reads_logs
 from ogive.cli.options import FILE_HELP, as_json_option, columns_of, names_of, reads_files
 from ogive.cli.paper import paper
 from ogive.cli.pictures import plot, report
+from ogive.errors import FileFormatError
 
 if TYPE_CHECKING:
     from ogive.curve import Curve
@@ -25,7 +26,7 @@ Next:
   ogive measure FILE                      how far can these probabilities be trusted?
   ogive fit FILE -o cal.json              fit the repair on a calibration part
   ogive apply cal.json FILE -o out.npz    repair the probabilities
-  ogive compare FILE                      which repair is best, and is the difference real?
+  ogive compare FILE                      which repair is best, and is that noise?
   ogive report FILE -o report.html        all of it on one page, with graphs
 
 FILE is .npz, .parquet, .csv, .arrow, .p or .h5: see `ogive measure --help`."""
@@ -134,15 +135,16 @@ def fit(
             gamma = fitted(data, method, view)
         info = fitted_on(data, gamma, method, folds=folds, date=date, tag=tag)
     save(gamma, output, info)
-    result = {"method": gamma.method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
+    result = {"method": method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
     if as_json:
         terminal.print_json(result)
     else:
-        click.echo(f"{gamma.method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
+        click.echo(f"{method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
         worth = gain_of(data, gamma, folds=folds)
         if worth is not None:
             click.echo(worth.verdict)
-        click.echo(f"Next: ogive apply {output} FILE -o OUT")
+        if worth is None or not worth.leave_alone:
+            click.echo(f"Next: ogive apply {output} FILE -o OUT")
 
 
 @ogive.command(epilog=FILE_HELP)
@@ -283,6 +285,9 @@ def demo(save: Path | None, *, as_json: bool) -> None:
     with as_file(files("ogive") / "data" / "fmnist_lenet5.npz") as path:
         source = open_file(path)
         if save is not None:
+            if save.suffix != ".npz":
+                msg = f"--save writes a NumPy archive: call it .npz, not {save.name}."
+                raise FileFormatError(msg)
             with replacing(save) as beside:
                 beside.write_bytes(path.read_bytes())
     cal, test = source.predictions("cal"), source.predictions("test")

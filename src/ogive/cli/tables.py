@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -11,24 +12,28 @@ from ogive.cli.sketch import BLANK, sketch
 from ogive.studies.layout import of_summary
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from ogive.curve import Curve
     from ogive.studies.compare import Comparison
     from ogive.studies.groups import GroupMeasurements
-    from ogive.studies.measurement import Measurement, Measurements
+    from ogive.studies.measurement import Measurement as Measured
+    from ogive.studies.measurement import Measurements
 
 
 def show_comparison(out: Console, result: Comparison) -> None:
     """Print methods as rows, the lowest NLL first."""
     title = f"{result.view}: fitted on {result.n_cal:,} rows, tested on {result.n_test:,}"
     numbers = ("KS %", "ECE %", "MCE %", "accuracy %", "Brier", "NLL", "± to best", "fit s")
-    table = aligned(title, "method", *numbers)
+    rows = []
     for row in result.methods:
-        cells = [f"{100 * getattr(row, name):.2f}" for name in ("ks", "ece", "mce", "accuracy")]
-        cells += [f"{row.brier:.4f}", f"{row.nll:.4f}", _difference(row), f"{row.fit_seconds:.3f}"]
-        table.add_row(row.method, *cells, style="green" if row is result.best else "")
-    out.print(table)
+        shares = (f"{100 * getattr(row, name):.2f}" for name in ("ks", "ece", "mce", "accuracy"))
+        losses = (f"{row.brier:.4f}", f"{row.nll:.4f}", _difference(row))
+        cells = [row.method, *shares, *losses, f"{row.fit_seconds:.3f}"]
+        rows.append((cells, "green" if row is result.best else ""))
+    show_fitting(out, title, ("method", *numbers), rows, "MCE %", "fit s", "ECE %")
     out.print(f"\n{result.verdict}", style="bold")
 
 
@@ -40,7 +45,7 @@ def _difference(row: object) -> str:
     return f"+{difference:.4f} ± {error:.4f}{noise}"
 
 
-def show_measurement(out: Console, result: Measurement | Measurements | GroupMeasurements) -> None:
+def show_measurement(out: Console, result: Measured | Measurements | GroupMeasurements) -> None:
     """Print what was measured: one view with its intervals, or one line per view."""
     if hasattr(result, "groups"):
         _show_groups(out, result)  # type: ignore[arg-type]
@@ -60,7 +65,28 @@ def aligned(title: str, *columns: str) -> Table:
     return table
 
 
-def _show_view(out: Console, one: Measurement) -> None:
+def show_fitting(
+    out: Console,
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[list[str], str]],
+    *spare: str,
+) -> None:
+    """Print rows of cells and a style; spare columns are left out, in turn, where it is narrow."""
+    gone: set[int] = set()
+    endless = out.options.update(width=1 << 16)
+    for name in (*spare, ""):
+        kept = [k for k in range(len(columns)) if k not in gone]
+        table = aligned(title, *(columns[k] for k in kept))
+        for cells, style in rows:
+            table.add_row(*(cells[k] for k in kept), style=style)
+        if not name or Measurement.get(out, endless, table).maximum <= out.width:
+            break
+        gone.add(columns.index(name))
+    out.print(table)
+
+
+def _show_view(out: Console, one: Measured) -> None:
     title = f"{one.view}: {one.n:,} rows"
     table = aligned(title, "measure", "value", "95 % interval", "if calibrated", "p-value")
     table.add_row("accuracy", _percent(one.accuracy))

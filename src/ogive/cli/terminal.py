@@ -99,10 +99,10 @@ def progress(total_hint: str) -> Iterator[Callable[[str, float, int], None]]:
 
     def step(what: str, done: float, total: int) -> None:
         nonlocal live
-        if not live and time.monotonic() - start > _PATIENCE:
-            bar.start()
-            live = True
         bar.update(task, description=what, completed=done, total=total)
+        if not live and time.monotonic() - start > _PATIENCE:
+            bar.start()  # after the update: it draws at once, and needs a total
+            live = True
 
     try:
         yield step

@@ -1,1 +1,8 @@
 """Doors out: the artifact, and the forms in which a map is deployed."""
+
+from typing import TYPE_CHECKING
+
+from ogive._rooms import files_of
+
+if not TYPE_CHECKING:
+    __getattr__ = files_of(__name__)

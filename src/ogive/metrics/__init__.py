@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ogive._rooms import files_of
 from ogive.metrics.binned import debiased_ece2, ece, mce
 from ogive.metrics.corp import decompose
 from ogive.metrics.kde import kde_ece
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ogive.curve import Curve
+
+if not TYPE_CHECKING:
+    __getattr__ = files_of(__name__)
 
 MEASURES: dict[str, Callable[[Curve], float]] = {
     "accuracy": accuracy,

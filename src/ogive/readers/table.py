@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """The whole table, the columns the values came from, and the rows of each part."""
+    """The whole table, where in it the predictions are, and the rows of each part."""
 
     table: Any
-    used: list[str]
-    names: Columns
+    layout: Layout
     rows: dict[str, IntArray | slice]
 
 
@@ -55,7 +54,7 @@ def source_of(table: Any, columns: Columns, path: Path) -> Source:  # noqa: ANN4
         )
         for part, at in rows.items()
     }
-    return Source(path, parts, rest=_Rest(table, list(layout.values), layout.names, rows))
+    return Source(path, parts, rest=_Rest(table, layout, rows))
 
 
 def load(path: Path) -> Any:  # noqa: ANN401 - a pyarrow.Table
@@ -88,18 +87,16 @@ def calibrated_table(source: Source, results: dict[str, Calibrated]) -> Any:  # 
     rest: _Rest = source.rest
     full = next(iter(results.values())).values.ndim == 2  # noqa: PLR2004 - a matrix
     values = _scatter(rest.rows, {part: r.values for part, r in results.items()})
-    table = rest.table
-    if full:
-        place = table.column_names.index(rest.used[0])
-        table = table.drop_columns(rest.used)
-        if len(rest.used) == 1:
-            lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
-            table = table.add_column(place, "probs", lists)
-        else:
-            for k in range(values.shape[1]):
-                table = table.add_column(place + k, f"prob_{k}", pa.array(values[:, k]))
-    else:
-        table = _with_scores(table, rest, values, results, pa)
+    table, used = rest.table, list(rest.layout.values)
+    if not full:
+        return _with_scores(table, rest, values, results, pa)
+    place = table.column_names.index(used[0])
+    table = table.drop_columns(used)
+    if len(used) == 1:
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+        return table.add_column(place, "probs", lists)
+    for k in range(values.shape[1]):
+        table = table.add_column(place + k, f"prob_{k}", pa.array(values[:, k]))
     return table
 
 
@@ -110,16 +107,34 @@ def _with_scores(
     results: dict[str, Calibrated],
     pa: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
-    """Put the calibrated scores where the values stood, with outcomes if the event is a view's."""
-    score = rest.names.score or "score"
-    place = table.column_names.index(rest.used[0])
-    table = table.drop_columns(rest.used).add_column(place, score, pa.array(values))
+    """Put the calibrated scores where the values stood, and beside them what came true of them.
+
+    The event is the view's, so that its outcomes take the place of those of the file. Columns of
+    those names that are none of the predictions' keep their contents under other names.
+    """
+    layout = rest.layout
+    score, outcome = layout.names.score or "score", layout.names.outcome or "outcome"
+    taken = {score, outcome} - {*layout.values, layout.truth}
+    table = table.rename_columns([_moved(name, taken, table) for name in table.column_names])
+    place = table.column_names.index(layout.values[0])
+    table = table.drop_columns(list(layout.values)).add_column(place, score, pa.array(values))
     hits = {part: r.hits for part, r in results.items() if r.hits is not None}
-    outcome = rest.names.outcome or "outcome"
-    if outcome not in table.column_names and len(hits) == len(results):
-        column = _scatter(rest.rows, {part: np.asarray(h, np.int8) for part, h in hits.items()})
-        table = table.add_column(place + 1, outcome, pa.array(column))
-    return table
+    if len(hits) < len(results):
+        return table
+    column = pa.array(_scatter(rest.rows, {part: h.astype(np.int8) for part, h in hits.items()}))
+    if layout.truth != outcome:
+        return table.add_column(place + 1, outcome, column)
+    old = table.schema.field(outcome).type
+    kind = old.value_type if pa.types.is_dictionary(old) else old
+    return table.set_column(table.column_names.index(outcome), outcome, column.cast(kind))
+
+
+def _moved(name: str, taken: set[str], table: Any) -> str:  # noqa: ANN401
+    """Return the name of a column, or another one if it is taken."""
+    if name in taken:
+        while name in table.column_names:
+            name += "_before"
+    return name
 
 
 def _store(table: Any, path: Path, suffix: str) -> None:  # noqa: ANN401

@@ -33,15 +33,33 @@ def read_together(
     `default` is the part that is taken where a file has parts and none was asked for.
     """
     sources = [open_file(file, columns, experiment=experiment) for file in expand(files)]
-    names = [part if part or not source.has_parts else default for source in sources]
+    names = [part or _default_part(source, default) for source in sources]
     if len(sources) == 1:
         return sources[0].predictions(names[0])
     parts = [source.part(name) for source, name in zip(sources, names, strict=True)]
     shapes = {(p.kind, p.values.shape[1:]) for p in parts}
     if len(shapes) > 1:
-        msg = f"{len(sources)} files do not hold the same kind of predictions: {sorted(shapes)}."
+        seen = {_told(p): source.path for p, source in zip(parts, sources, strict=True)}
+        kinds = ", ".join(f"{what} ({path})" for what, path in seen.items())
+        msg = f"{len(sources)} files do not hold the same kind of predictions: {kinds}."
         raise FileFormatError(msg)
     return Source(Path(f"{len(sources)} files"), {"": joined(parts)}).predictions()
+
+
+def _default_part(source: Source, default: str) -> str | None:
+    """Return the part that is taken where none was asked for; None: the file has no parts."""
+    if not source.has_parts:
+        return None
+    if default not in source.parts:
+        names = " and ".join(source.parts)
+        msg = f"{source.path} has no {default} part, only {names}. Say which one: --part {names}"
+        raise FileFormatError(msg)
+    return default
+
+
+def _told(part: Part) -> str:
+    """Say what a part holds."""
+    return part.kind + (f" of {part.values.shape[1]} classes" if part.values.ndim > 1 else "")
 
 
 def expand(files: Sequence[Path]) -> list[Path]:

@@ -7,6 +7,8 @@ from ogive import Predictions
 from ogive.calibrators.matrix.columns import class_log_odds, class_tails
 from ogive.calibrators.matrix.every_rank import fit_every_rank
 from ogive.calibrators.matrix.ovr import fit_ovr
+from ogive.errors import InvalidType
+from ogive.studies.fitting import fit
 from tests import naive
 from tests.calibrators.matrix.test_ranks import read
 from tests.calibrators.matrix.test_vectors import quiet_fit, sample
@@ -69,3 +71,11 @@ def test_the_paper_s_accuracy_table(arena):
     cal, test = read(arena, "paper_resnet110_c10")
     q = quiet_fit(cal, "paper-spline", vector="every-rank")(test)
     assert 100 * (q.argmax(axis=1) == test.labels).mean() == pytest.approx(93.5, abs=0.1)
+
+
+@pytest.mark.parametrize("method", ["platt", "temperature"])
+def test_maps_of_vectors_take_predictions_alone(method, rng):
+    logits, labels = sample(rng, K=4)
+    gamma = fit(Predictions(logits, labels, kind="logits"), method, "vector")
+    with pytest.raises(InvalidType, match=r"not ndarray.*Predictions\(values, kind='logits'\)"):
+        gamma(logits)

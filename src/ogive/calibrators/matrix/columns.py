@@ -20,7 +20,7 @@ from ogive._numerics.blocks import for_each_block
 from ogive.calibrators import find_method
 from ogive.calibrators.identity import fit_identity
 from ogive.calibrators.maps import Map
-from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.calibrators.matrix.maps import MatrixMap, check_classes
 from ogive.calibrators.platt import fit_platt, lacking, shifted
 from ogive.curve import Curve
 from ogive.errors import FallbackWarning, InvalidInput, NotEnoughData
@@ -95,13 +95,6 @@ def unnested(values: dict[str, Any]) -> Map:
     gamma = find_method(values["method"]).map.from_dict(values["map"])
     assert isinstance(gamma, Map)  # noqa: S101 - only maps are nested
     return gamma
-
-
-def check_classes(preds: Predictions, K: int) -> None:
-    """Predictions must have as many classes as the calibrator was fitted on."""
-    if preds.K != K:
-        msg = f"`preds` has {preds.K} classes, but the calibrator was fitted on {K}."
-        raise InvalidInput(msg)
 
 
 def check_labels(preds: Predictions) -> IntArray:

@@ -19,9 +19,9 @@ from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import blocks, for_each_block
 from ogive.calibrators.matrix.class_fit import ClassFit, fit_classes
 from ogive.calibrators.matrix.class_structure import ClassStructure
-from ogive.calibrators.matrix.columns import check_classes, fit_column, nested, unnested
+from ogive.calibrators.matrix.columns import fit_column, nested, unnested
 from ogive.calibrators.matrix.log_values import row_count
-from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.calibrators.matrix.maps import MatrixMap, check_classes
 from ogive.calibrators.matrix.tops import (
     calibrated_free,
     calibrated_kept,

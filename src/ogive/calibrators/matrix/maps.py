@@ -10,11 +10,11 @@ import numpy as np
 
 from ogive._numerics.blocks import for_each_block
 from ogive.calibrators.maps import Fitted
-from ogive.errors import InvalidInput
+from ogive.errors import InvalidInput, InvalidType
+from ogive.predictions import Predictions
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
-    from ogive.predictions import Predictions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -31,9 +31,7 @@ class MatrixMap(Fitted):
 
     def __call__(self, preds: Predictions, *, threads: int | None = None) -> FloatArray:
         """Return the calibrated probabilities, (N, K) float64; every row sums to 1."""
-        if preds.K != self.K:
-            msg = f"`preds` has {preds.K} classes, but the calibrator was fitted on {self.K}."
-            raise InvalidInput(msg)
+        check_classes(preds, self.K)
         result = np.empty((preds.n, self.K))
 
         def work(at: slice) -> None:
@@ -45,3 +43,16 @@ class MatrixMap(Fitted):
     @abstractmethod
     def _block(self, preds: Predictions, at: slice) -> FloatArray:
         """Return the calibrated probabilities of some rows, (rows, K)."""
+
+
+def check_classes(preds: Predictions, K: int) -> None:
+    """Predictions must have as many classes as the calibrator was fitted on."""
+    if not isinstance(preds, Predictions):
+        msg = (
+            f"`preds` must be Predictions, not {type(preds).__name__}: whole vectors are of logits "
+            "or of probabilities, and that is said. Predictions(values, kind='logits')"
+        )
+        raise InvalidType(msg)
+    if preds.K != K:
+        msg = f"`preds` has {preds.K} classes, but the calibrator was fitted on {K}."
+        raise InvalidInput(msg)

@@ -27,7 +27,6 @@ from ogive._numerics.blocks import blocks, for_each_block
 from ogive._numerics.power import best_power
 from ogive.calibrators.identity import fit_identity
 from ogive.calibrators.matrix.columns import (
-    check_classes,
     check_curve_method,
     check_labels,
     column_curve,
@@ -37,7 +36,7 @@ from ogive.calibrators.matrix.columns import (
     unnested,
     warn_of,
 )
-from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.calibrators.matrix.maps import MatrixMap, check_classes
 from ogive.calibrators.matrix.sticks import MARGIN, broken, fill
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
