@@ -16,7 +16,7 @@ from ogive._groups import groups_of_weighted
 from ogive._keys import EVEN, ONE
 from ogive._numerics.blocks import thread_count
 from ogive.curve import Curve
-from ogive.errors import InvalidInput
+from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,9 +30,7 @@ _ROWS = 1 << 18  # numbers in a block of rows: wide enough to write whole cache 
 
 def class_curves(preds: Predictions, *, threads: int | None = None) -> Iterator[Curve]:
     """Yield the curve of each class in turn; scores agree with ``view="class-k"`` to rounding."""
-    if preds.labels is None:
-        msg = "`preds` has no labels, and a curve needs to know what came true. Give labels."
-        raise InvalidInput(msg)
+    labelled(preds)
     plain = preds.weights is None
     for k, column in class_keys(preds, ordered=plain, threads=threads):
         name = f"class-{k}"

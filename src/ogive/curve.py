@@ -29,7 +29,7 @@ from ogive._packing import keys_of_scores, keys_of_view
 from ogive._spans import spans_of
 from ogive._validate import as_floats, as_hits, as_weight_kind, as_weights
 from ogive.errors import InvalidInput, InvalidType
-from ogive.predictions import Predictions
+from ogive.predictions import Predictions, labelled
 from ogive.summary import BITS, MANTISSA, added, check_bits, summarise, summary_of_groups
 from ogive.views import View, check_view
 
@@ -153,9 +153,7 @@ class Curve(Derived):
             )
             raise InvalidType(msg)
         chosen = check_view(view, preds)
-        if preds.labels is None:
-            msg = "`preds` has no labels, and a curve needs to know what came true. Give labels."
-            raise InvalidInput(msg)
+        labelled(preds)
         quick = preds.n * preds.K > _MANY
         keys = keys_of_view(preds, chosen, quick=quick, threads=threads)
         return cls._from_keys(keys, preds.weights, preds.weight_kind, chosen.name, threads)

@@ -30,7 +30,7 @@ from ogive._validate import (
     as_weights,
     bad_scores,
 )
-from ogive.errors import InvalidInput, LooksLikeProbabilities, rows_that
+from ogive.errors import InvalidInput, InvalidType, LooksLikeProbabilities, rows_that
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, ArrayLike, DTypeLike, FloatArray, IntArray, Kind, WeightKind
@@ -273,6 +273,23 @@ def _bad_probabilities(values: AnyArray) -> InvalidInput:
     return InvalidInput(msg)
 
 
+def labelled(preds: Predictions) -> IntArray:
+    """Return the labels of predictions that must have them, or say what is missing."""
+    if not isinstance(preds, Predictions):
+        msg = (
+            f"`preds` must be Predictions, not {type(preds).__name__}; "
+            "build them with Predictions(values, labels, kind='logits')."
+        )
+        raise InvalidType(msg)
+    if preds.labels is None:
+        msg = (
+            "`preds` has no labels, and this needs to know what came true. Give labels; in a file "
+            "that is `labels` or `outcomes`, or a column `label` or `outcome` (--label, --outcome)."
+        )
+        raise InvalidInput(msg)
+    return preds.labels
+
+
 def _warn_if_probabilities(values: AnyArray) -> None:
     """Warn if every row is >= 0 and sums to 1: softmax on top of softmax is a silent mistake."""
     for at in blocks(values.shape[0], width=values.shape[1]):
@@ -281,7 +298,8 @@ def _warn_if_probabilities(values: AnyArray) -> None:
         if not (block.min() >= 0 and (np.abs(sums - 1.0) <= _SUM_TOLERANCE).all()):
             return
     warnings.warn(
-        "kind='logits', but every row is >= 0 and sums to 1. Probabilities? Say kind='probs'.",
+        "kind='logits', but every row is >= 0 and sums to 1. Probabilities? Say kind='probs'; "
+        "in a file, name them probs or prob_0….",
         LooksLikeProbabilities,
         stacklevel=3,
     )

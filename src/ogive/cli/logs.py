@@ -213,7 +213,8 @@ def apply(
         return
     kept = f" ({done.kept:,} were finished before)" if done.kept else ""
     files = done.written + done.kept
-    click.echo(f"{done.n:,} rows calibrated in {files:,} files{kept}: {done.out}")
+    many = "1 file" if files == 1 else f"{files:,} files"
+    click.echo(f"{done.n:,} rows calibrated in {many}{kept}: {done.out}")
 
 
 def show_applied(n: int, output: Path, *, as_json: bool) -> None:

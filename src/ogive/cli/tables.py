@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ogive.cli.sketch import BLANK, sketch
-from ogive.studies.layout import of_summary
+from ogive.studies.layout import of_summary, told_pvalue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,9 @@ def _show_view(out: Console, one: Measured) -> None:
     for name, test in (("KS error", one.ks_test), ("Kuiper error", one.kuiper_test)):
         interval = f"{100 * test.low:.2f} … {_percent(test.high)}"
         about = f"about {_percent(test.expected)}"
-        table.add_row(name, _percent(test.value), interval, about, f"{test.pvalue:.2g}")
+        table.add_row(
+            name, _percent(test.value), interval, about, told_pvalue(test.pvalue, cell=True)
+        )
     for name, value in (
         ("ECE", one.ece),
         ("MCE", one.mce),
@@ -121,7 +123,7 @@ def _show_groups(out: Console, found: GroupMeasurements) -> None:
     table = aligned(f"{found.view} by {found.by}", found.by, *columns)
     for one in found.groups:
         shares = [_percent(value) for value in (one.mean_score, one.accuracy, one.ks)]
-        tests = [f"{value:.2g}" for value in (one.pvalue, one.pvalue_adjusted)]
+        tests = [told_pvalue(value, cell=True) for value in (one.pvalue, one.pvalue_adjusted)]
         rest = (_percent(one.ece), f"{one.nll:.4f}")
         style = "red" if one in found.off else ""
         table.add_row(one.group, f"{one.n:,}", *shares, *tests, *rest, style=style)
@@ -137,7 +139,11 @@ def _show_views(out: Console, every: Measurements) -> None:
         f"{first.n:,} rows", "view", "accuracy", "KS", "p-value", "ECE", "Brier", "log loss"
     )
     for one in every.views:
-        shares = (_percent(one.accuracy), _percent(one.ks), f"{one.ks_test.pvalue:.2g}")
+        shares = (
+            _percent(one.accuracy),
+            _percent(one.ks),
+            told_pvalue(one.ks_test.pvalue, cell=True),
+        )
         table.add_row(one.view, *shares, _percent(one.ece), f"{one.brier:.4f}", f"{one.nll:.4f}")
     classes = every.classes
     if classes is not None:

@@ -101,7 +101,10 @@ def save(
         save_curve(gamma, path)
         return
     if not isinstance(gamma, Fitted):
-        msg = f"`gamma` must be a fitted map or calibrator, not {type(gamma).__name__}."
+        msg = (
+            f"`gamma` must be a fitted map or calibrator, not {type(gamma).__name__}; "
+            "that of a fitted estimator is its map_."
+        )
         raise InvalidType(msg)
     known = fitted_on or FittedOn(n=gamma.n, view=gamma.view, method=gamma.method)
     document = {
@@ -179,6 +182,9 @@ def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _read(path: Path) -> Any:  # noqa: ANN401 - JSON can be anything
     try:
         return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except FileNotFoundError as error:
+        msg = f"{path} does not exist: no calibrator was saved there."
+        raise FileNotFoundError(msg) from error
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         msg = f"{path} is not JSON ({error}): not an ogive calibrator, or cut short."
         raise ArtifactError(msg) from error

@@ -18,8 +18,9 @@ import numpy as np
 
 from ogive._numerics.blocks import blocks, for_each_block
 from ogive._validate import as_floats
-from ogive.errors import InvalidInput, InvalidType, rows_that
+from ogive.errors import InvalidInput, rows_that
 from ogive.metrics.proper import CLIP
+from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray
@@ -54,7 +55,7 @@ def vector_rows(
         Calibrated vectors of the same rows; default: the predictions' own.
     threads : int, optional
     """
-    _check_labelled(preds)
+    labelled(preds)
     given = None if probabilities is None else _as_vectors(probabilities, preds)
     brier, nll, hit = (np.empty(preds.n) for _ in range(3))
     labels = preds.labels
@@ -110,15 +111,6 @@ def nll_vector(preds: Predictions, probabilities: ArrayLike | None = None) -> fl
 
 def _mean(values: FloatArray, weights: FloatArray | None) -> float:
     return float(values.mean() if weights is None else values @ weights / weights.sum())
-
-
-def _check_labelled(preds: Predictions) -> None:
-    if not hasattr(preds, "ranking_values"):
-        msg = f"`preds` must be Predictions, not {type(preds).__name__}."
-        raise InvalidType(msg)
-    if preds.labels is None:
-        msg = "`preds` has no labels, and a score needs to know what came true. Give labels."
-        raise InvalidInput(msg)
 
 
 def _as_vectors(probabilities: ArrayLike, preds: Predictions) -> FloatArray:

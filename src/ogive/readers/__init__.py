@@ -81,13 +81,15 @@ def open_file(
     if not file.suffix and not file.exists():
         msg = f"{file}: there is no such file or folder."
         raise FileFormatError(msg)
+    if file.is_dir():
+        msg = f"{file} is a folder: `measure`, `fit` and `apply` read folders, this reads one file."
+        raise FileFormatError(msg)
     if file.suffix.lower() not in FORMATS:
         known = " ".join(FORMATS)
         msg = f"{file}: the suffix {file.suffix!r} is none that can be read ({known})."
         raise FileFormatError(msg)
-    if file.is_dir() or not file.exists():
-        what = "is a folder" if file.is_dir() else "does not exist"
-        msg = f"{file} {what}. Give a file of predictions."
+    if not file.exists():
+        msg = f"{file} does not exist. Give a file of predictions."
         raise FileFormatError(msg)
     room = importlib.import_module(f"ogive.readers.{FORMATS[file.suffix.lower()]}")
     source: Source = room.read(file, columns or Columns(), experiment)

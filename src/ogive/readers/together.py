@@ -84,6 +84,11 @@ def two_parts(
 ) -> tuple[Predictions, Predictions]:
     """Return the cal and the test part of a file, or two random parts of one that has none."""
     if source.has_parts:
+        if split is not None:
+            msg = (
+                f"{source.path} has parts already: {' and '.join(source.parts)}. Leave out --split."
+            )
+            raise FileFormatError(msg)
         missing = [name for name in ("cal", "test") if name not in source.parts]
         if missing:
             msg = f"{source.path} has no {missing[0]} part. It needs rows to fit and rows to test."

@@ -15,7 +15,7 @@ import numpy as np
 from ogive._html import grid
 from ogive.calibrators import METHODS
 from ogive.curve import Curve
-from ogive.errors import InvalidInput
+from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics.binned import ece, mce
 from ogive.metrics.ks import ks_error
 from ogive.metrics.onepass import read
@@ -166,6 +166,9 @@ def compare(
     """
     name = VECTOR if view == VECTOR else check_view(view, test).name
     check_pair(cal, test)
+    if isinstance(methods, str):
+        msg = f"`methods` must be a list of names, not one name: [{methods!r}]"
+        raise InvalidType(msg)
     chosen = list(methods) if methods is not None else default_methods(cal, name)
     for method in chosen:
         named(method)
@@ -186,7 +189,7 @@ def check_pair(cal: Predictions, test: Predictions) -> None:
     """Refuse parts without labels, or of two models."""
     for name, preds in (("cal", cal), ("test", test)):
         if preds.labels is None:
-            msg = f"`{name}` has no labels, so nothing can be compared. Give labels."
+            msg = f"`{name}` has no labels, so nothing can be compared. Give labels (--label COL)."
             raise InvalidInput(msg)
     if cal.K != test.K:
         msg = f"`cal` has {cal.K} classes and `test` {test.K}: they must be of one model."

@@ -49,7 +49,7 @@ def _rows(one: Measurement) -> list[tuple[str, float, str]]:
         *((key, value, "") for key, value in one.more.items()),
         ("Brier", one.brier, f"UNC {one.unc:.4f} - DSC {one.dsc:.4f} + MCB {one.mcb:.4f}"),
         ("NLL", one.nll, ""),
-        ("Spiegelhalter z", one.spiegelhalter, f"p = {one.spiegelhalter_pvalue:.2g}"),
+        ("Spiegelhalter z", one.spiegelhalter, told_pvalue(one.spiegelhalter_pvalue)),
     ]
     if one.brier_vector is not None and one.nll_vector is not None:
         rows.append(("Brier, vectors", one.brier_vector, ""))
@@ -63,7 +63,7 @@ def all_views(every: Measurements) -> str:
     """Return one line per view, and the class-wise summary."""
     head = f"{'view':<14}{'accuracy':>10}{'KS':>9}{'p':>9}{'ECE':>9}{'Brier':>9}{'NLL':>9}"
     lines = [
-        f"{v.view:<14}{v.accuracy:>10.4f}{v.ks:>9.4f}{v.ks_test.pvalue:>9.2g}"
+        f"{v.view:<14}{v.accuracy:>10.4f}{v.ks:>9.4f}{told_pvalue(v.ks_test.pvalue, cell=True):>9}"
         f"{v.ece:>9.4f}{v.brier:>9.4f}{v.nll:>9.4f}"
         for v in every.views
     ]
@@ -85,7 +85,7 @@ def all_views_html(every: Measurements) -> str:
         (
             v.view,
             *(f"{value:.4f}" for value in (v.accuracy, v.ks)),
-            f"{v.ks_test.pvalue:.2g}",
+            told_pvalue(v.ks_test.pvalue, cell=True),
             *(f"{value:.4f}" for value in (v.ece, v.brier, v.nll)),
         )
         for v in every.views
@@ -94,9 +94,21 @@ def all_views_html(every: Measurements) -> str:
     return grid("All views", head, rows, below=off)
 
 
+def told_pvalue(pvalue: float, *, cell: bool = False) -> str:
+    """Say a p-value: its size, unless that is beyond any doubt; `cell`: without its name.
+
+    >>> told_pvalue(0.0312), told_pvalue(1e-292), told_pvalue(0.5, cell=True)
+    ('p = 0.031', 'p < 0.0001', '0.5')
+    """
+    if pvalue < _SMALL:
+        return f"< {_SMALL}" if cell else f"p < {_SMALL}"
+    return f"{pvalue:.2g}" if cell else f"p = {pvalue:.2g}"
+
+
+_SMALL = 0.0001
 _DIGITS = 5e-6
 _KDE = {"kernel": "", "groups": "no spread: the L1 gap over groups of equal scores"}
 
 
 def _beside(low: float, high: float, expected: float, pvalue: float) -> str:
-    return f"95 % [{low:.4f}, {high:.4f}]   expected {expected:.4f}   p = {pvalue:.2g}"
+    return f"95 % [{low:.4f}, {high:.4f}]   expected {expected:.4f}   {told_pvalue(pvalue)}"

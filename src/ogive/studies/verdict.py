@@ -14,6 +14,7 @@ import numpy as np
 
 from ogive.calibrators import METHODS
 from ogive.errors import FallbackWarning
+from ogive.studies.layout import told_pvalue
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
@@ -28,7 +29,7 @@ def verdict(curve: Curve, ks: CalibrationTest, accuracy: float, mean_score: floa
     """Say in words what a test found, and what it could not have found."""
     if ks.sigma == 0.0:
         return _certain(ks)
-    p = "p < 0.0001" if ks.pvalue < 1e-4 else f"p = {ks.pvalue:.2g}"  # noqa: PLR2004
+    p = told_pvalue(ks.pvalue)
     against = f"a perfectly calibrated model would show about {ks.expected:.2g} ({p})"
     if ks.pvalue >= LEVEL:
         unseen = f"A true error below {ks.detectable:.2g} would often go unseen."

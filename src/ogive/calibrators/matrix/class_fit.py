@@ -21,9 +21,9 @@ from ogive._numerics.class_evidence import Shrunk, default_precision, fit_at, sh
 from ogive._numerics.class_regression import SINGLE, ClassRegression
 from ogive._numerics.halves import halves, row_hashes
 from ogive.calibrators.matrix.class_structure import ClassStructure
-from ogive.calibrators.matrix.columns import check_labels
 from ogive.calibrators.matrix.temperature import fit_temperature
 from ogive.errors import FallbackWarning, InvalidInput
+from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ def fit_classes(preds: Predictions, *, threads: int | None = None) -> ClassFit:
 
 
 def _fit(preds: Predictions, threads: int | None) -> ClassFit:
-    labels = check_labels(preds)
+    labels = labelled(preds)
     if preds.one_column:
         msg = "`preds` has one column and so no classes to mix: fit its curve, or use fit_ovr."
         raise InvalidInput(msg)

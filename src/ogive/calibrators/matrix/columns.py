@@ -29,7 +29,7 @@ from ogive.predictions import Predictions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ogive._typing import BoolArray, FloatArray, IntArray
+    from ogive._typing import BoolArray, FloatArray
 
 _ROWS = 1 << 20  # numbers in a block: long columns, so that a call for each column does not show
 _SMALLEST_LOG = -690.0
@@ -95,14 +95,6 @@ def unnested(values: dict[str, Any]) -> Map:
     gamma = find_method(values["method"]).map.from_dict(values["map"])
     assert isinstance(gamma, Map)  # noqa: S101 - only maps are nested
     return gamma
-
-
-def check_labels(preds: Predictions) -> IntArray:
-    """Return the labels, without which nothing can be fitted."""
-    if preds.labels is None:
-        msg = "`preds` has no labels, and a calibrator needs to know what came true. Give labels."
-        raise InvalidInput(msg)
-    return preds.labels
 
 
 def class_log_odds(masses: FloatArray) -> FloatArray:

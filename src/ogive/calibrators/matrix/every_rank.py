@@ -18,7 +18,6 @@ from ogive.calibrators.matrix.columns import (
     ColumnsMap,
     all_log_odds,
     check_curve_method,
-    check_labels,
     class_tails,
     column_curve,
     fit_column,
@@ -26,6 +25,7 @@ from ogive.calibrators.matrix.columns import (
     smallest_mass,
     warn_of,
 )
+from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
@@ -65,7 +65,7 @@ def fit_every_rank(
     3
     """
     check_curve_method(method)
-    labels = check_labels(preds)
+    labels = labelled(preds)
     floor = smallest_mass(preds, threads=threads)
     log_odds = all_log_odds(preds, floor, threads=threads)
     rank = np.empty(preds.n, dtype=np.intp)  # of the true class, from 0

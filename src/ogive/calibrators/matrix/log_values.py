@@ -15,27 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import blocks
-from ogive.errors import InvalidInput, InvalidType
-from ogive.predictions import Predictions
 
 if TYPE_CHECKING:
-    from ogive._typing import AnyArray, DTypeLike, FloatArray, IntArray
+    from ogive._typing import AnyArray, DTypeLike, FloatArray
+    from ogive.predictions import Predictions
 
 MANY = 1 << 20
-
-
-def labelled(preds: Predictions) -> IntArray:
-    """Return the labels of predictions that a calibrator is fitted to, or say what is missing."""
-    if not isinstance(preds, Predictions):
-        msg = (
-            f"`preds` must be Predictions, not {type(preds).__name__}; "
-            "build them with Predictions(values, labels, kind='logits')."
-        )
-        raise InvalidType(msg)
-    if preds.labels is None:
-        msg = "`preds` has no labels: a calibrator is fitted to rows whose true class is known."
-        raise InvalidInput(msg)
-    return preds.labels
 
 
 def row_count(preds: Predictions) -> float:

@@ -22,7 +22,6 @@ from ogive._numerics.blocks import blocks
 from ogive._numerics.softmax_regression import softmax_columns
 from ogive._validate import as_floats
 from ogive.calibrators.matrix.log_values import (
-    labelled,
     log_probabilities,
     log_values,
     row_count,
@@ -32,6 +31,7 @@ from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.calibrators.matrix.odir_search import Search, splits
 from ogive.calibrators.matrix.temperature import fit_temperature
 from ogive.errors import FallbackWarning, InvalidInput
+from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,7 +16,6 @@ from ogive.calibrators.matrix.columns import (
     ColumnsMap,
     all_log_odds,
     check_curve_method,
-    check_labels,
     class_tails,
     column_curve,
     fit_column,
@@ -25,6 +24,7 @@ from ogive.calibrators.matrix.columns import (
     warn_of,
 )
 from ogive.curve import Curve
+from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
@@ -77,7 +77,7 @@ def fit_ovr(
     array([1., 1., 1., 1.])
     """
     check_curve_method(method)
-    labels = check_labels(preds)
+    labels = labelled(preds)
     floor = smallest_mass(preds, threads=threads)
     maps: list[Map] = []
     failed: list[int] = []

@@ -28,7 +28,6 @@ from ogive._numerics.power import best_power
 from ogive.calibrators.identity import fit_identity
 from ogive.calibrators.matrix.columns import (
     check_curve_method,
-    check_labels,
     column_curve,
     fit_column,
     nested,
@@ -40,6 +39,7 @@ from ogive.calibrators.matrix.maps import MatrixMap, check_classes
 from ogive.calibrators.matrix.sticks import MARGIN, broken, fill
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
+from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,7 +173,7 @@ def fit_ranks(
     True
     """
     check_curve_method(method)
-    labels = check_labels(preds)
+    labels = labelled(preds)
     if preds.one_column:
         msg = "`preds` has one column and so no ranks: fit its curve, or use fit_ovr."
         raise InvalidInput(msg)

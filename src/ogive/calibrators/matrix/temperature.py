@@ -29,12 +29,12 @@ from ogive._numerics.increasing_root import increasing_root
 from ogive.calibrators.matrix import log_values
 from ogive.calibrators.matrix.log_values import (
     enough_digits,
-    labelled,
     row_count,
     with_floor,
     zero_floor,
 )
 from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable

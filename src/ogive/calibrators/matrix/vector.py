@@ -19,7 +19,6 @@ from ogive._numerics.softmax_regression import cross_entropy, softmax_columns
 from ogive._numerics.whitening import minimise
 from ogive.calibrators.matrix.log_values import (
     enough_digits,
-    labelled,
     log_values,
     row_count,
     zero_floor,
@@ -27,6 +26,7 @@ from ogive.calibrators.matrix.log_values import (
 from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.calibrators.matrix.temperature import fit_temperature
 from ogive.errors import FallbackWarning
+from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
