@@ -155,3 +155,30 @@ def test_bad_input_names_the_argument_the_rule_and_the_way_out(arguments, error,
         return
     with pytest.raises(error, match=message):
         Predictions(**arguments)
+
+
+def test_words_in_an_array_of_objects_are_labels():
+    words = np.array(["cat", "dog", "cat"], dtype=object)
+    preds = Predictions(
+        np.zeros((3, 2)), words, kind="logits", classes=np.array(["dog", "cat"], dtype=object)
+    )
+    assert preds.labels.tolist() == [1, 0, 1]
+    with pytest.raises(InvalidType, match="Python objects"):
+        Predictions(np.zeros((3, 2)), np.array(["cat", None, "dog"], dtype=object), kind="logits")
+
+
+def test_masked_entries_are_refused():
+    values = np.ma.masked_greater([0.2, 0.9], 0.5)
+    with pytest.raises(InvalidType, match="masked entries"):
+        Predictions(values, [0, 1], kind="probs")
+
+
+@pytest.mark.parametrize("weight", [1e150, 1e-150])
+def test_weights_whose_squares_leave_the_range_are_refused(weight):
+    with pytest.raises(InvalidInput, match="Divide all of them by their mean"):
+        Predictions([0.2, 0.9], [0, 1], kind="probs", weights=[1.0, weight])
+
+
+def test_labels_that_no_integer_holds_are_refused():
+    with pytest.raises(InvalidInput, match="whole numbers"):
+        Predictions(np.zeros((2, 2)), [0.0, 1e30], kind="logits")

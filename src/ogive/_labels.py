@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, ArrayLike, BoolArray, IntArray
 
 
+_EXACT = 2.0**53  # whole numbers beyond are not told apart
+
+
 def index_labels(
     labels: ArrayLike | None, classes: ArrayLike | None, n: int, K: int, of: str
 ) -> tuple[AnyArray, IntArray | None]:
@@ -51,7 +54,7 @@ def _class_names(classes: ArrayLike, K: int) -> AnyArray:
 
 def _whole_numbers(array: AnyArray) -> AnyArray:
     """Labels that came as floats (1.0, 2.0) are integers; fractions and NaN are no labels."""
-    whole = np.isfinite(array) & (np.floor(array) == array)
+    whole = (np.abs(array) <= _EXACT) & (np.floor(array) == array)
     if not whole.all():
         first = array[int((~whole).argmax())]
         msg = (

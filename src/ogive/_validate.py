@@ -18,12 +18,19 @@ if TYPE_CHECKING:
 
     from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray, WeightKind
 
+_HEAVIEST = 1e100  # the squares of weights are added up
 _FLOATS = ("float16", "float32", "float64")
 Choice = TypeVar("Choice", bound=str)
 
 
 def as_array(values: ArrayLike, name: str) -> AnyArray:
-    """Turn anything with ``__array__`` into a NumPy array, without a copy where possible."""
+    """Turn anything with ``__array__`` into a NumPy array, without a copy where possible.
+
+    Objects are refused, unless all of them are words, as in a column of pandas.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        msg = f"`{name}` has masked entries, and no rule says what they are. Drop or fill them."
+        raise InvalidType(msg)
     try:
         array = np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -31,6 +38,8 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
         reason = str(error).split(".")[0]
         msg = f"`{name}` cannot be read as an array ({reason}). Pass a NumPy array or a plain list."
         raise InvalidType(msg) from error
+    if array.dtype == object and array.size and all(isinstance(x, str) for x in array.flat):
+        return array.astype(np.str_)
     if array.dtype == object:
         msg = f"`{name}` is an array of Python objects; pass numbers (float64, float32, float16)."
         raise InvalidType(msg)
@@ -95,6 +104,14 @@ def as_weights(values: ArrayLike | None, n: int, *, of: str) -> FloatArray | Non
     if bad.any():
         first = weights[int(bad.argmax())]
         msg = f"`weights` must be finite and >= 0: {rows_that(bad)} ({first}). Drop those rows."
+        raise InvalidInput(msg)
+    far = (weights > _HEAVIEST) | ((weights > 0) & (weights < 1 / _HEAVIEST))
+    if far.any():
+        first = weights[int(far.argmax())]
+        msg = (
+            f"`weights` must be 0, or from {1 / _HEAVIEST:g} to {_HEAVIEST:g}: {rows_that(far)} "
+            f"({first}). Divide all of them by their mean."
+        )
         raise InvalidInput(msg)
     if not weights.any():
         msg = "`weights` are all 0: there is nothing to measure. Give some row a weight."

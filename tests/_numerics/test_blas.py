@@ -1,6 +1,7 @@
 import threading
 
 import pytest
+import scipy.linalg  # noqa: F401 - the fits load it, and its own BLAS
 from threadpoolctl import threadpool_info
 
 import ogive
@@ -49,6 +50,41 @@ def test_two_threads_that_overlap_leave_the_setting_as_it_was():
         thread.start()
     for thread in threads:
         thread.join()
+    assert blas_threads() == before
+
+
+def test_other_threads_than_the_first_are_heard():
+    before = blas_threads()
+    seen = []
+    with one_blas_thread():
+        pass  # the main thread comes first
+
+    def work():
+        with one_blas_thread():
+            seen.append(set(blas_threads()))
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    worker.join()
+    assert seen == [{1}]
+    assert blas_threads() == before
+
+
+def test_a_thread_that_leaves_last_restores_what_another_found():
+    before = blas_threads()
+    entered, left = threading.Event(), threading.Event()
+
+    def work():
+        with one_blas_thread():
+            entered.set()
+            left.wait(10)
+
+    worker = threading.Thread(target=work)
+    with one_blas_thread():
+        worker.start()
+        entered.wait(10)
+    left.set()
+    worker.join()
     assert blas_threads() == before
 
 

@@ -48,3 +48,15 @@ def test_a_single_score_gets_its_share_with_a_warning():
         gamma = fit_platt(Curve.from_scores([0.7] * 100, [1] * 40 + [0] * 60))
     assert gamma.slope == 1.0
     assert gamma(0.7) == pytest.approx(0.4, abs=0.01)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_sampling_weights_have_no_unit(scale, rng):
+    s = rng.random(500)
+    hits, w = rng.random(500) < s**2, rng.random(500)
+    maps = [
+        fit_platt(Curve.from_scores(s, hits, weights=c * w, weight_kind="sampling"))
+        for c in (1.0, scale)
+    ]
+    assert maps[0].slope == pytest.approx(maps[1].slope, rel=1e-9)
+    assert maps[0].intercept == pytest.approx(maps[1].intercept, rel=1e-9)

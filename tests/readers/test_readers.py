@@ -283,3 +283,10 @@ def test_what_cannot_be_written_is_said(tmp_path, logits):
     assert ogive.read(tmp_path / "y.npz", part="test").n == 40
     with pytest.raises(FileFormatError, match="the kind of file that came in"):
         write_like(source, tmp_path / "y.csv", results)
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("score,score,outcome\n0.1,0.2,0\n0.3,0.4,1\n")
+    with pytest.raises(FileFormatError, match="more than one column `score`"):
+        ogive.read(path)

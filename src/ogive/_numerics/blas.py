@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 _lock = threading.Lock()
 _inside = 0  # how many are under it now: the first one in sets the limit, the last one out lifts it
-_limit: Any = None
-_controllers: dict[bool, Any] = {}
+_before: list[tuple[Any, int]] = []  # libraries, and how many threads they had
+_found: dict[bool, list[Any]] = {}
+_OWNED = "clear_controlling_thread"  # of newer threadpoolctl, for all libraries of a kind
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Let BLAS use one thread while inside; many may be inside at once.
+    """Let BLAS use one thread while inside; many may be inside at once, from any thread.
 
     >>> import numpy as np
     >>> with one_blas_thread():
@@ -33,10 +34,11 @@ def one_blas_thread() -> Iterator[None]:
     >>> total
     array([3., 3.])
     """
-    global _inside, _limit  # noqa: PLW0603 - BLAS has one setting for the process
+    global _inside, _before  # noqa: PLW0603 - BLAS has one setting for the process
     with _lock:
         if _inside == 0:
-            _limit = _controller().limit(limits=1, user_api="blas")
+            _before = [(library, library.get_num_threads()) for library in _libraries()]
+            _set([(library, 1) for library, _ in _before])
         _inside += 1
     try:
         yield
@@ -44,14 +46,29 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _inside -= 1
             if _inside == 0:
-                _limit.restore_original_limits()
+                _set(_before)
 
 
-def _controller() -> Any:  # noqa: ANN401 - threadpoolctl has no types
+def _libraries() -> list[Any]:
     """Return the BLAS libraries of the process: NumPy's, and SciPy's once that is loaded."""
     from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - comes with scikit-learn
 
     scipy = "scipy.linalg" in sys.modules
-    if scipy not in _controllers:
-        _controllers[scipy] = ThreadpoolController()
-    return _controllers[scipy]
+    if scipy not in _found:
+        _found[scipy] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return _found[scipy]
+
+
+def _set(threads: list[tuple[Any, int]]) -> None:
+    """Set the number of threads of libraries, from whichever thread this is.
+
+    Newer threadpoolctl hears the first thread alone that ever set OpenBLAS's number. Ours are
+    counted, and set under a lock: so the thread that does it takes over, and lets go again.
+    """
+    owned = [type(library) for library, _ in threads if hasattr(library, _OWNED)]
+    for kind in owned[:1]:
+        getattr(kind, _OWNED)(force=True)
+    for library, number in threads:
+        library.set_num_threads(number)
+    for kind in owned[:1]:
+        getattr(kind, _OWNED)(force=True)

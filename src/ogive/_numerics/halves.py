@@ -1,9 +1,11 @@
 """Rows dealt to two halves by what they hold, not by where they stand.
 
 Each distinct row (its numbers and its label) with the total weight W gives floor(W / 2) to either
-half, and what is left over to one of them, in turn along the order of a hash. So permuting the
-rows changes nothing, weight 2 is the row twice, and where many rows are alike, as with scores of
-few values, both halves see them in proportion.
+half, and what is left over to the first of them if its hash is among the lower half of those. So
+permuting the rows changes nothing, weight 2 is the row twice, and where many rows are alike, as
+with scores of few values, both halves see them in proportion. Numbers are hashed with six
+digits: a model that was fitted to the same rows in another order differs in the sixteenth, and a
+row that falls to the other half by that takes no more than one other along.
 
 The halves are not stratified by label. Halves with equal shares of each class would repeat each
 other's accidents: what the one learns of a class by chance would seem to hold in the other.
@@ -15,34 +17,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._numerics.blocks import for_each_block
-
 if TYPE_CHECKING:
-    from ogive._typing import AnyArray, FloatArray, IntArray, KeyArray
+    from ogive._typing import FloatArray, IntArray, KeyArray
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _ODD_2 = np.uint64(0xBF58476D1CE4E5B9)
 _SHIFT = np.uint64(31)
+_DROPPED = np.uint64(32)  # bits of a float64: 20 after the exponent are left, six digits
+_HALF = np.uint64(1 << 31)
 
 
-def row_hashes(values: AnyArray, labels: IntArray, *, threads: int | None = None) -> KeyArray:
-    """Return a hash of each row's numbers, (n, K), and its label.
+def row_hashes(gaps: FloatArray, labels: IntArray) -> KeyArray:
+    """Return a hash of some rows: their numbers (n, K), which are <= 0, and their labels.
 
-    >>> row_hashes(np.array([[1.0, 2.0], [1.0, 2.0]]), np.array([0, 1])).shape
-    (2,)
+    >>> gaps = np.array([[-1.0, 0.0], [-1.0 + 1e-14, 0.0], [-1.1, 0.0]])
+    >>> np.unique(row_hashes(gaps, np.zeros(3, dtype=int))).size
+    2
     """
-    n, K = values.shape
-    factor = _mixed(np.arange(1, K + 1, dtype=np.uint64)) | np.uint64(1)
-    result = np.empty(n, dtype=np.uint64)
-
-    def work(at: slice) -> None:
-        block = values[at].astype(np.float64, order="C")
-        block += 0.0  # −0.0 becomes 0.0
-        mixed = block.view(np.uint64)
-        mixed ^= mixed >> _SHIFT
-        result[at] = (mixed * factor).sum(axis=1)
-
-    for_each_block(work, n, width=K, threads=threads)
+    factor = _mixed(np.arange(1, gaps.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    away = np.subtract(gaps, 1.0, dtype=np.float64, order="C")  # from 0, where digits have no end
+    mixed = away.view(np.uint64)
+    mixed += _HALF
+    mixed >>= _DROPPED
+    mixed ^= mixed << _SHIFT
+    result = (mixed * factor).sum(axis=1)
     return _mixed(result ^ _mixed(labels.astype(np.uint64) + np.uint64(1)))
 
 
@@ -72,7 +70,7 @@ def halves(hashes: KeyArray, weights: FloatArray, *, whole: bool) -> FloatArray:
     if not whole:
         order = np.lexsort((weights, hashes))
         share = np.empty(hashes.size)
-        share[order] = np.arange(hashes.size) % 2 == 0
+        share[order] = np.arange(hashes.size) < hashes.size / 2
         return share
     order = np.argsort(hashes, kind="stable")
     first = np.empty(hashes.size, dtype=np.bool_)
@@ -83,6 +81,7 @@ def halves(hashes: KeyArray, weights: FloatArray, *, whole: bool) -> FloatArray:
     total = np.bincount(cell, weights=weights)
     half = np.floor(total / 2.0)
     over = total - 2.0 * half
-    # Only cells with something left over take a turn.
-    turn = (np.cumsum(over > 0) - (over > 0)) % 2 == 0
-    return ((half + over * turn) / total)[cell]
+    left = np.cumsum(over > 0)  # only cells with something left over count
+    share = (half + over * (2 * left <= left[-1] + 1)) / total
+    result: FloatArray = share[cell]
+    return result

@@ -73,8 +73,12 @@ def lacking(curve: Curve) -> str:
 
 
 def smoothed_hits(curve: Curve) -> FloatArray:
-    """Return the sum of Platt's targets in each row, (m,)."""
-    hits, misses = curve.total_hits, curve.n - curve.total_hits
+    """Return the sum of Platt's targets in each row, (m,).
+
+    P and M are numbers of rows: sampling weights count as Kish's effective size.
+    """
+    worth = curve.effective_n / curve.n
+    hits, misses = worth * curve.total_hits, worth * (curve.n - curve.total_hits)
     target: FloatArray = curve.hits * (hits + 1.0) / (hits + 2.0)
     target += (curve.count - curve.hits) / (misses + 2.0)
     return target

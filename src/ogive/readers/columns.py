@@ -65,7 +65,12 @@ def find_columns(present: Sequence[str], columns: Columns, path: Path | str) -> 
     def there(name: str | None) -> str | None:
         return name if name in present else None
 
-    return Layout(kind, values, there(truth), there(names.weight), there(PART), names)
+    found = Layout(kind, values, there(truth), there(names.weight), there(PART), names)
+    for name in found.needed:
+        if list(present).count(name) > 1:
+            msg = f"{path} has more than one column `{name}`: rename or drop one of them."
+            raise FileFormatError(msg)
+    return found
 
 
 def _values(

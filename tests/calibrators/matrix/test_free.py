@@ -210,3 +210,30 @@ def test_the_estimator_knows_the_ways(rng):
         cal = SplineCalibrator(vector=vector).fit(z, y)
         assert type(cal.map_).__name__ == name
         assert cal.predict_proba(z).shape == z.shape
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_a_few_rows_that_are_all_right_do_no_harm(fit):
+    rng = np.random.default_rng(44)
+
+    def draw(n):
+        z = 20 * rng.normal(size=(n, 3))  # the true logits
+        return z, (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+
+    z, y = draw(100)
+    test, labels = draw(20_000)
+    assert (z.argmax(axis=1) == y).all()
+    q = fit(Predictions(z, y, kind="logits"))(Predictions(test, kind="logits"))
+    assert q[np.arange(labels.size), labels].min() > 0
+    assert nll(q, labels) < nll(softmax(test), labels) + 0.15
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_rounding_and_shifted_logits_change_nothing(fit, rng):
+    z, y, _ = sample(rng, n=600, shift=0.7)
+    test = Predictions(z[:50], kind="logits")
+    first = fit(Predictions(z, y, kind="logits"))(test)
+    for other in (z + 0.1, z * (1 + 1e-15)):
+        np.testing.assert_allclose(
+            fit(Predictions(other, y, kind="logits"))(test), first, atol=1e-6
+        )

@@ -7,7 +7,7 @@ from scipy.special import log_softmax, softmax
 
 from ogive import Curve, Predictions, ks_error, load, save
 from ogive.calibrators.matrix import log_values
-from ogive.calibrators.matrix.temperature import TemperatureMap, fit_temperature
+from ogive.calibrators.matrix.temperature import TemperatureMap, careful_factor, fit_temperature
 from tests import naive
 from tests.strategies import matrices
 
@@ -203,3 +203,50 @@ def test_it_meets_the_papers_table(arena):
     test = Predictions(file["test_logits"], file["test_labels"], kind="logits")
     calibrated = Predictions(fit_temperature(cal)(test), test.labels, kind="probs")
     assert 100 * ks_error(Curve.from_predictions(calibrated)) == pytest.approx(0.916, abs=0.03)
+
+
+def averaged_factor(logits, labels, weights=1.0):
+    """The mean of log b by a fine sum: b = 1 with the weight 0.3, else log b ~ N(0, 0.7²)."""
+    t = np.linspace(-6.0, 6.0, 4001)
+    logs = np.array(
+        [(weights * _own(log_softmax(np.exp(x) * logits, axis=1), labels)).sum() for x in t]
+    )
+    at_one = (weights * _own(log_softmax(logits, axis=1), labels)).sum()
+    density = np.exp(logs - at_one - (t / 0.7) ** 2 / 2) / (0.7 * np.sqrt(2 * np.pi))
+    mass, step = density.sum(), t[1] - t[0]
+    return float(np.exp(0.7 * (density @ t) * step / (0.3 + 0.7 * mass * step)))
+
+
+def _own(values, labels):
+    return values[np.arange(labels.size), labels]
+
+
+@pytest.mark.parametrize("n", [5, 40, 400])
+@pytest.mark.parametrize("T", [0.5, 1.0, 3.0])
+def test_the_careful_factor_is_an_average(n, T, rng):
+    logits, labels = sample(rng, n, 4, T)
+    found = careful_factor(Predictions(logits, labels, kind="logits"))
+    assert found == pytest.approx(averaged_factor(logits, labels), rel=0.02)
+
+
+def test_the_careful_factor_of_weights(rng):
+    logits, labels = sample(rng, 60, 3, 2.0)
+    w = rng.integers(1, 4, 60)
+    twice = careful_factor(Predictions(logits, labels, kind="logits", weights=w))
+    again = np.repeat(np.arange(60), w)
+    assert twice == pytest.approx(
+        careful_factor(Predictions(logits[again], labels[again], kind="logits"))
+    )
+    sampled = (
+        careful_factor(
+            Predictions(logits, labels, kind="logits", weights=c * w, weight_kind="sampling")
+        )
+        for c in (1.0, 1e-6)
+    )
+    assert next(sampled) == pytest.approx(next(sampled))
+
+
+def test_logits_that_hardly_differ_say_nothing(rng):
+    logits, labels = sample(rng, 50, 3, 1.0)
+    preds = Predictions(1e-200 * logits, labels, kind="logits")
+    assert fit_temperature(preds).factor == careful_factor(preds) == 1.0

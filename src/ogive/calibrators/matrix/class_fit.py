@@ -21,7 +21,7 @@ from ogive._numerics.class_evidence import Shrunk, default_precision, fit_at, sh
 from ogive._numerics.class_regression import SINGLE, ClassRegression
 from ogive._numerics.halves import halves, row_hashes
 from ogive.calibrators.matrix.class_structure import ClassStructure
-from ogive.calibrators.matrix.temperature import fit_temperature
+from ogive.calibrators.matrix.temperature import careful_factor
 from ogive.errors import FallbackWarning, InvalidInput
 from ogive.predictions import labelled
 
@@ -88,11 +88,11 @@ def _fit(preds: Predictions, threads: int | None) -> ClassFit:
     if preds.one_column:
         msg = "`preds` has one column and so no classes to mix: fit its curve, or use fit_ovr."
         raise InvalidInput(msg)
-    temperature = fit_temperature(preds, threads=threads)
-    rows, floor = _read(preds, labels, temperature.factor, threads)
+    factor = careful_factor(preds, threads=threads)
+    rows, floor = _read(preds, labels, factor, threads)
     bases = _bases(rows)
     if float(rows.weights.sum()) < _FEWEST:
-        return _temperature_only(rows, bases, temperature.factor, floor)
+        return _temperature_only(rows, bases, factor, floor)
     found = _priors(rows, bases, threads)
     whole_rows = preds.weight_kind == "repetition"
     halved = _by_halves(rows, bases, found.precision, threads, whole=whole_rows)
@@ -103,7 +103,7 @@ def _fit(preds: Predictions, threads: int | None) -> ClassFit:
         start = np.mean([half.theta for half in halved], axis=0)
     theta = fit_at(_regression(rows, bases, threads), found.precision, start)
     share = best_share(changes, threads=threads)
-    structure = _structure(_trust(share) * theta, found, bases, temperature.factor, floor)
+    structure = _structure(_trust(share) * theta, found, bases, factor, floor)
     return ClassFit(structure, tuple(_unseen(preds, rows, halved, share)))
 
 
@@ -149,17 +149,21 @@ def _read(
             weights = weights * (weights.sum() / (weights @ weights))
     n, K = index.size, preds.K
     logs = np.empty((K, n), dtype=np.float64 if n * K <= _DOUBLE else np.float32)
+    hashes = np.empty(n, dtype=np.uint64)
     gapless = n == preds.n
     lowest: dict[int, float] = {}
 
     def read(at: slice) -> None:
-        block = preds.log_masses(at, logs.dtype if preds.kind == "logits" else np.float64)
+        block = preds.log_masses(at)
+        own = labels[at]
         if not gapless:
-            block = block[weighted[at]]
+            block, own = block[weighted[at]], own[weighted[at]]
         finite = block > -np.inf
         lowest[at.start] = float(block.min(initial=0.0, where=finite))
         first = int(before[at.start])
-        logs[:, first : first + block.shape[0]] = block.T
+        put = slice(first, first + block.shape[0])
+        logs[:, put] = block.T
+        hashes[put] = row_hashes(block, own)
 
     weighted = np.ones(preds.n, dtype=np.bool_) if preds.weights is None else preds.weights > 0
     before = np.concatenate([[0], np.cumsum(weighted)])
@@ -178,9 +182,7 @@ def _read(
         logs[:, at] = block
 
     for_each_block(finish, n, width=K, threads=threads)
-    values = preds.values if gapless else preds.values[index]
     own = labels if gapless else labels[index]
-    hashes = row_hashes(values, own, threads=threads)
     return _Rows(logs, own, weights, hashes, index, bool((weights == 1.0).all())), floor
 
 

@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
 
 _NEARLY_UNIFORM = 1e-3
+_ALIKE = 1e-100  # logits that differ by less are taken as equal: their squares underflow
+_KEEP, _SPREAD = 0.3, 0.7  # weight of b = 1, as in the default spline; deviation of log b else
+_KNOWN = 100.0  # precision of log b from which its posterior is a normal distribution's
+_REACH, _NODES = 6.0, 61  # of log b, else
 _FARTHEST = -1e30  # stands for −inf: its mass is 0, and 0 times it is 0
 
 
@@ -121,6 +125,47 @@ def fit_temperature(preds: Predictions, *, threads: int | None = None) -> Temper
         factor=_optimum(rows),
         floor=rows.floor,
     )
+
+
+def careful_factor(preds: Predictions, *, threads: int | None = None) -> float:
+    r"""Return a factor for what is fitted next, where rows may be few: it leans towards 1.
+
+    A few rows that are all right would let the factor grow without end. So it is averaged: with
+    the weight 0.3 the logits are right as they are, b = 1; else log b is N(0, 0.7²). The result
+    is the exponential of the mean of log b given the labels. Thousands of rows leave nothing of
+    the prior.
+
+    >>> from ogive import Predictions
+    >>> right = Predictions([[20.0, 1.0, 0.0], [0.0, 0.5, 0.0]] * 5, [0, 1] * 5, kind="logits")
+    >>> round(fit_temperature(right).factor, 1), round(careful_factor(right), 1)
+    (5.2, 2.1)
+    """
+    rows = _read(preds, threads)
+    if rows.widest < _ALIKE:
+        return 1.0
+    factor, scale = _optimum(rows), 1.0
+    if preds.weights is not None and preds.weight_kind == "sampling":
+        scale = float(preds.weights.sum() / (preds.weights @ preds.weights))
+    at, untouched = rows.sums(factor), -scale * rows.sums(1.0).value
+    precision = scale * (at.curvature * factor**2 + at.slope * factor)  # of log b, there
+    if precision > _KNOWN:
+        t, variance = math.log(factor), _SPREAD**2 + 1.0 / precision
+        gain = -scale * at.value - untouched
+        gain -= 0.5 * (t * t / variance + math.log(variance * precision))
+        mean = t * _SPREAD**2 / variance
+    else:
+        grid = np.linspace(-_REACH, _REACH, _NODES)
+        logs = np.array([-scale * rows.sums(math.exp(x)).value for x in grid]) - untouched
+        logs -= 0.5 * (grid / _SPREAD) ** 2 + math.log(_SPREAD * math.sqrt(2.0 * math.pi))
+        weight = np.exp(logs - logs.max())
+        gain = float(logs.max()) + math.log(weight.sum() * (grid[1] - grid[0]))
+        mean = float(weight @ grid / weight.sum())
+    return math.exp(mean / (1.0 + _odds_kept(gain)))
+
+
+def _odds_kept(gain: float) -> float:
+    """Return the odds of b = 1, given the log evidence that it is not over that that it is."""
+    return _KEEP / (1.0 - _KEEP) * math.exp(min(-gain, 700.0))
 
 
 def _gaps(
@@ -216,7 +261,7 @@ def _read(preds: Predictions, threads: int | None) -> _Rows:
 @one_blas_thread()
 def _optimum(rows: _Rows) -> float:
     """Return b: the first steps look at some of the rows, the last at all of them."""
-    if rows.widest == 0.0:
+    if rows.widest < _ALIKE:
         return 1.0  # all classes alike, or no row to learn from: every b is as good
     low = _NEARLY_UNIFORM / rows.widest
     b = max(1.0, low)
