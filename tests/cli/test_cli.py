@@ -69,6 +69,18 @@ def test_fit_apply_measure(run, run_json, tmp_path):
     assert "paper-spline of top-2, fitted on 5,000 rows" in text
 
 
+@pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
+def test_scores_that_were_calibrated_already_are_noticed(run, tmp_path):
+    cal, once, twice = (tmp_path / name for name in ("cal.json", "once.npz", "twice.npz"))
+    assert run("fit", DEMO, "-o", cal, "--method", "platt")[0] == 0
+    assert "warning" not in run("apply", cal, DEMO, "-o", once)[2]
+    code, _, err = run("apply", cal, once, "-o", twice)
+    assert code == 0
+    assert "warning" in err
+    assert "was fitted on logits" in err
+    assert "calibrated already?" in err
+
+
 def test_apply_to_a_file_without_labels(run_json, tmp_path, scores):
     run_json(schemas.FIT, "fit", scores, "-o", tmp_path / "cal.json", "--method", "platt")
     np.savez(tmp_path / "new.npz", scores=[0.1, 0.9], id=[7, 8])

@@ -67,21 +67,23 @@ def halves(hashes: KeyArray, weights: FloatArray, *, whole: bool) -> FloatArray:
     >>> halves(same, np.ones(3), whole=True).round(3)
     array([0.667, 0.667, 0.667])
     """
-    if not whole:
-        order = np.lexsort((weights, hashes))
-        share = np.empty(hashes.size)
-        share[order] = np.arange(hashes.size) < hashes.size / 2
-        return share
-    order = np.argsort(hashes, kind="stable")
+    order = np.lexsort((weights, hashes))
     first = np.empty(hashes.size, dtype=np.bool_)
     first[:1] = True
     np.not_equal(hashes[order[1:]], hashes[order[:-1]], out=first[1:])
     cell = np.empty(hashes.size, dtype=np.intp)
     cell[order] = np.cumsum(first) - 1
-    total = np.bincount(cell, weights=weights)
+    total = np.bincount(cell, weights=weights if whole else None)
     half = np.floor(total / 2.0)
     over = total - 2.0 * half
     left = np.cumsum(over > 0)  # only cells with something left over count
-    share = (half + over * (2 * left <= left[-1] + 1)) / total
-    result: FloatArray = share[cell]
+    lower = 2 * left <= left[-1] + 1
+    result: FloatArray
+    if whole:
+        result = ((half + over * lower) / total)[cell]
+        return result
+    # Row by row, those of a cell in turn.
+    result = np.empty(hashes.size)
+    rank = np.arange(hashes.size) - np.flatnonzero(first)[cell[order]]
+    result[order] = rank % 2 == np.where(lower, 0, 1)[cell[order]]
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from ogive.cli.logs import on_engines, reads_logs
 from ogive.cli.options import FILE_HELP, as_json_option, columns_of, names_of, reads_files
 from ogive.cli.paper import paper
 from ogive.cli.pictures import plot, report
-from ogive.errors import FileFormatError
+from ogive.errors import FileFormatError, OgiveWarning
 
 if TYPE_CHECKING:
     from ogive.curve import Curve
@@ -168,7 +169,7 @@ def apply(
     A folder or a glob becomes a folder of Parquet files; a run that was cut short can be repeated.
     """
     from ogive.cli import logs  # noqa: PLC0415
-    from ogive.export.artifact import load_map  # noqa: PLC0415
+    from ogive.export.artifact import load_fitted_on, load_map  # noqa: PLC0415
     from ogive.readers import open_file  # noqa: PLC0415
     from ogive.readers.together import calibrated, write_like  # noqa: PLC0415
     from ogive.studies.fitting import apply as applied  # noqa: PLC0415
@@ -178,6 +179,13 @@ def apply(
         return
     gamma = load_map(calibrator)
     source = open_file(file, columns_of(options), experiment=options["experiment"])
+    if load_fitted_on(calibrator).kind == "logits" and source.kind == "scores":
+        warnings.warn(
+            f"{calibrator} was fitted on logits, and {file} holds scores: of another model, or "
+            "calibrated already?",
+            OgiveWarning,
+            stacklevel=2,
+        )
     results = {}
     for part in source.parts:
         rows = applied(gamma, source.predictions(part or None))

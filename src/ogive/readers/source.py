@@ -99,6 +99,11 @@ class Source:
         return self.parts[name]
 
     @property
+    def kind(self) -> ValueKind:
+        """What the file holds."""
+        return next(iter(self.parts.values())).kind
+
+    @property
     def has_parts(self) -> bool:
         """Whether the file is split into parts."""
         return WHOLE not in self.parts

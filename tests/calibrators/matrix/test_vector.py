@@ -141,3 +141,11 @@ def test_log_softmax_of_the_map_is_what_it_says(rng):
     gamma = fit_vector(preds)
     want = np.exp(log_softmax(logits * gamma.factor + gamma.offset, axis=1))
     np.testing.assert_allclose(gamma(preds), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_the_scale_of_the_logits_does_not_matter(scale, rng):
+    logits = rng.normal(size=(800, 3))
+    labels = (2 * logits + [0.0, 1.0, 0.0] + rng.gumbel(size=(800, 3))).argmax(axis=1)
+    plain, scaled = (Predictions(c * logits, labels, kind="logits") for c in (1.0, scale))
+    np.testing.assert_allclose(fit_vector(scaled)(scaled), fit_vector(plain)(plain), atol=1e-3)

@@ -43,6 +43,7 @@ def enough_digits(preds: Predictions) -> DTypeLike:
 def zero_floor(preds: Predictions) -> float:
     """Return where the logarithm of an exact zero is put, relative to the row's largest value.
 
+    >>> from ogive import Predictions
     >>> preds = Predictions([[0.5, 0.5, 0.0], [0.8, 0.1, 0.1]], kind="probs")
     >>> bool(np.isclose(zero_floor(preds), np.log(0.1 / 2)))
     True

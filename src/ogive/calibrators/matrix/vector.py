@@ -104,6 +104,7 @@ def fit_vector(preds: Predictions, *, threads: int | None = None) -> MatrixMap:
     (array([3., 3., 3.]), array([-0.4,  0.7, -0.4]))
     """
     labelled(preds)
+    one_factor = fit_temperature(preds, threads=threads)
     if preds.n < 2 * preds.K:
         warnings.warn(
             f"{preds.n} rows are too few for a factor and an offset of {preds.K} classes: "
@@ -111,9 +112,10 @@ def fit_vector(preds: Predictions, *, threads: int | None = None) -> MatrixMap:
             FallbackWarning,
             stacklevel=2,
         )
-        return fit_temperature(preds, threads=threads)
+        return one_factor
     rows = _Rows(preds, zero_floor(preds), threads)
-    start = np.stack([np.ones(preds.K), np.zeros(preds.K)], axis=1)
+    # From the best single factor: whatever the scale of the logits, the gradient is not lost.
+    start = np.stack([np.full(preds.K, one_factor.factor), np.zeros(preds.K)], axis=1)
     free = np.zeros_like(start)
     theta = minimise(rows.loss, start, rows.curvature(start), free, tolerance=1e-6)
     finest = 1e-12 if rows.dtype is np.float64 else 1e-8
