@@ -24,6 +24,7 @@ COPY, SOFTMAX = "memcpy (the limit)", "scipy: softmax and argmax"
 CURVE, SPLINE = "ogive: top-1 curve", "ogive: spline"
 TEMPERATURE, THEIRS = "ogive: temperature", "scikit-learn: temperature"
 PORT = "probmetrics: the paper's spline"
+PAPER = "the paper's way: ranked row by row, probmetrics' spline"
 SORTS, CLASSWISE = "np.sort of each column (the limit)", "ogive: class-wise KS"
 SHAPES = ((5_000, 10), (5_000, 100), (25_000, 1_000))
 
@@ -104,7 +105,7 @@ def _fits(n: int, K: int) -> Race:
         (
             Budget(SPLINE, THEIRS, faster=50),
             Budget(TEMPERATURE, THEIRS, faster=10),
-            Budget(SPLINE, PORT, faster=5),
+            Budget(SPLINE, PAPER, faster=5),
         )
         if large
         else (),
@@ -114,20 +115,27 @@ def _fits(n: int, K: int) -> Race:
 
 
 def _paper_s_way(values: np.ndarray, labels: np.ndarray) -> dict[str, Callable[[], object]]:
-    """Return the way of the paper's code, if its port is installed: softmax, top score, spline."""
+    """Return the way of the paper's code, if its port is installed: softmax, top score, spline.
+
+    Its code is no package. It ranks each row on its own, so that from logits to scores it takes
+    twice as long as SciPy's softmax and argmax, with which the port runs beside.
+    """
     try:
         from probmetrics.calibrators.splines import CDFSplineCalibrator  # noqa: PLC0415
     except ImportError:
         return {}
 
-    def fit() -> object:
+    def fit(top_of: Callable[[np.ndarray], np.ndarray]) -> object:
         p = softmax(values, axis=1)
-        top = p.argmax(axis=1)
+        top = top_of(p)
         score = p[np.arange(top.size), top]
         hit = (top == labels).astype(np.int64)
         return CDFSplineCalibrator().fit(np.stack([1 - score, score], axis=1), hit)
 
-    return {PORT: fit}
+    def row_by_row(p: np.ndarray) -> np.ndarray:
+        return np.fromiter((row.argpartition(-1)[-1] for row in p), np.intp, p.shape[0])
+
+    return {PORT: lambda: fit(lambda p: p.argmax(axis=1)), PAPER: lambda: fit(row_by_row)}
 
 
 def _calibrated_curve(gamma: object, preds: ogive.Predictions) -> ogive.Curve:
