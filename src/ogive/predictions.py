@@ -273,14 +273,19 @@ def _bad_probabilities(values: AnyArray) -> InvalidInput:
     return InvalidInput(msg)
 
 
-def labelled(preds: Predictions) -> IntArray:
-    """Return the labels of predictions that must have them, or say what is missing."""
+def check_predictions(preds: Predictions) -> None:
+    """Refuse what is no Predictions, such as an array that does not say what it holds."""
     if not isinstance(preds, Predictions):
         msg = (
             f"`preds` must be Predictions, not {type(preds).__name__}; "
             "build them with Predictions(values, labels, kind='logits')."
         )
         raise InvalidType(msg)
+
+
+def labelled(preds: Predictions) -> IntArray:
+    """Return the labels of predictions that must have them, or say what is missing."""
+    check_predictions(preds)
     if preds.labels is None:
         msg = (
             "`preds` has no labels, and this needs to know what came true. Give labels; in a file "

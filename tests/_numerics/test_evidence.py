@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ogive._numerics.evidence import LINE, Likelihood, Prior, Trials, obeying, posterior
+from ogive._numerics.binomial import Likelihood, Trials
+from ogive._numerics.evidence import LINE, Prior, obeying, posterior
 from tests import naive
 
 
@@ -12,18 +13,6 @@ def problem(rng, rows=200, columns=2):
     X = np.stack([x**power for power in range(columns)], 1)
     hits = (rng.random(rows) < 1 / (1 + np.exp(-0.5 * x - 0.3))).astype(float)
     return Likelihood(Trials(x, np.ones(rows), hits, x), X, hits @ X), x, hits
-
-
-def test_the_gradient_and_the_information_are_derivatives(rng):
-    like, _, _ = problem(rng, columns=4)
-    coef, step = 0.1 * rng.normal(size=4), 1e-5
-    at = like.point(coef)
-    for k in range(4):
-        move = step * np.eye(4)[k]
-        up, down = like.point(coef + move), like.point(coef - move)
-        assert (up.value - down.value) / (2 * step) == pytest.approx(at.score[k], rel=1e-5)
-        slope = (up.score - down.score) / (2 * step)
-        np.testing.assert_allclose(slope, -at.info[k], rtol=1e-5, atol=1e-6)
 
 
 def test_the_average_is_that_of_a_fine_grid(rng):
@@ -92,12 +81,3 @@ def test_constraints_are_obeyed_and_the_likelihood_kept_high(rng):
         for c in np.linspace(-1, 1, 81)
     )
     assert like.value(coef)[0] - coef @ coef / 2 > best - 0.01
-
-
-def test_certain_and_wrong_rows_do_not_stop_newton():
-    eta = np.array([-744.0, -1.0, 1.0, 744.0])
-    trials = Trials(eta, np.full(4, 30.0), np.array([29.0, 15.0, 15.0, 1.0]), eta)
-    X = np.stack([np.ones(4), eta], 1)
-    like = Likelihood(trials, X, trials.hits @ X)
-    at = like.ascend(like.point(np.zeros(2)), np.full(2, 1 / 9))
-    assert at.value > 120 * np.log(0.5)  # better than a coin for all

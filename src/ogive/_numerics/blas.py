@@ -21,7 +21,6 @@ _lock = threading.Lock()
 _inside = 0  # how many are under it now: the first one in sets the limit, the last one out lifts it
 _before: list[tuple[Any, int]] = []  # libraries, and how many threads they had
 _found: dict[bool, list[Any]] = {}
-_OWNED = "clear_controlling_thread"  # of newer threadpoolctl, for all libraries of a kind
 
 
 @contextmanager
@@ -65,10 +64,13 @@ def _set(threads: list[tuple[Any, int]]) -> None:
     Newer threadpoolctl hears the first thread alone that ever set OpenBLAS's number. Ours are
     counted, and set under a lock: so the thread that does it takes over, and lets go again.
     """
-    owned = [type(library) for library, _ in threads if hasattr(library, _OWNED)]
-    for kind in owned[:1]:
-        getattr(kind, _OWNED)(force=True)
+    _let_go(threads)
     for library, number in threads:
         library.set_num_threads(number)
-    for kind in owned[:1]:
-        getattr(kind, _OWNED)(force=True)
+    _let_go(threads)
+
+
+def _let_go(threads: list[tuple[Any, int]]) -> None:
+    for kind in {type(library) for library, _ in threads}:
+        if hasattr(kind, "clear_controlling_thread"):
+            kind.clear_controlling_thread(force=True)

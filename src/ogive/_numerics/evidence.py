@@ -8,8 +8,8 @@ r"""A binomial regression whose prior sizes are averaged over by their evidence.
 The first two coefficients are a line, the rest a bend. Both sizes, o and s, are unknown. They
 have a prior on a grid, with an atom at 0 each (s = 0: no bend; o = s = 0: no change at all).
 
-**Mode.** For each s on the grid, from stiff to soft, Newton's method with step halving finds the
-mode of c at a fixed o, warm-started from the s before.
+**Mode.** For each s on the grid, from stiff to soft, Newton's method finds the mode of c at a fixed
+o (`binomial`), warm-started from the s before.
 
 **Evidence.** With the log-likelihood ll, its gradient g and the information A = X'diag(n p (1−p))X
 at the mode x, let q = A x + g. The quadratic through that point is Gaussian in c, and its integral
@@ -31,38 +31,25 @@ average coefficients. Nothing is selected.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import atan2, cos, log, sin
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dposv, dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
+from ogive._numerics.binomial import GAIN, MAX_STEPS, diagonal_of, stiffened
 from ogive._numerics.least_distance import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ogive._numerics.binomial import Likelihood, Point
     from ogive._typing import FloatArray
 
-GAIN = 0.01  # Newton stops when half of this, in log-likelihood, is all it still expects to gain
-MAX_STEPS = 200  # fewer than ten are usual
-MAX_HALVINGS = 60  # rows that are certain and wrong have no curvature: a first step of 1e9
 DROP = 8.0  # the path over s stops this far below the best log evidence: e^-8 is no weight
 STIFF = 1e12  # precision of the bend's coefficients where s = 0
-RIDGE = 1e-13  # of the largest diagonal entry: keeps Cholesky going through rounding
 FLOOR = 1e-9  # of the largest eigenvalue: directions the posterior holds fixed stay reachable
 LINE = 2  # the first coefficients
-
-
-@dataclass(frozen=True, slots=True)
-class Trials:
-    """Grouped trials, (m,) each; hits keep their own mean offset: sum of hits x offset is exact."""
-
-    offset: FloatArray
-    count: FloatArray
-    hits: FloatArray
-    offset_hit: FloatArray
 
 
 class Prior(NamedTuple):
@@ -73,81 +60,6 @@ class Prior(NamedTuple):
     shift: FloatArray
     shift_weight: FloatArray
     path_shift: float
-
-
-class Point(NamedTuple):
-    """Coefficients (d,), with the log-likelihood, its gradient and the information there."""
-
-    coef: FloatArray
-    value: float
-    score: FloatArray
-    info: FloatArray
-
-
-class Likelihood:
-    """The binomial log-likelihood of l = offset + X coef, up to a constant."""
-
-    def __init__(self, trials: Trials, columns: FloatArray, hit: FloatArray) -> None:
-        """Take the columns (m, d) at the trials, and their sum (d,) over the hits.
-
-        The sum is the sufficient statistic: hits may have other offsets than their trials.
-        """
-        self.offset, self.count = trials.offset, trials.count
-        self.columns = np.ascontiguousarray(columns.T)  # (d, m)
-        self.hit = hit
-        self.at_zero = float(trials.hits @ trials.offset_hit)
-
-    def logit(self, coef: FloatArray) -> FloatArray:
-        """Return l at the trials, (m,)."""
-        result: FloatArray = self.offset + coef @ self.columns
-        return result
-
-    def value(self, coef: FloatArray) -> tuple[float, FloatArray]:
-        """Return the log-likelihood, and log p at the trials."""
-        logit = self.logit(coef)
-        softplus = np.logaddexp(0.0, logit)
-        lost = self.count @ softplus
-        return self.at_zero + float(self.hit @ coef - lost), np.subtract(logit, softplus, out=logit)
-
-    def point(self, coef: FloatArray) -> Point:
-        """Return the likelihood and its derivatives at some coefficients."""
-        return self._point(coef, *self.value(coef))
-
-    def _point(self, coef: FloatArray, value: float, log_p: FloatArray) -> Point:
-        p = np.exp(log_p)
-        expected = self.count * p
-        root = self.columns * np.sqrt(expected * (1 - p))
-        info = root @ root.T
-        diagonal = _diagonal(info)
-        diagonal += RIDGE * diagonal.max()
-        return Point(coef, value, self.hit - self.columns @ expected, info)
-
-    def ascend(self, at: Point, precision: FloatArray) -> Point:
-        """Climb to the mode under a prior N(0, diag(1 / precision)) by Newton's method."""
-        for _ in range(MAX_STEPS):
-            gradient = at.score - precision * at.coef
-            step = dposv(_stiffened(at.info, precision), gradient)[1]
-            if gradient @ step < GAIN:
-                break
-            new = self.move(at, step, precision)
-            if new is at:
-                break
-            at = new
-        return at
-
-    def move(self, at: Point, step: FloatArray, precision: FloatArray) -> Point:
-        """Take the step, or the largest half of it that raises the penalised likelihood.
-
-        The point itself is returned where rounding leaves nothing to gain.
-        """
-        old = at.value - 0.5 * precision @ at.coef**2
-        for _ in range(MAX_HALVINGS):
-            coef = at.coef + step
-            value, log_p = self.value(coef)
-            if value - 0.5 * precision @ coef**2 > old:
-                return self._point(coef, value, log_p)
-            step = step / 2
-        return at
 
 
 class Node(NamedTuple):
@@ -211,7 +123,7 @@ def _node(at: Point, s: float, log_prior: float, prior: Prior) -> Node:
     lift, bend, factor = np.eye(size, LINE), np.zeros(size), None
     if s > 0:
         sides = np.column_stack([A[LINE:, :LINE], q[LINE:]])
-        factor = dpotrf(_stiffened(A[LINE:, LINE:], s**-2), lower=1)[0]
+        factor = dpotrf(stiffened(A[LINE:, LINE:], s**-2), lower=1)[0]
         solved = dpotrs(factor, sides, lower=1)[0]
         lift[LINE:] = -solved[:, :LINE]
         bend[LINE:] = solved[:, LINE]
@@ -331,7 +243,7 @@ def obeying(
         precision[LINE:] = s**-2
     at = like.point(coef)
     for _ in range(MAX_STEPS):
-        covariance = _inverse(_stiffened(at.info, precision))
+        covariance = _inverse(stiffened(at.info, precision))
         gradient = at.score - precision * at.coef
         step = nearest(_root(covariance), at.coef + covariance @ gradient, G, g) - at.coef
         new = like.move(at, step, precision) if gradient @ step >= GAIN else at
@@ -348,23 +260,10 @@ def _root(covariance: FloatArray) -> FloatArray:
     return result
 
 
-def _diagonal(A: FloatArray) -> FloatArray:
-    """Return a view of the diagonal."""
-    return A.reshape(-1)[:: len(A) + 1]
-
-
-def _stiffened(A: FloatArray, precision: FloatArray | float) -> FloatArray:
-    """Return A + diag(precision)."""
-    result = A.copy()
-    diagonal = _diagonal(result)
-    diagonal += precision
-    return result
-
-
 def _mirrored(low: FloatArray) -> FloatArray:
     """Return the symmetric matrix of a lower triangle, 0 above."""
     result: FloatArray = low + low.T
-    diagonal = _diagonal(result)
+    diagonal = diagonal_of(result)
     diagonal /= 2.0
     return result
 

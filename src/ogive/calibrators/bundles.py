@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ogive._groups import distinct
-from ogive._numerics.evidence import Trials
+from ogive._numerics.binomial import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -29,7 +29,7 @@ import numpy as np
 from ogive._numerics.logistic import expit
 
 if TYPE_CHECKING:
-    from ogive._numerics.evidence import Likelihood, Trials
+    from ogive._numerics.binomial import Likelihood, Trials
     from ogive._typing import FloatArray
 
 ERRORS = 2.0  # a gain within this many standard errors is none

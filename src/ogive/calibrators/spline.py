@@ -29,8 +29,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ogive._keys import ROUNDS_TO_ONE
+from ogive._numerics.binomial import Likelihood, Trials
 from ogive._numerics.blas import one_blas_thread
-from ogive._numerics.evidence import LINE, Likelihood, Posterior, Prior, Trials, obeying, posterior
+from ogive._numerics.evidence import LINE, Posterior, Prior, obeying, posterior
 from ogive._numerics.logistic import expit
 from ogive._numerics.natural_spline import NaturalSpline
 from ogive.calibrators.bundles import log_odds, trials_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from ogive.cli.logs import on_engines, reads_logs
 from ogive.cli.options import FILE_HELP, as_json_option, columns_of, names_of, reads_files
 from ogive.cli.paper import paper
 from ogive.cli.pictures import plot, report
-from ogive.errors import FileFormatError, OgiveWarning
+from ogive.errors import FileFormatError
 
 if TYPE_CHECKING:
     from ogive.curve import Curve
@@ -169,9 +168,10 @@ def apply(
     A folder or a glob becomes a folder of Parquet files; a run that was cut short can be repeated.
     """
     from ogive.cli import logs  # noqa: PLC0415
-    from ogive.export.artifact import load_fitted_on, load_map  # noqa: PLC0415
+    from ogive.export.artifact import load_map  # noqa: PLC0415
     from ogive.readers import open_file  # noqa: PLC0415
     from ogive.readers.together import calibrated, write_like  # noqa: PLC0415
+    from ogive.studies.apply_log import warn_of_kind  # noqa: PLC0415
     from ogive.studies.fitting import apply as applied  # noqa: PLC0415
 
     if logs.is_streamed(file, output, options):
@@ -179,13 +179,7 @@ def apply(
         return
     gamma = load_map(calibrator)
     source = open_file(file, columns_of(options), experiment=options["experiment"])
-    if load_fitted_on(calibrator).kind == "logits" and source.kind == "scores":
-        warnings.warn(
-            f"{calibrator} was fitted on logits, and {file} holds scores: of another model, or "
-            "calibrated already?",
-            OgiveWarning,
-            stacklevel=2,
-        )
+    warn_of_kind(calibrator, source.kind, str(file))
     results = {}
     for part in source.parts:
         rows = applied(gamma, source.predictions(part or None))

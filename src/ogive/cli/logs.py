@@ -198,12 +198,14 @@ def apply(
 ) -> None:
     """Calibrate a log into a folder, file by file."""
     from ogive.cli import terminal  # noqa: PLC0415
-    from ogive.studies.apply_log import FileJob, apply_log  # noqa: PLC0415
+    from ogive.engines.files import open_log  # noqa: PLC0415
+    from ogive.studies.apply_log import FileJob, apply_log, warn_of_kind  # noqa: PLC0415
 
     engine, where = engine_of(options)
     names = columns_of(options)
     with terminal.progress("calibrating") as step:
         if file.is_file() and engine == "local":
+            warn_of_kind(calibrator, open_log(file, names).layout.kind, str(file))
             n, _ = FileJob(file, output, names).run(calibrator)
             show_applied(n, output, as_json=as_json)
             return

@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import json
 import tempfile
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,8 @@ from ogive._numerics.blocks import thread_count
 from ogive.engines import find_engine
 from ogive.engines.files import open_log
 from ogive.engines.formats import column_names, open_table, reading
-from ogive.errors import FileFormatError, OgiveError, need
-from ogive.export.artifact import load_map
+from ogive.errors import FileFormatError, OgiveError, OgiveWarning, need
+from ogive.export.artifact import load_fitted_on, load_map
 from ogive.readers.columns import find_columns
 from ogive.readers.table import calibrated_table, source_of
 from ogive.readers.together import calibrated
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ogive.calibrators.maps import Fitted
-    from ogive.readers.source import Columns
+    from ogive.readers.source import Columns, ValueKind
 
     Progress = Callable[[str, float, int], None]
 
@@ -85,6 +86,7 @@ def apply_log(
     """
     load_map(calibrator)  # a wrong one is refused before anything is begun
     log = open_log(paths, columns)
+    warn_of_kind(calibrator, log.layout.kind, log.name)
     out = Path(folder)
     one = len(log.files) == 1 and out.suffix == ".parquet" and not out.is_dir()
     pairs = [(log.files[0], out)] if one else targets(log.files, out)
@@ -98,6 +100,17 @@ def apply_log(
         counts = room.mapped(run, jobs, what=_WHAT, progress=progress, **where)
     written = sum(new for _, new in counts)
     return Applied(sum(n for n, _ in counts), str(folder), written, len(counts) - written)
+
+
+def warn_of_kind(calibrator: str | os.PathLike[str], kind: ValueKind, name: str) -> None:
+    """Warn if a calibrator of logits is given scores, as its own results are."""
+    if kind == "scores" and load_fitted_on(calibrator).kind == "logits":
+        warnings.warn(
+            f"{calibrator} was fitted on logits, and {name} holds scores: of another model, or "
+            "calibrated already?",
+            OgiveWarning,
+            stacklevel=3,
+        )
 
 
 def _on_threads(

@@ -21,6 +21,7 @@ from ogive._numerics.class_evidence import Shrunk, default_precision, fit_at, sh
 from ogive._numerics.class_regression import SINGLE, ClassRegression
 from ogive._numerics.halves import halves, row_hashes
 from ogive.calibrators.matrix.class_structure import ClassStructure
+from ogive.calibrators.matrix.log_values import weight_scale
 from ogive.calibrators.matrix.temperature import careful_factor
 from ogive.errors import FallbackWarning, InvalidInput
 from ogive.predictions import labelled
@@ -144,9 +145,7 @@ def _read(
     weights = np.ones(preds.n)
     if preds.weights is not None:
         index = np.flatnonzero(preds.weights > 0)
-        weights = preds.weights[index]
-        if preds.weight_kind == "sampling":
-            weights = weights * (weights.sum() / (weights @ weights))
+        weights = preds.weights[index] * weight_scale(preds)
     n, K = index.size, preds.K
     logs = np.empty((K, n), dtype=np.float64 if n * K <= _DOUBLE else np.float32)
     hashes = np.empty(n, dtype=np.uint64)

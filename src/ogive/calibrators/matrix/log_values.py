@@ -31,6 +31,13 @@ def row_count(preds: Predictions) -> float:
     return int(total) if total.is_integer() else total
 
 
+def weight_scale(preds: Predictions) -> float:
+    """Return what makes sampling weights add up to the rows they are worth (Kish); else 1."""
+    if preds.weights is None or preds.weight_kind != "sampling":
+        return 1.0
+    return float(preds.weights.sum() / (preds.weights @ preds.weights))
+
+
 def enough_digits(preds: Predictions) -> DTypeLike:
     """Return the type to compute in: float32 if the values have no more digits and are many.
 

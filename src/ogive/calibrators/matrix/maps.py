@@ -10,11 +10,12 @@ import numpy as np
 
 from ogive._numerics.blocks import for_each_block
 from ogive.calibrators.maps import Fitted
-from ogive.errors import InvalidInput, InvalidType
-from ogive.predictions import Predictions
+from ogive.errors import InvalidInput
+from ogive.predictions import check_predictions
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
+    from ogive.predictions import Predictions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -47,12 +48,7 @@ class MatrixMap(Fitted):
 
 def check_classes(preds: Predictions, K: int) -> None:
     """Predictions must have as many classes as the calibrator was fitted on."""
-    if not isinstance(preds, Predictions):
-        msg = (
-            f"`preds` must be Predictions, not {type(preds).__name__}: whole vectors are of logits "
-            "or of probabilities, and that is said. Predictions(values, kind='logits')"
-        )
-        raise InvalidType(msg)
+    check_predictions(preds)
     if preds.K != K:
         msg = f"`preds` has {preds.K} classes, but the calibrator was fitted on {K}."
         raise InvalidInput(msg)

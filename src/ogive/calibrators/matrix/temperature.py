@@ -30,6 +30,7 @@ from ogive.calibrators.matrix import log_values
 from ogive.calibrators.matrix.log_values import (
     enough_digits,
     row_count,
+    weight_scale,
     with_floor,
     zero_floor,
 )
@@ -143,29 +144,37 @@ def careful_factor(preds: Predictions, *, threads: int | None = None) -> float:
     rows = _read(preds, threads)
     if rows.widest < _ALIKE:
         return 1.0
-    factor, scale = _optimum(rows), 1.0
-    if preds.weights is not None and preds.weight_kind == "sampling":
-        scale = float(preds.weights.sum() / (preds.weights @ preds.weights))
-    at, untouched = rows.sums(factor), -scale * rows.sums(1.0).value
+    factor, scale = _optimum(rows), weight_scale(preds)
+    at, untouched = rows.sums(factor), rows.sums(1.0).value
     precision = scale * (at.curvature * factor**2 + at.slope * factor)  # of log b, there
     if precision > _KNOWN:
-        t, variance = math.log(factor), _SPREAD**2 + 1.0 / precision
-        gain = -scale * at.value - untouched
-        gain -= 0.5 * (t * t / variance + math.log(variance * precision))
-        mean = t * _SPREAD**2 / variance
+        mean, evidence = _as_normal(math.log(factor), precision)
+        evidence += scale * (untouched - at.value)
     else:
         grid = np.linspace(-_REACH, _REACH, _NODES)
-        logs = np.array([-scale * rows.sums(math.exp(x)).value for x in grid]) - untouched
-        logs -= 0.5 * (grid / _SPREAD) ** 2 + math.log(_SPREAD * math.sqrt(2.0 * math.pi))
-        weight = np.exp(logs - logs.max())
-        gain = float(logs.max()) + math.log(weight.sum() * (grid[1] - grid[0]))
-        mean = float(weight @ grid / weight.sum())
-    return math.exp(mean / (1.0 + _odds_kept(gain)))
+        gain = scale * (untouched - np.array([rows.sums(math.exp(t)).value for t in grid]))
+        mean, evidence = _by_sums(grid, gain)
+    kept = _KEEP / (1.0 - _KEEP) * math.exp(min(-evidence, 700.0))  # the odds of b = 1
+    return math.exp(mean / (1.0 + kept))
 
 
-def _odds_kept(gain: float) -> float:
-    """Return the odds of b = 1, given the log evidence that it is not over that that it is."""
-    return _KEEP / (1.0 - _KEEP) * math.exp(min(-gain, 700.0))
+def _as_normal(t: float, precision: float) -> tuple[float, float]:
+    """Return the posterior mean of log b, and the log evidence over that of the best b.
+
+    The likelihood is normal about t, with this precision.
+    """
+    variance = _SPREAD**2 + 1.0 / precision
+    evidence = -0.5 * (t * t / variance + math.log(variance * precision))
+    return t * _SPREAD**2 / variance, evidence
+
+
+def _by_sums(grid: FloatArray, gain: FloatArray) -> tuple[float, float]:
+    """Return the posterior mean of log b, and the log evidence, from log-likelihoods on a grid."""
+    logs = gain - 0.5 * (grid / _SPREAD) ** 2 - math.log(_SPREAD * math.sqrt(2.0 * math.pi))
+    top = float(logs.max())
+    weight = np.exp(logs - top)
+    mean = float(weight @ grid / weight.sum())
+    return mean, top + math.log(weight.sum() * (grid[1] - grid[0]))
 
 
 def _gaps(
