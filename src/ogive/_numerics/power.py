@@ -15,8 +15,6 @@ import numpy as np
 from ogive._numerics.blocks import blocks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ogive._typing import FloatArray, IntArray
 
 _LIMITS = (1e-3, 1e3)
@@ -24,7 +22,7 @@ _STEPS = 50
 
 
 def best_power(
-    log_weights: NDArray[np.float32],
+    log_weights: FloatArray,
     taken: IntArray,
     labels: IntArray,
     weights: FloatArray | None = None,
@@ -33,8 +31,8 @@ def best_power(
 
     Parameters
     ----------
-    log_weights : (n, K) float32 array
-        Finite, and not above 0. Seven digits are plenty for one number.
+    log_weights : (n, K) array
+        Finite, and not above 0. In float32 the sums over classes would depend on their order.
     taken : (n, R) array
         The classes of each row that are out of the question.
     labels : (n,) array
@@ -43,11 +41,11 @@ def best_power(
     Examples
     --------
     >>> empty = np.zeros((0, 1), dtype=np.intp)
-    >>> best_power(np.zeros((0, 3), dtype=np.float32), empty, empty[:, 0])
+    >>> best_power(np.zeros((0, 3)), empty, empty[:, 0])
     1.0
     """
     tau = 1.0
-    own = log_weights[np.arange(labels.size), labels].astype(np.float64)
+    own = log_weights[np.arange(labels.size), labels]
     for _ in range(_STEPS):
         slope, curvature = _derivatives(tau, log_weights, taken, own, weights)
         step = (slope + tau - 1.0) / (curvature + 1.0)
@@ -62,7 +60,7 @@ def best_power(
 
 def _derivatives(
     tau: float,
-    log_weights: NDArray[np.float32],
+    log_weights: FloatArray,
     taken: IntArray,
     own: FloatArray,
     weights: FloatArray | None,
@@ -71,9 +69,9 @@ def _derivatives(
     slope = curvature = 0.0
     for at in blocks(own.size, width=log_weights.shape[1]):
         logs = log_weights[at]
-        share = np.exp(np.float32(tau) * logs)
+        share = np.exp(tau * logs)
         share[np.arange(logs.shape[0])[:, None], taken[at]] = 0.0
-        total = share.sum(axis=1, dtype=np.float64)
+        total = share.sum(axis=1)
         mean = np.einsum("ij,ij->i", share, logs) / total
         share *= logs
         square = np.einsum("ij,ij->i", share, logs) / total

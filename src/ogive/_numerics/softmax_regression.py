@@ -40,15 +40,23 @@ class Objective(Protocol):
 
 
 def cross_entropy(scores: FloatArray, labels: IntArray, weights: FloatArray) -> float:
-    """Return the weighted sum of −log p(label), and turn scores (K, m) into the gradient."""
+    """Return the weighted sum of −log p(label), and turn scores (K, m) into the gradient.
+
+    p(label) − 1 is minus the sum of the others: it keeps all its digits where the label is all
+    but certain, so that rows that can be told apart have one optimum, whatever their order.
+    """
     columns = np.arange(labels.size)
     scores -= scores.max(axis=0)
     own = scores[labels, columns]
     np.exp(scores, out=scores)
-    total = scores.sum(axis=0)
-    loss = float(weights @ (np.log(total) - own))
-    scores *= weights / total
-    scores[labels, columns] -= weights
+    mass = scores[labels, columns]
+    scores[labels, columns] = 0.0
+    others = scores.sum(axis=0)
+    total = others + mass
+    loss = float(weights @ np.where(own < 0.0, np.log(total) - own, np.log1p(others)))
+    weights = weights / total
+    scores *= weights
+    scores[labels, columns] = -weights * others
     return loss
 
 

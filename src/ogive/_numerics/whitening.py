@@ -25,7 +25,9 @@ _RIDGE = 1e-7  # of the mean curvature: keeps a flat direction from running away
 _MEMORY = 20  # steps that L-BFGS remembers
 _MOST_STEPS = 500
 _MOST_HALVINGS = 30
-_POLISHED = 1e-22  # twice what the last step of Newton's method would gain
+#: Twice what a step of Newton's method would gain: below the first, the loss has no digits left to
+#: show it, and steps are taken as long as they shrink; below the second, nothing is left to do.
+_UNSEEN_GAIN, _POLISHED = 1e-13, 1e-32
 _RENEWED = 8  # steps after which a sparse Hessian is made anew
 
 
@@ -123,7 +125,7 @@ def polished(
 
     Rows that can be told apart leave the loss all but flat far out, and L-BFGS stops on its way.
     """
-    theta = start
+    theta, before = start, np.inf
     loss, gradient = objective(theta)
     for _ in range(_MOST_STEPS):
         H = curvature(theta)
@@ -131,15 +133,18 @@ def polished(
             return theta
         H = H + np.diag(2.0 * penalty.ravel())
         step = np.linalg.solve(H, gradient.ravel()).reshape(theta.shape)
-        if float((step * gradient).sum()) < _POLISHED:
+        gain = float((step * gradient).sum())
+        unseen = abs(gain) < _UNSEEN_GAIN
+        if abs(gain) < _POLISHED or (unseen and abs(gain) >= before):
             return theta
         for _ in range(_MOST_HALVINGS):
             new = objective(theta - step)
-            if new[0] < loss:
+            if unseen or new[0] < loss:
                 break
             step = step / 2.0
         else:
             return theta
+        before = abs(gain)
         theta, (loss, gradient) = theta - step, new
     return theta
 

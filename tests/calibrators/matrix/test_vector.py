@@ -7,7 +7,7 @@ from scipy.special import log_softmax, softmax
 
 from ogive import Curve, Predictions, ks_error, load, save
 from ogive.calibrators.matrix import log_values
-from ogive.calibrators.matrix.temperature import TemperatureMap
+from ogive.calibrators.matrix.temperature import TemperatureMap, fit_temperature
 from ogive.calibrators.matrix.vector import VectorMap, fit_vector
 from ogive.errors import FallbackWarning
 from tests import naive
@@ -49,8 +49,8 @@ def test_weight_2_is_the_row_twice(rng):
     weighted = fit_vector(Predictions(logits, labels, kind="logits", weights=weights))
     rows = np.repeat(np.arange(300), weights)
     repeated = fit_vector(Predictions(logits[rows], labels[rows], kind="logits"))
-    np.testing.assert_allclose(weighted.factor, repeated.factor, atol=1e-4)
-    np.testing.assert_allclose(weighted.offset, repeated.offset, atol=1e-4)
+    np.testing.assert_allclose(weighted.factor, repeated.factor, atol=1e-10)
+    np.testing.assert_allclose(weighted.offset, repeated.offset, atol=1e-10)
 
 
 def test_probabilities_are_read_as_their_logarithms(rng):
@@ -148,4 +148,85 @@ def test_the_scale_of_the_logits_does_not_matter(scale, rng):
     logits = rng.normal(size=(800, 3))
     labels = (2 * logits + [0.0, 1.0, 0.0] + rng.gumbel(size=(800, 3))).argmax(axis=1)
     plain, scaled = (Predictions(c * logits, labels, kind="logits") for c in (1.0, scale))
-    np.testing.assert_allclose(fit_vector(scaled)(scaled), fit_vector(plain)(plain), atol=1e-3)
+    np.testing.assert_allclose(fit_vector(scaled)(scaled), fit_vector(plain)(plain), atol=1e-10)
+
+
+def separable(rng, kind, n=40, K=3):
+    """Rows that factors and offsets can tell apart: every label has the largest score."""
+    logits = 2.0 * rng.normal(size=(n, K))
+    by = {"right": (1.0, 0.0), "wrong": (-1.0, 0.0), "shifted": (1.0, np.arange(K)), "one": (0, 0)}
+    factor, offset = by[kind]
+    return logits, (factor * logits + offset).argmax(axis=1)
+
+
+@pytest.mark.parametrize("kind", ["right", "wrong", "shifted", "one"])
+def test_rows_that_can_be_told_apart_have_one_optimum(kind, rng):
+    logits, labels = separable(rng, kind)
+    fresh = Predictions(3.0 * rng.normal(size=(300, 3)), kind="logits")
+    q = fit_vector(Predictions(logits, labels, kind="logits"))(fresh)
+    for _ in range(3):
+        at = rng.permutation(40)
+        again = fit_vector(Predictions(logits[at], labels[at], kind="logits"))
+        np.testing.assert_allclose(again(fresh), q, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["right", "wrong", "shifted"])
+def test_rows_that_can_be_told_apart_cost_as_much_as_one_undecided_row(kind, rng):
+    logits, labels = separable(rng, kind)
+    preds = Predictions(logits, labels, kind="logits")
+    gamma = fit_vector(preds)
+    assert 40 * loss(gamma, logits, labels) == pytest.approx(np.log(2.0), rel=1e-6)
+    if kind == "right":
+        np.testing.assert_allclose(gamma.factor, fit_temperature(preds).factor, rtol=1e-9)
+
+
+def test_a_class_without_rows_has_an_offset_that_the_order_does_not_move(rng):
+    logits, labels = sample(rng, n=200)
+    labels = np.minimum(labels, 2)
+    at = rng.permutation(200)
+    one, other = (
+        fit_vector(Predictions(z, y, kind="logits"))
+        for z, y in ((logits, labels), (logits[at], labels[at]))
+    )
+    np.testing.assert_allclose(one.offset, other.offset, atol=1e-8)
+    assert one.offset[3] < -10
+
+
+def test_an_optimum_that_exists_is_not_moved(rng):
+    logits, labels = sample(rng, n=200, K=3)
+    gamma = fit_vector(Predictions(logits, labels, kind="logits"))
+
+    def slow(theta):
+        s = logits * theta[:3] + theta[3:]
+        p = softmax(s, axis=1)
+        residual = (p - np.eye(3)[labels]) / 200
+        gradient = np.concatenate([(residual * logits).sum(axis=0), residual.sum(axis=0)])
+        return -log_softmax(s, axis=1)[np.arange(200), labels].mean(), gradient
+
+    start = np.concatenate([gamma.factor, gamma.offset])
+    best = minimize(slow, start + 0.1, jac=True, method="BFGS", options={"gtol": 1e-10}).x
+    np.testing.assert_allclose(gamma.factor, best[:3], atol=3e-6)
+    np.testing.assert_allclose(gamma.offset, best[3:] - best[3:].mean(), atol=3e-6)
+
+
+def test_the_fallback_counts_weights_not_rows(rng):
+    logits = rng.normal(size=(5, 3))
+    labels = [0, 1, 2, 0, 1]
+
+    def fitted(weights, kind="repetition", rows=slice(None)):
+        return fit_vector(
+            Predictions(
+                logits[rows], labels[rows], kind="logits", weights=weights, weight_kind=kind
+            )
+        )
+
+    assert isinstance(fitted([2, 1, 1, 1, 1]), VectorMap)  # six rows
+    for weights, kind in (([1, 1, 1, 1, 0], "repetition"), ([900.0] * 5, "sampling")):
+        with pytest.warns(FallbackWarning, match="rows are too few"):
+            assert isinstance(fitted(weights, kind), TemperatureMap)
+    logits = rng.normal(size=(6, 3))
+    labels = [0, 1, 2, 0, 1, 2]
+    for unit in (0.3, 1.0, 1000.0):
+        assert isinstance(fitted([unit] * 6, "sampling"), VectorMap)
+    with pytest.warns(FallbackWarning, match=r"5\.[0-9]* rows are too few"):  # Kish: 5.76
+        fitted([3.0, 1.0, 2.0, 2.0, 2.0, 2.0], "sampling")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import softmax
 
 from ogive import Predictions, load, save
 from ogive.calibrators import VECTORS
@@ -80,6 +81,39 @@ def test_weights_repeats_and_order_give_the_same_vectors(way, method, rng):
     )
     fresh = Predictions(sample(rng)[0], kind="logits")
     np.testing.assert_allclose(weighted(fresh), repeated(fresh), atol=1e-8)
+
+
+@pytest.mark.parametrize(("way", "method"), [*CASES, ("ranks", "spline"), ("ovr", "isotonic")])
+@pytest.mark.parametrize("kind", ["logits", "probs"])
+def test_weight_0_is_no_row(way, method, kind, rng):
+    logits, labels = sample(rng, n=400)
+    weights = rng.integers(1, 4, 400).astype(float)
+    weights[:80] = 0.0
+    logits[:40] *= 30.0  # far beyond all others, and the smallest masses of all
+    values = logits if kind == "logits" else softmax(logits, axis=1)
+    whole = Predictions(values, labels, kind=kind, weights=weights)
+    part = Predictions(values[80:], labels[80:], kind=kind, weights=weights[80:])
+    a, b = (quiet_fit(preds, method, vector=way)(whole) for preds in (whole, part))
+    np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["platt", "spline", "isotonic"])
+@pytest.mark.parametrize("way", ["ranks", "ovr", "every-rank"])
+def test_sampling_weights_have_no_unit(way, method, rng):
+    # 300 rows, of which fewer than 200 do not have their class first: their method is Platt's.
+    logits, labels = sample(rng, n=300, K=6, scale=1.0)
+    weights = rng.uniform(0.5, 2.0, 300)
+    both = [
+        quiet_fit(
+            Predictions(
+                logits, labels, kind="logits", weights=unit * weights, weight_kind="sampling"
+            ),
+            method,
+            vector=way,
+        )(Predictions(logits, kind="logits"))
+        for unit in (1.0, 1000.0)
+    ]
+    np.testing.assert_allclose(*both, atol=1e-9)
 
 
 @pytest.mark.parametrize(("way", "method"), CASES)

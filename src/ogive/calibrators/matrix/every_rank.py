@@ -25,6 +25,7 @@ from ogive.calibrators.matrix.columns import (
     smallest_mass,
     warn_of,
 )
+from ogive.calibrators.matrix.log_values import with_weight
 from ogive.predictions import labelled
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def fit_every_rank(
     3
     """
     check_curve_method(method)
+    preds = with_weight(preds)
     labels = labelled(preds)
     floor = smallest_mass(preds, threads=threads)
     log_odds = all_log_odds(preds, floor, threads=threads)

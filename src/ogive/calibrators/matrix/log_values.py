@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import blocks
+from ogive.predictions import Predictions, check_predictions
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, DTypeLike, FloatArray
-    from ogive.predictions import Predictions
 
 MANY = 1 << 20
 
@@ -29,6 +29,31 @@ def row_count(preds: Predictions) -> float:
         return preds.n
     total = float(preds.weights.sum())
     return int(total) if total.is_integer() else total
+
+
+def with_weight(preds: Predictions) -> Predictions:
+    """Return the predictions without their rows of weight 0, which must not change any fit.
+
+    >>> preds = Predictions([[2.0, 0.0], [9.0, 0.0]], [0, 1], kind="logits", weights=[1, 0])
+    >>> with_weight(preds).n
+    1
+    """
+    check_predictions(preds)
+    if preds.weights is None or preds.weights.all():
+        return preds
+    at = np.flatnonzero(preds.weights)
+    return Predictions(
+        preds.values[at],
+        None if preds.labels is None else preds.labels[at],
+        kind=preds.kind,
+        weights=preds.weights[at],
+        weight_kind=preds.weight_kind,
+    )
+
+
+def effective_rows(preds: Predictions) -> float:
+    """Return how many rows the predictions are worth: N, or Kish's size of sampling weights."""
+    return float(row_count(preds)) * weight_scale(preds)
 
 
 def weight_scale(preds: Predictions) -> float:
@@ -56,6 +81,7 @@ def zero_floor(preds: Predictions) -> float:
     True
     """
     smallest = 0.0
+    preds = with_weight(preds)
     for at in blocks(preds.n, width=preds.K):
         logs = preds.log_masses(at)
         smallest = min(smallest, float(logs.min(initial=0.0, where=logs > -np.inf)))

@@ -25,6 +25,7 @@ from ogive.calibrators.matrix.log_values import (
     log_probabilities,
     log_values,
     row_count,
+    with_weight,
     zero_floor,
 )
 from ogive.calibrators.matrix.maps import MatrixMap
@@ -230,6 +231,8 @@ def _fit(
     if number < 2:  # noqa: PLR2004
         msg = f"`folds` must be at least 2, not {number}: strengths are chosen on held-out rows."
         raise InvalidInput(msg)
+    if isinstance(folds, int):  # folds that are given hold the indices of all rows
+        preds = with_weight(preds)
     if preds.n < 2 * max(preds.K, number):
         warnings.warn(
             f"{preds.n} rows are too few for a matrix of {preds.K} classes and {number} folds: "

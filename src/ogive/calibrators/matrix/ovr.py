@@ -23,6 +23,7 @@ from ogive.calibrators.matrix.columns import (
     smallest_mass,
     warn_of,
 )
+from ogive.calibrators.matrix.log_values import with_weight
 from ogive.curve import Curve
 from ogive.predictions import labelled
 
@@ -77,6 +78,7 @@ def fit_ovr(
     array([1., 1., 1., 1.])
     """
     check_curve_method(method)
+    preds = with_weight(preds)
     labels = labelled(preds)
     floor = smallest_mass(preds, threads=threads)
     maps: list[Map] = []

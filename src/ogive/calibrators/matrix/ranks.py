@@ -35,6 +35,7 @@ from ogive.calibrators.matrix.columns import (
     unnested,
     warn_of,
 )
+from ogive.calibrators.matrix.log_values import weight_scale, with_weight
 from ogive.calibrators.matrix.maps import MatrixMap, check_classes
 from ogive.calibrators.matrix.sticks import MARGIN, broken, fill
 from ogive.curve import Curve
@@ -42,8 +43,6 @@ from ogive.errors import InvalidInput
 from ogive.predictions import labelled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ogive._typing import AnyArray, FloatArray, IntArray
     from ogive.calibrators.maps import Map
     from ogive.predictions import Predictions
@@ -52,7 +51,9 @@ RANKS = 3
 _INNER = 4  # blocks through everything but the maps
 _TOGETHER = 64  # blocks through the maps
 _SMALLEST_LOG, _SMALLEST_LOG_32 = -700.0, -80.0  # a weight is never 0
-_FEW = 200  # rows from which a rank after the first has a method of its own
+#: A rank after the first gets the method that was asked for from this many rows on (Kish's size
+#: of sampling weights); fewer rows of such hard cases are fitted by Platt's two numbers.
+MIN_ROWS_FOR_OWN_METHOD = 200
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -173,6 +174,7 @@ def fit_ranks(
     True
     """
     check_curve_method(method)
+    preds = with_weight(preds)
     labels = labelled(preds)
     if preds.one_column:
         msg = "`preds` has one column and so no ranks: fit its curve, or use fit_ovr."
@@ -187,7 +189,9 @@ def fit_ranks(
     warn_of(failed, method, "ranks", R)
     power = 1.0
     if method != "none" and R < preds.K - 1:
-        weights = None if preds.weights is None else preds.weights[rows.place == R]
+        weights = None
+        if preds.weights is not None:
+            weights = weight_scale(preds) * preds.weights[rows.place == R]
         power = best_power(*rows.rest, weights)
     held = broken(_shares(maps, rows.log_odds), preds.K)[2]
     share = float(np.average(held, weights=preds.weights))
@@ -199,7 +203,7 @@ def fit_ranks(
 class _Rest(NamedTuple):
     """Rows whose true class is not among the first R, as `best_power` wants them."""
 
-    log_masses: NDArray[np.float32]  # (n, K) less the largest after the first R ranks; 0 there
+    log_masses: FloatArray  # (n, K) less the largest after the first R ranks; 0 there
     order: IntArray  # (n, R)
     labels: IntArray  # (n,)
 
@@ -281,7 +285,7 @@ def _read(
         _put(logs, order, -np.inf)
         logs -= logs.max(axis=1, keepdims=True)
         _put(logs, order, 0.0)
-        rest[at.start] = _Rest(logs.astype(np.float32), order, labels[at][after])
+        rest[at.start] = _Rest(logs, order, labels[at][after])
 
     for_each_block(read, preds.n, width=preds.K, threads=threads)
     pieces = [rest[start] for start in sorted(rest)]
@@ -297,14 +301,13 @@ def _fit_maps(
     maps, failed = [gamma], [1] * fell_back
     for r in range(1, rows.log_odds.shape[1]):
         among = rows.place >= r
-        if preds.weights is not None:
-            among &= preds.weights > 0
         if not among.any():
             maps.append(fit_identity(first))  # the true class was never that far down
             continue
         hit = rows.place == r
         curve = column_curve(preds, rows.log_odds[:, r], hit, f"top-{r + 1}", among)
-        few = curve.n < _FEW and method != "none"
+        # Rounded, because Kish's size of equal weights is whole but for its last digits.
+        few = round(curve.effective_n, 6) < MIN_ROWS_FOR_OWN_METHOD and method != "none"
         maps.append(fit_column(curve, "platt" if few else method, {} if few else options)[0])
     return tuple(maps), failed
 
