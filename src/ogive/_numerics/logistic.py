@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray
 
 _MAX_STEPS = 100
+#: Twice what a step of Newton's method gains for each trial, below which the loss has no digits
+#: left to show it: whole steps are then taken as long as they shrink, down to the last digits.
+_UNSEEN_GAIN = 1e-13
 _MAX_HALVINGS = 60
 _BISECTIONS = 64  # of at most 2 x 745 log-odds: down to the last bit
 
@@ -83,19 +86,24 @@ def _newton(
         eta = X @ theta
         return float(count @ np.logaddexp(0.0, eta) - successes @ eta)
 
-    loss = loss_at(theta)
+    loss, before = loss_at(theta), np.inf
     for _ in range(_MAX_STEPS):
         p = expit(X @ theta)
         gradient = X.T @ (count * p - successes)
         hessian = (X.T * (count * p * (1.0 - p))) @ X
         hessian[np.diag_indices_from(hessian)] += 1e-14 * n  # columns that say the same
         step: FloatArray = np.linalg.solve(hessian, gradient).astype(np.float64, copy=False)
-        small = float(gradient @ step) <= 1e-18 * n  # twice what f can still fall by
+        gain = float(gradient @ step) / n  # twice what f can still fall by, for each trial
+        if gain < _UNSEEN_GAIN:
+            if gain >= before:
+                break
+            before, theta = gain, theta - step
+            continue
         theta, new = _halved(loss_at, theta, step, loss)
-        if small or new >= loss:
-            return theta, new
+        if new >= loss:
+            break
         loss = new
-    return theta, loss
+    return theta, loss_at(theta)
 
 
 def _halved(
