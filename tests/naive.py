@@ -1,5 +1,8 @@
 """The definitions, slow and obvious. Useful only for testing."""
 
+import csv
+import io
+
 import numpy as np
 
 
@@ -535,3 +538,14 @@ def pooled(p, a):
         else [p[a]]
     )
     return np.array([level if k == a else min(p[k], level) for k in range(len(p))])
+
+
+def csv_lines(text):
+    """The line, from 1, on which each record of a CSV text begins; empty lines are none."""
+    reader = csv.reader(io.StringIO(text, newline=""))
+    lines, last = [], 0
+    for row in reader:
+        if row:
+            lines.append(last + 1)
+        last = reader.line_num
+    return lines

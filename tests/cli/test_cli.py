@@ -132,7 +132,7 @@ def test_files_of_several_kinds_are_told(run, tmp_path):
     np.savez(tmp_path / "b.npz", logits=np.zeros((2, 5)), labels=[0, 1])
     code, _, err = run("measure", tmp_path / "a.npz", tmp_path / "b.npz")
     assert code == 1
-    assert f"scores ({tmp_path / 'a.npz'}), logits of 5 classes ({tmp_path / 'b.npz'})" in err
+    assert f"{tmp_path / 'a.npz'} has scores and {tmp_path / 'b.npz'} has logits" in err
 
 
 def test_full_vectors(run_json, tmp_path):

@@ -46,7 +46,7 @@ def test_one_pass_gives_a_bracket_and_two_the_number(run_json, log):
 def test_a_folder_that_is_not_there_is_named(run, tmp_path):
     code, out, err = run("measure", tmp_path / "nowhere")
     assert (code, out) == (1, "")
-    assert err.endswith("nowhere: there is no such file or folder.\n")
+    assert err.endswith("nowhere does not exist. Give a file or folder of predictions.\n")
     assert err.count("\n") == 1
 
 
@@ -132,10 +132,10 @@ def test_apply_to_a_folder_can_be_repeated(run_json, run, log, tmp_path):
 
 
 def test_a_long_file_goes_through_the_engine(run_json, log, monkeypatch):
-    monkeypatch.setattr("ogive.cli.logs._COMFORT", 10**6)
+    monkeypatch.setattr("ogive.readers.memory.fits", lambda *_: False)
     result = run_json(schemas.MEASURE_LOG, "measure", log / "a.parquet")
     assert result["n"] == 1000
-    monkeypatch.setattr("ogive.cli.logs._COMFORT", 8)
+    monkeypatch.undo()
     assert "skipped" not in run_json(schemas.MEASURE, "measure", log / "a.parquet")
 
 
@@ -174,7 +174,7 @@ def test_apply_to_a_long_file_streams(run, run_json, log, tmp_path, monkeypatch)
     run("fit", log, "-o", tmp_path / "cal.json", "--method", "platt")
     words = ("apply", tmp_path / "cal.json", log / "b.csv", "-o")
     assert run(*words, tmp_path / "b.csv")[0] == 0
-    monkeypatch.setattr("ogive.cli.logs._COMFORT", 10**6)
+    monkeypatch.setattr("ogive.readers.memory.fits", lambda *_: False)
     result = run_json(schemas.APPLY, *words, tmp_path / "b.parquet")
     assert result == {"n": 1000, "out": str(tmp_path / "b.parquet")}
     a, b = (

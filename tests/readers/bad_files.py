@@ -54,7 +54,7 @@ BAD_FILES = [
     ("unknown.npz", lambda p: _npz(p, weights_of_net=Y), "no known arrays"),
     ("truncated.npz", _truncated, "cut short"),
     ("text.npz", lambda p: p.write_text("score,outcome\n0.1,1\n"), "not a NumPy archive"),
-    ("broken.parquet", _broken_parquet, "foreign, or cut short"),
+    ("broken.parquet", _broken_parquet, "of another format, cut short or damaged"),
     ("hostile.pkl", _hostile, "asks for posix.system"),
     ("object.npz", _object_array, "Python objects"),
     ("missing.npz", lambda p: None, "does not exist"),

@@ -132,7 +132,7 @@ def test_a_pickle_of_python_2(tmp_path):
     [
         ([1, 2, 3], "is not \\(\\(cal_logits"),
         ((np.ones(3), np.ones(3)), "is not \\(\\(cal_logits"),
-        (((np.array(["a"]), 1), (2, 3)), "is not \\(\\(cal_logits"),
+        (((np.array(["a"]), 1), (2, 3)), "asks for an array of type 'U1'"),
         (print, "asks for builtins.print"),
         (ogive.Curve.from_scores([0.5], [1]), "asks for ogive.curve.Curve"),
     ],
@@ -195,7 +195,7 @@ def test_a_misspelt_column_names_the_nearest(tmp_path):
 
 
 def test_suffixes_and_folders(tmp_path, rng):
-    with pytest.raises(FileFormatError, match=r"suffix '\.txt'"):
+    with pytest.raises(FileFormatError, match=r"end in '\.txt' cannot be read"):
         ogive.read(tmp_path / "x.txt")
     with pytest.raises(FileFormatError, match="log: there is no such file or folder"):
         ogive.read(tmp_path / "log")
@@ -211,7 +211,7 @@ def test_suffixes_and_folders(tmp_path, rng):
     with pytest.raises(FileFormatError, match="no files of predictions"):
         expand([_folder(tmp_path / "void")])
     np.savez(folder / "z.npz", logits=np.eye(3) * 4, labels=[0, 1, 2])
-    with pytest.raises(FileFormatError, match="do not hold the same kind"):
+    with pytest.raises(FileFormatError, match="must hold the same kind"):
         read_together([folder], None, None, None, default="test")
 
 

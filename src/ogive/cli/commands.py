@@ -83,7 +83,9 @@ def measure(
         asked = (columns_of(options), options["experiment"], part)
         with terminal.progress("measuring") as step:
             how["progress"] = lambda done, total: step("resampling", done, total)
-            result = measured(read_together(files, *asked, default="test"), view, **how)
+            memory = options["memory"]
+            data = read_together(files, *asked, default="test", memory=memory)
+            result = measured(data, view, **how)
     if as_json:
         terminal.print_json(result.to_dict())
     else:
@@ -131,7 +133,8 @@ def fit(
             gamma, data = logs.fit(file, method, view, part, options, step=step)
         else:
             names, name = columns_of(options), options["experiment"]
-            data = read_together((file,), names, name, part, default="cal")
+            memory = options["memory"]
+            data = read_together((file,), names, name, part, default="cal", memory=memory)
             gamma = fitted(data, method, view)
         info = fitted_on(data, gamma, method, folds=folds, date=date, tag=tag)
     save(gamma, output, info)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Fitted
     from ogive.curve import Curve
     from ogive.engines.refine import Reading
+    from ogive.readers.source import Columns
 
 _PLACES = {"scheduler": "dask", "master": "spark"}  # options of one engine
 _ENGINE_ONLY = ("one_pass", "skip_bad", "engine", *_PLACES, "by", "bits", "save_curve")
-_COMFORT = 8  # a file this many times smaller than the memory limit is read at once
 _PATH = click.Path(path_type=Path)
 
 
@@ -31,7 +31,9 @@ def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--bits", type=int, metavar="N", help="How sharp a log's summary is."),
         click.option("--skip-bad", is_flag=True, help="Leave out rows that break a rule."),
         click.option("--one-pass", is_flag=True, help="Read a log once: KS gets a bracket."),
-        click.option("--memory", default="1GB", show_default=True, help="What a log may use."),
+        click.option(
+            "--memory", default="1GB", show_default=True, help="Memory limit for reading files."
+        ),
     ):
         command = option(command)
     return command
@@ -69,8 +71,9 @@ def is_log(files: Sequence[Path], options: dict[str, Any]) -> bool:
     anything for which an option was given that only engines have.
     """
     from ogive.engines.files import is_log as is_table  # noqa: PLC0415
-    from ogive.engines.memory import parse_memory  # noqa: PLC0415
     from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
+    from ogive.readers.memory import fits, parse_memory  # noqa: PLC0415
+    from ogive.readers.sizes import table_bytes  # noqa: PLC0415
 
     room = parse_memory(options.get("memory") or "1GB")
     if any(options.get(name) for name in _ENGINE_ONLY):
@@ -80,16 +83,22 @@ def is_log(files: Sequence[Path], options: dict[str, Any]) -> bool:
     if not all(is_table(file) for file in files):
         return False
     if len(files) == 1 and files[0].is_file():
-        return files[0].stat().st_size * _COMFORT > room
-    return _only_tables(files)
+        return not fits(table_bytes(files[0], _names(options), whole=False), room)
+    return _only_tables(files, skip_bad=bool(options.get("skip_bad")))
 
 
-def _only_tables(files: Sequence[Path]) -> bool:
+def _names(options: dict[str, Any]) -> Columns:
+    from ogive.readers import Columns  # noqa: PLC0415
+
+    return columns_of(options) if "score" in options else Columns()
+
+
+def _only_tables(files: Sequence[Path], *, skip_bad: bool) -> bool:
     """Return whether folders hold tables, and not archives of arrays."""
     from ogive.engines.files import is_log as is_table  # noqa: PLC0415
     from ogive.readers.together import expand  # noqa: PLC0415
 
-    return all(is_table(file) for file in expand(files))
+    return all(is_table(file) for file in expand(files, skip_bad=skip_bad))
 
 
 def read(
@@ -112,7 +121,7 @@ def read(
     tables = [file for file in files if file not in saved]
     reading = None
     if tables:
-        log = open_log(tables, columns_of(options))
+        log = open_log(tables, columns_of(options), skip_bad=options["skip_bad"])
         name, where = engine_of(options)
         engine = importlib.import_module(find_engine(name))
         reading = engine.read_log(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ogive.engines.batches import Tallier
@@ -12,6 +13,7 @@ from ogive.engines.files import Log
 from ogive.engines.pieces import batch_rows, count_into
 from ogive.engines.rows import Where
 from ogive.errors import FileFormatError, need
+from ogive.readers.columns import find_columns
 from ogive.readers.source import Columns
 
 if TYPE_CHECKING:
@@ -41,7 +43,15 @@ class Frame(Log):
     ) -> None:
         """Take the columns' names, and the length of the first list of a column of lists."""
         super().__init__((), columns or Columns())
-        self.__dict__.update(names=list(names), pieces=(), _width=width)
+        layout = find_columns(list(names), self.columns, self.name)
+        self.__dict__.update(
+            names_of={Path(self.name): list(names)}, pieces=(), _held=(layout, 0), _width=width
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The columns."""
+        return next(iter(self.names_of.values()))
 
     @property
     def name(self) -> str:

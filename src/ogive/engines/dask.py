@@ -23,10 +23,10 @@ from ogive.engines.cluster import (
 )
 from ogive.engines.files import open_log
 from ogive.engines.local import answer, limit_in
-from ogive.engines.memory import parse_memory
 from ogive.engines.refine import curves_of
 from ogive.engines.tally import added_tallies
 from ogive.errors import InvalidType, OgiveError, need
+from ogive.readers.memory import parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -104,7 +104,7 @@ def read_log(
     progress : function of (what, done, total), optional
         In tasks.
     """
-    log, frame = _source(data, columns)
+    log, frame = _source(data, columns, skip_bad=skip_bad)
     plan = log.plan(
         view,
         by=by,
@@ -209,10 +209,10 @@ def _settings(dask: Any) -> Iterator[None]:  # noqa: ANN401
                 os.environ[name] = value
 
 
-def _source(data: Any, columns: Columns | None) -> tuple[Log, Any]:  # noqa: ANN401
+def _source(data: Any, columns: Columns | None, *, skip_bad: bool) -> tuple[Log, Any]:  # noqa: ANN401
     """Return what is read: the log of files, or the frame's columns with the frame."""
     if is_paths(data):
-        return open_log(data, columns), None
+        return open_log(data, columns, skip_bad=skip_bad), None
     frames = need("dask.dataframe", extra="dask")
     if not isinstance(data, frames.DataFrame):
         msg = f"`data` must be a Dask data frame or paths, not {type(data).__name__}."

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import glob
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ogive.engines.agree import check_column, common_layout
 from ogive.engines.formats import FORMATS, PIECE, Piece, column_names, open_table
 from ogive.engines.pieces import piece_batches
 from ogive.engines.plan import CLASSWISE, group_bits, make_plan
 from ogive.errors import FileFormatError, UnknownName
-from ogive.readers.columns import find_columns
+from ogive.readers.folders import find_files, is_glob
 from ogive.readers.source import Columns
 from ogive.summary import MANTISSA
 
@@ -46,30 +46,34 @@ class Log:
         return first if len(self.files) == 1 else f"{first} (of {len(self.files)} files)"
 
     @cached_property
+    def names_of(self) -> dict[Path, list[str]]:
+        """The columns of each file, those in the names of its folders included."""
+        return {file: _names(file) for file in self.files}
+
+    @property
     def names(self) -> list[str]:
-        """The columns of the first file, those in the names of its folders included."""
-        first = self.files[0]
-        inside = column_names(first)
-        return inside + [name for name in partition_of(first) if name not in inside]
+        """The columns of the first file."""
+        return self.names_of[self.files[0]]
 
     @cached_property
+    def _held(self) -> tuple[Layout, int]:
+        return common_layout(self.names_of, self.columns)
+
+    @property
     def layout(self) -> Layout:
-        """Which columns hold what."""
-        return find_columns(self.names, self.columns, self.name)
+        """Which columns hold what, in all files alike."""
+        return self._held[0]
 
-    @cached_property
+    @property
     def classes(self) -> int:
         """How many classes the rows have: 2 for scores."""
-        if self.layout.kind == "scores":
+        layout, classes = self._held
+        if layout.kind == "scores":
             return 2
-        if not self.layout.is_list:
-            return len(self.layout.values)
-        for file in self.files:
-            width = open_table(file).width(self.layout.values[0])
-            if width:
-                return width
-        msg = f"{self.name}: no row of `{self.layout.values[0]}` has numbers."
-        raise FileFormatError(msg)
+        if not classes:
+            msg = f"{self.name}: no row of `{layout.values[0]}` has numbers."
+            raise FileFormatError(msg)
+        return classes
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -107,6 +111,8 @@ class Log:
         if by is not None and by not in self.names:
             what = f"column of {self.name}:"
             raise UnknownName.among(what, by, self.names)
+        if by is not None:
+            check_column(self.names_of, by)
         blunt = group_bits(self.groups(by)) if by is not None and bits is None else bits
         if part is None and self.layout.part is not None:
             part = default_part
@@ -142,50 +148,34 @@ class Log:
 def open_log(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     columns: Columns | None = None,
+    *,
+    skip_bad: bool = False,
 ) -> Log:
-    """Open a log: a file, a folder, a glob, or several of them."""
-    several = [paths] if isinstance(paths, str | Path) or hasattr(paths, "__fspath__") else paths
-    files: list[Path] = []
-    for path in several:
-        files += _expanded(str(path))
-    return Log(tuple(dict.fromkeys(files)), columns or Columns())
+    """Open a log: a file, a folder, a glob, or several of them.
+
+    With `skip_bad`, folders and files that cannot be opened are left out, with a warning.
+    """
+    several: Any = paths
+    if isinstance(paths, str | Path) or hasattr(paths, "__fspath__"):
+        several = [paths]
+    known = " ".join(FORMATS)
+    for file in map(Path, several):
+        if file.is_file() and file.suffix.lower() not in FORMATS:
+            msg = f"{file}: a log has files that end in {known}, not in {file.suffix!r}."
+            raise FileFormatError(msg)
+    files = find_files(several, FORMATS, "files of a prediction log", skip_bad=skip_bad)
+    return Log(tuple(files), columns or Columns())
 
 
 def is_log(path: str | os.PathLike[str]) -> bool:
     """Return whether a path is a folder, a glob, or a kind of table."""
     file = Path(path)
-    return file.is_dir() or _is_glob(str(path)) or file.suffix.lower() in FORMATS
+    return file.is_dir() or is_glob(str(path)) or file.suffix.lower() in FORMATS
 
 
-def _is_glob(path: str) -> bool:
-    return any(sign in path for sign in "*?[") and not Path(path).exists()
-
-
-def _expanded(path: str) -> list[Path]:
-    """Return the tables of a folder or a glob in order of name; a file is itself."""
-    file, known = Path(path), " ".join(FORMATS)
-    if file.is_dir():
-        found = [p for p in file.rglob("*") if _is_data(p, file)]
-    elif _is_glob(path):
-        found = [p for p in map(Path, glob.glob(path, recursive=True)) if _is_data(p, p.parent)]  # noqa: PTH207
-    else:
-        if not file.exists():
-            msg = f"{file} does not exist. Give a file, a folder or a glob of {known}."
-            raise FileFormatError(msg)
-        if file.suffix.lower() not in FORMATS:
-            msg = f"{file}: the suffix {file.suffix!r} is none of a log's ({known})."
-            raise FileFormatError(msg)
-        found = [file]
-    if not found:
-        msg = f"{file} holds no files of a prediction log ({known})."
-        raise FileFormatError(msg)
-    return sorted(found)
-
-
-def _is_data(path: Path, root: Path) -> bool:
-    """Return whether a file is a table; names that begin with . or _ are notes of other tools."""
-    hidden = any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
-    return path.suffix.lower() in FORMATS and not hidden and path.is_file()
+def _names(file: Path) -> list[str]:
+    inside = column_names(file)
+    return inside + [name for name in partition_of(file) if name not in inside]
 
 
 def partition_of(file: Path) -> dict[str, str]:

@@ -6,12 +6,15 @@ batches of an Arrow file, a CSV file. Pieces are small, can be pickled, and are 
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ogive.engines.memory import arrow
-from ogive.errors import FileFormatError, need
+from ogive.errors import need
+from ogive.readers.arrow import checked, first_length, is_list
+from ogive.readers.guard import check_regular, guarded
+from ogive.readers.ipc import batches_of
+from ogive.readers.memory import arrow
+from ogive.readers.text import header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,8 +54,14 @@ class Table(Protocol):
     def pieces(self) -> list[Piece]:
         """Cut the file into pieces."""
 
+    def kind(self, column: str) -> str:
+        """Return what a column holds: numbers, text, lists or other values; "" if unknown."""
+
     def width(self, column: str) -> int:
         """Return the length of the first list of a column of lists, 0 if there is none."""
+
+    def largest(self, columns: Sequence[str], rows: int) -> int:
+        """Return about how many bytes the largest batch of at most so many rows takes."""
 
     def batches(self, piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
         """Yield record batches of at most so many rows, with some columns."""
@@ -60,28 +69,16 @@ class Table(Protocol):
 
 def open_table(path: Path) -> Table:
     """Open a table by its suffix."""
-    with reading(path):
+    check_regular(path)
+    arrow()
+    with guarded(path):
         return FORMATS[path.suffix.lower()](path)
 
 
 def column_names(path: Path) -> list[str]:
     """Return the names of a table's columns."""
-    with reading(path):
+    with guarded(path):
         return list(open_table(path).names)
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Turn pyarrow's errors about a file into ours."""
-    pa = arrow()
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, FileNotFoundError | PermissionError):
-            raise
-        reason = str(error).splitlines()[0]
-        msg = f"{path} cannot be read as {path.suffix[1:]} ({reason}): foreign, or cut short."
-        raise FileFormatError(msg) from error
 
 
 class _Parquet:
@@ -101,20 +98,28 @@ class _Parquet:
         counts = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
         return _cut(self.path, counts)
 
+    def kind(self, column: str) -> str:
+        return _kind(self._file.schema_arrow.field(column).type)
+
     def width(self, column: str) -> int:
-        return _first_length(self._file.iter_batches(1, columns=[column]), column)
+        return first_length(self._file.iter_batches(1, columns=[column]), column)
+
+    def largest(self, columns: Sequence[str], rows: int) -> int:  # noqa: ARG002
+        return 0  # it is read in batches, however long its groups are
 
     def batches(self, piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
         groups = list(piece.parts or ())
-        yield from self._file.iter_batches(
+        for batch in self._file.iter_batches(
             rows, row_groups=groups, columns=list(columns), use_threads=False
-        )
+        ):
+            yield checked(batch, self.path)
 
 
 class _Arrow:
     def __init__(self, path: Path) -> None:
         pa = need("pyarrow", extra="files")
         self.path = path
+        self._sizes, self._words = batches_of(path)  # a damaged header is refused here
         self._file = pa.ipc.open_file(pa.memory_map(str(path)))
 
     @property
@@ -123,16 +128,26 @@ class _Arrow:
         return names
 
     def pieces(self) -> list[Piece]:
-        counts = [self._file.get_batch(i).num_rows for i in range(self._file.num_record_batches)]
-        return _cut(self.path, counts)
+        return _cut(self.path, [batch.rows for batch in self._sizes])
+
+    def kind(self, column: str) -> str:
+        return _kind(self._file.schema.field(column).type)
 
     def width(self, column: str) -> int:
         every = range(self._file.num_record_batches)
-        return _first_length((self._file.get_batch(i) for i in every), column)
+        return first_length((self._batch(i, [column]) for i in every), column)
+
+    def largest(self, columns: Sequence[str], rows: int) -> int:  # noqa: ARG002
+        """Batches are unpacked as a whole, with all their columns."""
+        packed = max((batch.size for batch in self._sizes), default=0)
+        return packed + sum(words.size for words in self._words)
+
+    def _batch(self, i: int, columns: Sequence[str]) -> Any:  # noqa: ANN401
+        return checked(self._file.get_batch(i).select(list(columns)), self.path)
 
     def batches(self, piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
         for i in piece.parts or ():
-            batch = self._file.get_batch(i).select(list(columns))
+            batch = self._batch(i, columns)
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
 
@@ -143,17 +158,19 @@ class _Csv:
 
     @property
     def names(self) -> Sequence[str]:
-        csv = need("pyarrow.csv", extra="files")
-        # Broken lines are found when the rows are read, and are named then.
-        skip = csv.ParseOptions(invalid_row_handler=lambda row: "skip")  # noqa: ARG005
-        names: Sequence[str] = csv.open_csv(self.path, parse_options=skip).schema.names
-        return names
+        return header(self.path)
 
     def pieces(self) -> list[Piece]:
         return [Piece(self.path, None, 0, None, self.path.stat().st_size)]
 
+    def kind(self, column: str) -> str:  # noqa: ARG002 - its cells decide, one by one
+        return ""
+
     def width(self, column: str) -> int:  # noqa: ARG002 - CSV has no lists
         return 0
+
+    def largest(self, columns: Sequence[str], rows: int) -> int:  # noqa: ARG002
+        return 0  # it is read in blocks
 
     def batches(self, piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
         from ogive.engines.text import csv_batches  # noqa: PLC0415 - CSV alone needs it
@@ -185,9 +202,18 @@ def _cut(path: Path, counts: list[int]) -> list[Piece]:
     return pieces
 
 
-def _first_length(batches: Iterator[Any], column: str) -> int:
-    for batch in batches:
-        for row in batch.column(column):
-            if row.is_valid and len(row):
-                return len(row)
-    return 0
+def _kind(kind: Any) -> str:  # noqa: ANN401 - a pyarrow.DataType
+    """Return what a type holds, in the word of errors; numbers of all kinds are the same."""
+    types = need("pyarrow", extra="files").types
+    if types.is_dictionary(kind):
+        return _kind(kind.value_type)
+    if is_list(kind):
+        return "lists"
+    if types.is_null(kind):
+        return ""
+    number = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    text = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    for word, checks in (("numbers", number), ("text", text)):
+        if any(check(kind) for check in checks):
+            return word
+    return "text" if str(kind) == "string_view" else str(kind)

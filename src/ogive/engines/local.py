@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from ogive._numerics.blocks import thread_count
 from ogive.engines.batches import Tallier, added_tallies
 from ogive.engines.files import open_log
-from ogive.engines.memory import parse_memory
 from ogive.engines.pieces import count_into, count_piece
 from ogive.engines.refine import LIMIT, curves_of
 from ogive.errors import InvalidInput, OgiveError, need
+from ogive.readers.memory import parse_memory
 
 if TYPE_CHECKING:
     import os
@@ -116,7 +116,7 @@ def read_log(
     -------
     Reading
     """
-    log = open_log(paths, columns)
+    log = open_log(paths, columns, skip_bad=skip_bad)
     plan = log.plan(
         view,
         by=by,

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ogive.engines.batches import Tallier, Tally
-from ogive.engines.formats import column_names, open_table, reading
+from ogive.engines.formats import column_names, open_table
 from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Where
 from ogive.engines.text import Broken, csv_batches, numeric_types, raise_broken
-from ogive.errors import FileFormatError, need
+from ogive.errors import FileFormatError, OgiveError, need
+from ogive.readers.guard import guarded
+from ogive.readers.text import check_rows, check_utf8, scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,14 +39,26 @@ def count_into(counts: Tallier, piece: Piece, progress: Progress | None = None) 
 
     `progress` is told how many rows were read; of a CSV file, how many bytes.
     """
-    if piece.path.suffix.lower() == ".csv":
-        _count_csv(counts, piece, progress)
-        return
-    where = Where(str(piece.path), piece.first)
-    for batch in piece_batches(piece, counts.plan.needed, batch_rows(counts.plan)):
+    with guarded(piece.path):
+        if piece.path.suffix.lower() == ".csv":
+            _count_csv(counts, piece, progress)
+            return
+        where = Where(str(piece.path), piece.first)
+        for batch in piece_batches(piece, counts.plan.needed, batch_rows(counts.plan)):
+            _add(counts, batch, where)
+            if progress is not None:
+                progress(batch.num_rows)
+
+
+def _add(counts: Tallier, batch: Any, where: Where) -> None:  # noqa: ANN401
+    """Add a batch; an error that does not know the file gets its name."""
+    try:
         counts.add(batch, where)
-        if progress is not None:
-            progress(batch.num_rows)
+    except OgiveError as error:
+        if str(error).startswith(where.file):
+            raise
+        msg = f"{where.file}: {error}"
+        raise type(error)(msg) from error
 
 
 def batch_rows(plan: Plan) -> int:
@@ -59,7 +73,7 @@ def piece_batches(piece: Piece, columns: Sequence[str], rows: int) -> Iterator[A
     """Yield the record batches of a piece, with the columns of its folders' names."""
     inside, constant = split_columns(piece, columns)
     table = open_table(piece.path)
-    with reading(piece.path):
+    with guarded(piece.path):
         for batch in table.batches(piece, inside, rows):
             yield _with_constants(batch, constant)
 
@@ -89,37 +103,43 @@ def _with_constants(batch: Any, values: dict[str, str]) -> Any:  # noqa: ANN401
 def _count_csv(counts: Tallier, piece: Piece, progress: Progress | None) -> None:
     """Count a CSV file: converted as it is read, or cell by cell if that fails.
 
-    It has its own tally, so that nothing is counted twice if it has to be read again.
+    It has its own tally, so that nothing is counted twice if it has to be read again, and nothing
+    is counted of a file whose lines and rows do not add up.
     """
     pa = need("pyarrow", extra="files")
     plan = counts.plan
+    found = scan(piece.path)
     try:
-        own = _read_csv(piece, plan, progress)
+        own = _read_csv(piece, plan, progress, newlines=found.has_newlines)
     except pa.ArrowInvalid:
-        own = _read_csv(piece, replace(plan, text=True), None)
+        check_utf8(piece.path)
+        own = _read_csv(piece, replace(plan, text=True), None, newlines=found.has_newlines)
+    check_rows(piece.path, found, own.rows)
     counts.include(own)
 
 
-def _read_csv(piece: Piece, plan: Plan, progress: Progress | None) -> Tally:
+def _read_csv(piece: Piece, plan: Plan, progress: Progress | None, *, newlines: bool) -> Tally:
     pa = need("pyarrow", extra="files")
-    counts, where = Tallier(plan), Where(str(piece.path), 0)
     columns, constant = split_columns(piece, plan.needed)
     broken = Broken(plan.skip_bad, piece.path) if plan.text else None
+    counts, where = Tallier(plan), Where(str(piece.path), 0, piece.path)
+    if broken is not None:
+        where.record = broken.record
     types = numeric_types(plan, text=plan.text)
-    told = 0
+    told, rows = 0, batch_rows(plan)
     try:
         with piece.path.open("rb") as file:
-            for batch in csv_batches(file, columns, batch_rows(plan), types=types, broken=broken):
-                counts.add(_with_constants(batch, constant), where)
+            for batch in csv_batches(
+                file, columns, rows, newlines=newlines, types=types, broken=broken
+            ):
+                _add(counts, _with_constants(batch, constant), where)
                 if progress is not None:
                     progress(file.tell() - told)  # bytes read, a block or so ahead
                     told = file.tell()
     except pa.ArrowInvalid as error:
-        if broken is None:
-            raise
-        raise_broken(broken, error)
-        with reading(piece.path):
-            raise
+        if broken is not None:
+            raise_broken(broken, error)
+        raise
     result = counts.result()
-    lost = 0 if broken is None else broken.count
+    lost = 0 if broken is None else len(broken.records)
     return replace(result, rows=result.rows + lost, skipped=result.skipped + lost)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._validate import _HEAVIEST
 from ogive.errors import FileFormatError, InvalidInput, need
-from ogive.readers.arrow import to_numpy
+from ogive.readers.arrow import is_list, list_lengths, numbers_of, to_numpy
+from ogive.readers.guard import printable
+from ogive.readers.text import line_of, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray
     from ogive.engines.plan import Plan
 
 _SUM_TOLERANCE = 1e-3
+_LONGEST_NAME = 1000  # characters of the name of a group
 NO_GROUP = "(none)"  # the name of the group of rows that have none
+
+
+def _next(row: int) -> int:
+    return row + 1
 
 
 @dataclass(slots=True)
@@ -27,10 +36,15 @@ class Where:
 
     file: str
     row: int = 0
+    text: Path | None = None  # a CSV file, of which lines are named
+    record: Callable[[int], int] = _next  # of a CSV file: the record that became a row
 
     def of(self, index: int) -> str:
         """Name a row of the batch."""
-        return f"{self.file}: row {self.row + index:,}"
+        row = self.row + index
+        if self.text is not None:
+            return f"{self.file}: line {line_of(self.text, self.record(row)):,}"
+        return f"{self.file}: row {row:,}"
 
 
 class Rows:
@@ -89,7 +103,7 @@ class _Fault:
 
     def words(self, index: int) -> str:
         value = self.values[index].as_py()
-        shown = "no value" if value is None else f"{value}"
+        shown = "no value" if value is None else printable(value)
         return f"`{self.column}` {self.rule} ({shown})"
 
 
@@ -113,7 +127,7 @@ def read_rows(batch: Any, plan: Plan, where: Where | None = None) -> Rows:  # no
         if not plan.skip_bad:
             index = int(bad.argmax())
             why = next(fault.words(index) for fault in faults if fault.bad[index])
-            at = Where(place.file, first).of(index)
+            at = replace(place, row=first).of(index)
             msg = f"{at}: {why}. Mend it, or leave such rows out: --skip-bad (skip_bad=True)."
             raise InvalidInput(msg) from None
         skipped = int(bad.sum())
@@ -126,14 +140,17 @@ def read_rows(batch: Any, plan: Plan, where: Where | None = None) -> Rows:  # no
 
 def _of_part(batch: Any, plan: Plan) -> Any:  # noqa: ANN401
     """Return the rows of the part that is asked for."""
-    if plan.layout.part is None or plan.part in {None, "all"}:
+    if plan.layout.part is None:
         return batch
     pc = need("pyarrow.compute", extra="files")
+    pa = need("pyarrow", extra="files")
     part = batch.column(plan.layout.part)
-    if part.null_count or not _all(pc.is_in(part, need("pyarrow", extra="files").array(_PARTS))):
+    part = part.dictionary_decode() if pa.types.is_dictionary(part.type) else part
+    part = part.cast(pa.string(), safe=False)
+    if part.null_count or not _all(pc.is_in(part, pa.array(_PARTS))):
         msg = "`part` must be cal or test."
         raise InvalidInput(msg)
-    return batch.filter(pc.equal(part, plan.part))
+    return batch if plan.part in {None, "all"} else batch.filter(pc.equal(part, plan.part))
 
 
 _PARTS = ["cal", "test"]
@@ -155,7 +172,7 @@ def _rows(batch: Any, plan: Plan) -> Rows:  # noqa: ANN401
     group, names = _groups(batch, plan)
     if batch.num_rows == 0:
         return Rows(values, truth.astype(np.bool_), weights, group, names)
-    if weights is not None and not (weights.min() >= 0 and weights.max() < np.inf):
+    if weights is not None and _bad_weights(weights).any():
         _refuse()
     if layout.kind == "scores":
         if not (values.min() >= 0 and values.max() <= 1):
@@ -184,30 +201,14 @@ def _whole(truth: AnyArray) -> IntArray:
 
 def numbers(column: Any, name: str, plan: Plan) -> AnyArray:  # noqa: ANN401
     """Return an Arrow column as numbers, NaN where there is none."""
+    found = numbers_of(column)
+    if found is not None:
+        return found
     pa = need("pyarrow", extra="files")
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    kind = column.type
-    if pa.types.is_null(kind):
-        return np.full(len(column), np.nan)
-    if pa.types.is_boolean(kind):
-        column = column.cast(pa.int8())
-    elif pa.types.is_decimal(kind):
-        column = column.cast(pa.float64())
-    elif plan.text and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        return np.array([_number(text) for text in column.to_pylist()], dtype=np.float64)
-    elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
-        msg = f"the column `{name}` must be numbers, but is {kind}."
-        raise FileFormatError(msg)
-    return to_numpy(column)
-
-
-def _number(text: str | None) -> float:
-    """Return what a cell of a CSV file says, NaN if it is no number."""
-    try:
-        return float(text) if text is not None else np.nan
-    except ValueError:
-        return np.nan
+    if plan.text and pa.types.is_string(column.type):
+        return np.array([number(text) for text in column.to_pylist()], dtype=np.float64)
+    msg = f"the column `{name}` must be numbers, but is {column.type}."
+    raise FileFormatError(msg)
 
 
 def _values(batch: Any, plan: Plan) -> AnyArray:  # noqa: ANN401
@@ -219,15 +220,13 @@ def _values(batch: Any, plan: Plan) -> AnyArray:  # noqa: ANN401
 
 
 def _lists(column: Any, name: str, plan: Plan) -> AnyArray:  # noqa: ANN401
-    if column.null_count or not (_lengths(column) == plan.K).all():
+    if not is_list(column.type):
+        msg = f"the column `{name}` must be lists of numbers, but is {column.type}."
+        raise FileFormatError(msg)
+    if column.null_count or not (list_lengths(column) == plan.K).all():
         _refuse()
     flat = numbers(column.flatten(), name, plan)
     return flat.reshape(len(column), plan.K)
-
-
-def _lengths(column: Any) -> AnyArray:  # noqa: ANN401
-    pc = need("pyarrow.compute", extra="files")
-    return to_numpy(pc.fill_null(pc.list_value_length(column), 0))
 
 
 def _groups(batch: Any, plan: Plan) -> tuple[IntArray | None, list[str]]:  # noqa: ANN401
@@ -236,10 +235,16 @@ def _groups(batch: Any, plan: Plan) -> tuple[IntArray | None, list[str]]:  # noq
         return None, []
     pa, pc = need("pyarrow", extra="files"), need("pyarrow.compute", extra="files")
     column = batch.column(plan.by)
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    encoded = pc.dictionary_encode(column, null_encoding="encode")
+    encoded = column
+    if column.null_count or not pa.types.is_dictionary(column.type):
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        encoded = pc.dictionary_encode(column, null_encoding="encode")
     names = [NO_GROUP if value is None else str(value) for value in encoded.dictionary.to_pylist()]
+    longest = max(map(len, names), default=0)
+    if longest > _LONGEST_NAME:
+        msg = f"a group of `{plan.by}` has a name of {longest:,} characters: is it another column?"
+        raise FileFormatError(msg)
     distinct = sorted(set(names))  # values that read the same are one group
     number = {name: i for i, name in enumerate(distinct)}
     to = np.array([number[name] for name in names], dtype=np.int64)
@@ -257,7 +262,7 @@ def _faults(batch: Any, plan: Plan) -> list[_Fault]:  # noqa: ANN401
         shown = batch.column(column)
         faults.append(_Fault(bad, column, rule, shown))
 
-    if layout.part is not None and plan.part is not None:
+    if layout.part is not None:
         part = batch.column(layout.part).to_pylist()
         note(np.array([value not in _PARTS for value in part], np.bool_), layout.part,
              "must be cal or test")  # fmt: skip
@@ -275,9 +280,15 @@ def _faults(batch: Any, plan: Plan) -> list[_Fault]:  # noqa: ANN401
         note(~inside, layout.truth, f"must be a whole number in [0, {plan.K})")
     if layout.weight is not None:
         weight = numbers(batch.column(layout.weight), layout.weight, plan)
-        note(~((weight >= 0) & (weight < np.inf)), layout.weight, "must be finite and >= 0")
+        rule = f"must be 0, or from {1 / _HEAVIEST:g} to {_HEAVIEST:g}"
+        note(_bad_weights(weight), layout.weight, rule)
     assert all(fault.bad.size == n for fault in faults)  # noqa: S101 - one entry per row
     return faults
+
+
+def _bad_weights(weights: AnyArray) -> BoolArray:
+    bad: BoolArray = ~((weights == 0) | ((weights >= 1 / _HEAVIEST) & (weights <= _HEAVIEST)))
+    return bad
 
 
 def _note_matrix(batch: Any, plan: Plan, note: Any) -> None:  # noqa: ANN401
@@ -292,7 +303,7 @@ def _note_matrix(batch: Any, plan: Plan, note: Any) -> None:  # noqa: ANN401
     column: Any = layout.values[0]
     if layout.is_list:
         lists = batch.column(column)
-        good = to_numpy(lists.is_valid()) & (_lengths(lists) == plan.K)
+        good = to_numpy(lists.is_valid()) & (list_lengths(lists) == plan.K)
         note(~good, column, f"must be a list of {plan.K} numbers")
         pa = need("pyarrow", extra="files")
         batch = batch.filter(pa.array(good))

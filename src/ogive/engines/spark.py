@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 from ogive.engines.cluster import Frame, is_paths, shares
 from ogive.engines.files import open_log
 from ogive.engines.local import answer, limit_in
-from ogive.engines.memory import parse_memory
 from ogive.engines.refine import curves_of
 from ogive.engines.spark_tasks import of_frame, of_shares, packed, raise_first, unpacked
 from ogive.engines.tally import Tally
 from ogive.engines.watch import watching
 from ogive.errors import InvalidType, OgiveError, need
+from ogive.readers.memory import parse_memory
 from ogive.summary import COUNTED, WEIGHED
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def read_log(
     progress : function of (what, done, total), optional
         In tasks.
     """
-    log, frame = _source(data, columns)
+    log, frame = _source(data, columns, skip_bad=skip_bad)
     plan = log.plan(
         view,
         by=by,
@@ -204,10 +204,10 @@ def _at_hand(sql: Any, master: str | None) -> Any:  # noqa: ANN401
     return session
 
 
-def _source(data: Any, columns: Columns | None) -> tuple[Log, Any]:  # noqa: ANN401
+def _source(data: Any, columns: Columns | None, *, skip_bad: bool) -> tuple[Log, Any]:  # noqa: ANN401
     """Return what is read: the log of files, or the frame's columns with the frame."""
     if is_paths(data):
-        return open_log(data, columns), None
+        return open_log(data, columns, skip_bad=skip_bad), None
     sql = need("pyspark.sql", extra="spark")
     if not isinstance(data, sql.DataFrame):
         msg = f"`data` must be a Spark data frame or paths, not {type(data).__name__}."

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ogive.errors import InvalidInput, need
+from ogive.readers.csv import number_columns, wrong_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,22 +24,26 @@ _BLOCK = 1 << 22  # bytes that are parsed at a time
 
 @dataclass(slots=True)
 class Broken:
-    """Lines with too few or too many cells."""
+    """Lines with too few or too many cells: the numbers of these records, which have no row."""
 
     skip: bool
     file: Path
-    count: int = 0
+    records: list[int] = field(default_factory=list)
     first: str = field(default="")
 
     def __call__(self, row: Any) -> str:  # noqa: ANN401
         """Decide about a line, as pyarrow asks."""
-        self.count += 1
-        self.first = self.first or (
-            f"row {row.number - 2:,} has {row.actual_columns} cells, not {row.expected_columns}"
-            if row.number is not None
-            else f"a row has {row.actual_columns} cells, not {row.expected_columns}"
-        )
+        if not self.first:
+            self.first = wrong_cells(self.file, row)
+        self.records.append(-1 if row.number is None else row.number - 1)
         return "skip" if self.skip else "error"
+
+    def record(self, row: int) -> int:
+        """Return which record became a row: broken ones before it have none."""
+        at = row + 1
+        for broken in self.records:
+            at += broken <= at
+        return at
 
 
 def csv_batches(
@@ -46,6 +51,7 @@ def csv_batches(
     columns: Sequence[str],
     rows: int,
     *,
+    newlines: bool = True,
     types: dict[str, Any] | None = None,
     broken: Broken | None = None,
 ) -> Iterator[Any]:
@@ -54,7 +60,7 @@ def csv_batches(
     reader = csv.open_csv(
         file,
         csv.ReadOptions(block_size=_BLOCK, use_threads=broken is None),
-        csv.ParseOptions(invalid_row_handler=broken),
+        csv.ParseOptions(invalid_row_handler=broken, newlines_in_values=newlines),
         csv.ConvertOptions(
             include_columns=list(columns), column_types=types, strings_can_be_null=True
         ),
@@ -70,8 +76,7 @@ def numeric_types(plan: Plan, *, text: bool) -> dict[str, Any]:
     layout = plan.layout
     types = {name: pa.string() for name in plan.needed}
     if not text:
-        numbers = [*layout.values, *([layout.weight] if layout.weight else [])]
-        types |= dict.fromkeys(numbers, pa.float64())
+        types |= dict.fromkeys(number_columns(layout), pa.float64())
         if layout.truth is not None:
             del types[layout.truth]  # 0 and 1, or true and false: as it comes
     return types
@@ -80,8 +85,5 @@ def numeric_types(plan: Plan, *, text: bool) -> dict[str, Any]:
 def raise_broken(broken: Broken, error: Exception) -> None:
     """Name the first broken line."""
     if broken.first:
-        msg = (
-            f"{broken.file}: {broken.first}. Mend it, or leave such rows out: --skip-bad "
-            "(skip_bad=True)."
-        )
+        msg = f"{broken.first}. Mend it, or leave such rows out: --skip-bad (skip_bad=True)."
         raise InvalidInput(msg) from error

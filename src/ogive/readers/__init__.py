@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ogive.errors import FileFormatError
-from ogive.readers.source import ALL, Columns, Source
+from ogive.readers.guard import check_regular, guarded
+from ogive.readers.memory import as_limit
+from ogive.readers.source import ALL, Ask, Columns, Source, check_agree
 
 if TYPE_CHECKING:
     import os
@@ -48,6 +50,7 @@ def read(
     label: str | None = None,
     weight: str | None = None,
     experiment: str | None = None,
+    memory: str | int | None = None,
 ) -> Predictions:
     """Read a file of predictions.
 
@@ -61,6 +64,9 @@ def read(
         The columns of a table, if they have other names.
     experiment : str, optional
         Which experiment of an HDF5 file, as ``"dataset/model"``.
+    memory : str or int, optional
+        The memory limit, such as ``"1GB"``: a file that needs more is refused before it is
+        loaded. Default: what the machine has.
 
     Examples
     --------
@@ -70,30 +76,43 @@ def read(
     Predictions(2 rows, 2 classes, kind='probs')
     """
     columns = Columns(score, outcome, label, weight)
-    return open_file(path, columns, experiment=experiment).predictions(part)
+    source = open_file(path, columns, experiment=experiment, memory=memory, whole=False)
+    return source.predictions(part)
 
 
 def open_file(
-    path: str | os.PathLike[str], columns: Columns | None = None, *, experiment: str | None = None
+    path: str | os.PathLike[str],
+    columns: Columns | None = None,
+    *,
+    experiment: str | None = None,
+    memory: str | int | None = None,
+    whole: bool = True,
 ) -> Source:
-    """Read a file with all its parts and its other columns."""
+    """Read a file with all its parts and, if `whole`, its other columns."""
     file = Path(path)
-    if not file.suffix and not file.exists():
-        msg = f"{file}: there is no such file or folder."
-        raise FileFormatError(msg)
     if file.is_dir():
         msg = f"{file} is a folder: `measure`, `fit` and `apply` read folders, this reads one file."
         raise FileFormatError(msg)
+    check_file(file)
+    room = importlib.import_module(f"ogive.readers.{FORMATS[file.suffix.lower()]}")
+    ask = Ask(columns or Columns(), experiment, as_limit(memory), whole)
+    with guarded(file):
+        source: Source = room.read(file, ask)
+        check_agree({f"part {name}": part for name, part in source.parts.items()}, f"{file}: parts")
+    return source
+
+
+def check_file(file: Path) -> None:
+    """Refuse what is no regular file, or of no known format."""
+    if file.suffix.lower() in FORMATS or file.exists():
+        check_regular(file)
+    elif not file.suffix:
+        msg = f"{file}: there is no such file or folder."
+        raise FileFormatError(msg)
     if file.suffix.lower() not in FORMATS:
         known = " ".join(FORMATS)
-        msg = f"{file}: the suffix {file.suffix!r} is none that can be read ({known})."
+        msg = f"{file}: files that end in {file.suffix!r} cannot be read (known: {known})."
         raise FileFormatError(msg)
-    if not file.exists():
-        msg = f"{file} does not exist. Give a file of predictions."
-        raise FileFormatError(msg)
-    room = importlib.import_module(f"ogive.readers.{FORMATS[file.suffix.lower()]}")
-    source: Source = room.read(file, columns or Columns(), experiment)
-    return source
 
 
 __all__ = ["ALL", "FORMATS", "Columns", "Source", "open_file", "read"]

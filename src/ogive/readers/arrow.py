@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.errors import need
+from ogive.errors import FileFormatError, need
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ogive._typing import AnyArray, IntArray
 
 
@@ -48,3 +50,64 @@ def from_indices(index: IntArray) -> Any:  # noqa: ANN401
     pa = need("pyarrow", extra="files")
     whole = np.ascontiguousarray(index, dtype=np.int64)
     return pa.Array.from_buffers(pa.int64(), whole.size, [None, pa.py_buffer(whole)])
+
+
+def checked(data: Any, path: object) -> Any:  # noqa: ANN401 - a pyarrow.Table or RecordBatch
+    """Return a table or a batch whose offsets, lengths, indices and text are all inside its memory.
+
+    pyarrow reads Arrow files without looking: an offset in the file is an address in memory.
+    """
+    pa = need("pyarrow", extra="files")
+    try:
+        data.validate(full=True)
+    except pa.ArrowException as error:
+        reason = (str(error).splitlines() or [""])[0][:200]
+        msg = f"{path} is damaged ({reason}). Write it again, or take the copy it was made from."
+        raise FileFormatError(msg) from error
+    return data
+
+
+def numbers_of(column: Any) -> AnyArray | None:  # noqa: ANN401 - a pyarrow.Array
+    """Return a column of any kind of numbers as an array, NaN where there is none; else None.
+
+    >>> import pyarrow as pa, decimal
+    >>> numbers_of(pa.array([decimal.Decimal("0.25")])), numbers_of(pa.array(["a"]))
+    (array([0.25]), None)
+    """
+    pa = need("pyarrow", extra="files")
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if pa.types.is_null(kind):
+        return np.full(len(column), np.nan)
+    if pa.types.is_boolean(kind):
+        return to_numpy(column.cast(pa.int8()))
+    if pa.types.is_decimal(kind):
+        return to_numpy(column.cast(pa.float64()))
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
+        return to_numpy(column)
+    return None
+
+
+def is_list(kind: Any) -> bool:  # noqa: ANN401 - a pyarrow.DataType
+    """Return whether a type is one of lists."""
+    types = need("pyarrow", extra="files").types
+    return any(
+        check(kind) for check in (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    )
+
+
+def list_lengths(column: Any) -> AnyArray:  # noqa: ANN401 - a pyarrow.Array of lists
+    """Return the length of every list of a column, 0 where there is none."""
+    pc = need("pyarrow.compute", extra="files")
+    return to_numpy(pc.fill_null(pc.list_value_length(column), 0))
+
+
+def first_length(batches: Iterator[Any], column: str) -> int:
+    """Return the length of the first list of a column that is not empty, 0 if there is none."""
+    for batch in batches:
+        values = batch.column(column)
+        lengths = list_lengths(values) if is_list(values.type) else np.zeros(0)
+        if lengths.any():
+            return int(lengths[np.flatnonzero(lengths)[0]])
+    return 0

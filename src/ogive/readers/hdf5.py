@@ -8,13 +8,15 @@ import numpy as np
 
 from ogive._files import replacing
 from ogive.errors import FileFormatError, UnknownName, need
+from ogive.readers.memory import check_fits, needed_bytes
 from ogive.readers.source import Part, Source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ogive.readers.source import Calibrated, Columns
+    from ogive.readers.source import Ask, Calibrated
 
+_DIMENSIONS = 2
 _ARRAYS = {f"{what}_{part}" for what in ("probas", "labels") for part in ("cal", "test")}
 
 
@@ -24,8 +26,9 @@ def experiments(path: Path) -> list[str]:
         return _names(file)
 
 
-def read(path: Path, columns: Columns, experiment: str | None) -> Source:  # noqa: ARG001
+def read(path: Path, ask: Ask) -> Source:
     """Read one experiment: the only one, or the one named."""
+    experiment = ask.experiment
     with _opened(path) as file:
         names = _names(file)
         if not names:
@@ -37,9 +40,13 @@ def read(path: Path, columns: Columns, experiment: str | None) -> Source:  # noq
         chosen = experiment or names[0]
         if chosen not in names:
             raise UnknownName.among("experiment", chosen, names)
-        group = file[chosen]
+        arrays = {name: _dataset(file[chosen], name, path) for name in sorted(_ARRAYS)}
+        size = sum(item.size * item.dtype.itemsize for item in arrays.values())
+        rows = max(item.shape[0] for item in arrays.values())
+        width = max(len(item.shape) for item in arrays.values())
+        check_fits(path, needed_bytes(size, rows, width), ask.memory)
         parts = {
-            part: _part(np.asarray(group[f"probas_{part}"]), np.asarray(group[f"labels_{part}"]))
+            part: _part(np.asarray(arrays[f"probas_{part}"]), np.asarray(arrays[f"labels_{part}"]))
             for part in ("cal", "test")
         }
     return Source(path, parts, rest=chosen)
@@ -74,8 +81,31 @@ def _names(file: Any) -> list[str]:  # noqa: ANN401
         if hasattr(item, "keys") and set(item) >= _ARRAYS:
             names.append(name)
 
-    file.visititems(visit)
+    file.visititems(visit)  # it follows no links
     return sorted(names)
+
+
+def _dataset(group: Any, name: str, path: Path) -> Any:  # noqa: ANN401
+    """Return a data set that holds its own numbers, before any of them is read.
+
+    A link to another file, a raw file or a virtual set would read whatever file its author names.
+    """
+    h5py = need("h5py", extra="files")
+    link = group.get(name, getlink=True)
+    item = group[name] if isinstance(link, h5py.HardLink) else None
+    if not isinstance(item, h5py.Dataset) or item.is_virtual or item.external:
+        msg = (
+            f"{path}: `{name}` is a link, or its numbers are in another file, which is not read. "
+            "Copy the numbers into this file."
+        )
+        raise FileFormatError(msg)
+    if item.dtype.kind not in "fiub" or item.dtype.shape:
+        msg = f"{path}: `{name}` must be numbers, but is {item.dtype}."
+        raise FileFormatError(msg)
+    if item.shape is None or not 1 <= len(item.shape) <= _DIMENSIONS:
+        msg = f"{path}: `{name}` must have one or two dimensions, but has shape {item.shape}."
+        raise FileFormatError(msg)
+    return item
 
 
 def _part(probas: np.ndarray, labels: np.ndarray) -> Part:

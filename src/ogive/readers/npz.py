@@ -1,36 +1,59 @@
-"""NumPy archives, read without pickle."""
+"""NumPy archives, read without pickle, and only the arrays that are needed.
+
+The header of an array says its shape and type before a byte of it is unpacked. An archive that
+would not fit the memory limit is refused by that, and no more is unpacked than the header says.
+"""
 
 from __future__ import annotations
 
+import math
 import zipfile
-import zlib
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from ogive._files import replacing
 from ogive.errors import FileFormatError
+from ogive.readers.memory import check_fits, needed_bytes
 from ogive.readers.source import WHOLE, Part, Source, ValueKind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive._typing import AnyArray
-    from ogive.readers.source import Calibrated, Columns
+    from ogive.readers.source import Ask, Calibrated
 
 _PREFIXES = {"cal": "cal_", "test": "test_"}
 _PAIRS: dict[ValueKind, str] = {"logits": "labels", "probs": "labels", "scores": "outcomes"}
+_NEEDED = {*_PAIRS, *_PAIRS.values(), "weights"}
+_DIMENSIONS = 2
+_NAMES_SHOWN = 12
+_BLOCK = 1 << 20  # bytes that are unpacked at a time
 
 
-def read(path: Path, columns: Columns, experiment: str | None) -> Source:  # noqa: ARG001
+def read(path: Path, ask: Ask) -> Source:
     """Read an archive of arrays."""
-    arrays = _load(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            heads = _heads(archive, path)
+            wanted = {n: h for n, h in heads.items() if ask.whole or _is_needed(n)}
+            for name, head in wanted.items():
+                _check_array(path, name, head)
+            _check_size(path, wanted, ask.memory)
+            arrays = {name: head.load(archive, path) for name, head in wanted.items()}
+    except zipfile.BadZipFile as error:
+        if _is_array(path):
+            msg = f"{path} is a single array, not an archive. Save it with np.savez."
+        else:
+            msg = f"{path} is not a NumPy archive, or it is cut short ({error})."
+        raise FileFormatError(msg) from error
     found = {part: _part(arrays, prefix) for part, prefix in _PREFIXES.items()}
     parts = {part: content for part, content in found.items() if content is not None}
     if not parts:
         whole = _part(arrays, "")
         if whole is None:
-            names = ", ".join(arrays) or "none"
+            names = ", ".join(list(heads)[:_NAMES_SHOWN]) or "none"
             msg = (
                 f"{path} has no known arrays (it has: {names}). Save `logits` or `probs` with "
                 "`labels`, or `scores` with `outcomes`; prefixes cal_ and test_ make two parts."
@@ -55,24 +78,105 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-def _load(path: Path) -> dict[str, AnyArray]:
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                msg = f"{path} is a single array, not an archive. Save it with np.savez."
-                raise FileFormatError(msg)
-            return {name: archive[name] for name in archive.files}
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError) as error:
-        msg = f"{path} is not a NumPy archive, or it is cut short ({error})."
-        raise FileFormatError(msg) from error
-    except ValueError as error:
-        if isinstance(error, FileFormatError):
-            raise
-        if "Object arrays" in str(error):
-            msg = f"{path} holds an array of Python objects, which are not read. Save numbers."
-        else:
-            msg = f"{path} is not a NumPy archive ({str(error).splitlines()[0]})."
-        raise FileFormatError(msg) from error
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What the header of an array says."""
+
+    member: zipfile.ZipInfo
+    shape: tuple[int, ...]
+    fortran: bool
+    dtype: np.dtype[Any]
+
+    @property
+    def size(self) -> int:
+        """Its bytes, unpacked."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def load(self, archive: zipfile.ZipFile, path: Path) -> AnyArray:
+        """Unpack the array, and not a byte more than its header says."""
+        raw: AnyArray = np.empty(self.size, dtype=np.uint8)
+        at = 0
+        with archive.open(self.member) as file:
+            _header(file)
+            while block := file.read(min(_BLOCK, self.size - at)):
+                raw[at : at + len(block)] = np.frombuffer(block, dtype=np.uint8)
+                at += len(block)
+            more = file.read(1)
+        if at != self.size or more:
+            msg = (
+                f"{path}: the array {self.member.filename[:100]!r} does not have the {self.size:,} "
+                "bytes that it says: the file is cut short or damaged. Save it again."
+            )
+            raise FileFormatError(msg)
+        # Bytes other than 0 and 1 are no booleans, and would be other numbers elsewhere.
+        array: AnyArray = raw != 0 if self.dtype == np.bool_ else raw.view(self.dtype)
+        return array.reshape(self.shape, order="F" if self.fortran else "C")
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(file)
+    return np.lib.format.read_array_header_2_0(file)
+
+
+def _heads(archive: zipfile.ZipFile, path: Path) -> dict[str, _Head]:
+    """Return what the headers of all arrays say."""
+    heads: dict[str, _Head] = {}
+    for member in archive.infolist():
+        name = member.filename.removesuffix(".npy")
+        if name in heads:
+            msg = f"{path} has two arrays named {name[:100]!r}. Save it again with one of them."
+            raise FileFormatError(msg)
+        with archive.open(member) as file:
+            try:
+                shape, fortran, dtype = _header(file)
+            except ValueError as error:
+                if not _is_needed(name):
+                    continue  # some other file in the archive
+                reason = (str(error).splitlines() or [""])[0][:200]
+                msg = f"{path}: the array {name[:100]!r} is damaged ({reason}). Save it again."
+                raise FileFormatError(msg) from error
+        heads[name] = _Head(member, shape, fortran, dtype)
+    return heads
+
+
+def _check_array(path: Path, name: str, head: _Head) -> None:
+    """Refuse arrays that cannot be predictions, before they are unpacked."""
+    if head.dtype.hasobject:
+        msg = (
+            f"{path}: `{name}` is an array of Python objects, which are not read. Save numbers, "
+            "or names as text."
+        )
+        raise FileFormatError(msg)
+    if min(head.shape, default=0) < 0 or (head.dtype.itemsize == 0 and head.shape):
+        msg = f"{path}: the array `{name}` is damaged (shape {head.shape}). Save it again."
+        raise FileFormatError(msg)
+    if not _is_needed(name):
+        return  # it is only carried to the output
+    if head.dtype.kind not in "fiubUS" or head.dtype.shape:
+        msg = f"{path}: `{name}` must be numbers, but is {head.dtype}."
+        raise FileFormatError(msg)
+    if len(head.shape) > _DIMENSIONS:
+        msg = f"{path}: `{name}` must have one or two dimensions, but has shape {head.shape}."
+        raise FileFormatError(msg)
+
+
+def _check_size(path: Path, heads: dict[str, _Head], limit: int) -> None:
+    """Refuse what does not fit the limit, by what headers say and by what the archive says."""
+    size = sum(max(head.size, head.member.file_size) for head in heads.values())
+    rows = max((head.shape[0] for head in heads.values() if head.shape), default=0)
+    width = max((len(head.shape) for head in heads.values()), default=1)
+    check_fits(path, needed_bytes(size, rows, width), limit)
+
+
+def _is_needed(name: str) -> bool:
+    return name.removeprefix("cal_").removeprefix("test_") in _NEEDED
+
+
+def _is_array(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(6) == np.lib.format.MAGIC_PREFIX
 
 
 def _part(arrays: dict[str, AnyArray], prefix: str) -> Part | None:

@@ -9,8 +9,10 @@ import numpy as np
 
 from ogive.errors import FileFormatError, OgiveError, UnknownName
 from ogive.predictions import Predictions
+from ogive.readers.guard import guarded
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from ogive._typing import AnyArray
@@ -29,6 +31,22 @@ class Columns:
     outcome: str | None = None
     label: str | None = None
     weight: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is asked of a file.
+
+    columns : names of columns that are not the usual ones
+    experiment : which one of an HDF5 file
+    memory : the limit, in bytes
+    whole : also what only writing the file again needs: the other columns and arrays
+    """
+
+    columns: Columns
+    experiment: str | None
+    memory: int
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +94,13 @@ class Source:
     def predictions(self, part: str | None = None) -> Predictions:
         """Return the predictions of a part; errors name the file."""
         chosen = self.part(part)
-        try:
-            return chosen.predictions()
-        except OgiveError as error:
-            where = f"{self.path}" + (f" (part {part})" if part else "")
-            msg = f"{where}: {error}"
-            raise type(error)(msg) from error
+        with guarded(self.path):
+            try:
+                return chosen.predictions()
+            except OgiveError as error:
+                where = f"{self.path}" + (f" (part {part})" if part else "")
+                msg = f"{where}: {error}"
+                raise type(error)(msg) from error
 
     def part(self, name: str | None) -> Part:
         """Return a part by name; ``"all"`` joins them."""
@@ -110,7 +129,7 @@ class Source:
 
 
 def joined(parts: list[Part]) -> Part:
-    """Return the rows of several parts as one."""
+    """Return the rows of several parts as one; `check_agree` has looked at them before."""
     first = parts[0]
     if len(parts) == 1:
         return first
@@ -122,6 +141,59 @@ def joined(parts: list[Part]) -> Part:
     values = np.concatenate([part.values for part in parts])
     labels, weights = join([p.labels for p in parts]), join([p.weights for p in parts])
     return Part(first.kind, values, labels, weights, first.classes)
+
+
+def check_agree(parts: Mapping[str, Part], what: str) -> None:
+    """Refuse parts or files that differ in what they hold, naming the two and the difference.
+
+    A missing label is no contradiction: calibrated values are written without. A missing weight
+    is one, since rows would count as they must not.
+    """
+    (first, one), *others = parts.items()
+    for name, other in others:
+        for a, b in zip(_traits(one), _traits(other), strict=True):
+            if a != b and None not in {a, b}:
+                msg = (
+                    f"{what} must hold the same kind of predictions, but {first} has {a} and "
+                    f"{name} has {b}. Make them alike, or read them one by one."
+                )
+                raise FileFormatError(msg)
+    _check_names(parts, what)
+
+
+def _traits(part: Part) -> tuple[str | None, ...]:
+    """Return in words what parts must agree in."""
+    width = part.values.shape[1] if part.values.ndim > 1 else 1
+    labels = None
+    if part.labels is not None:
+        labels = "names as labels" if part.labels.dtype.kind in "USO" else "numbers as labels"
+    return (
+        part.kind,
+        "one column" if width == 1 else f"{width} classes",
+        "no weights" if part.weights is None else "weights",
+        labels,
+        None if part.classes is None else f"the classes {', '.join(map(str, part.classes))[:200]}",
+    )
+
+
+def _check_names(parts: Mapping[str, Part], what: str) -> None:
+    """Refuse names of classes that are more than the columns, once all parts are joined."""
+    seen: dict[str, str] = {}
+    for name, part in parts.items():
+        if part.labels is None or part.labels.dtype.kind != "U" or part.classes is not None:
+            continue
+        seen = {str(label): name for label in np.unique(part.labels)} | seen
+        K = part.values.shape[1] if part.values.ndim > 1 else 2
+        if len(seen) > K:
+            own = [label for label, where in seen.items() if where == name]
+            first = next((where for where in seen.values() if where != name), name)
+            if first == name:
+                return  # one part by itself: its own error is clearer
+            msg = (
+                f"{what} name more than {K} classes together: {name} has {own[0]!r}, which "
+                f"{first} does not. Give all of them the same classes."
+            )
+            raise FileFormatError(msg)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,12 @@ import numpy as np
 
 from ogive._files import replacing
 from ogive.errors import FileFormatError, need, rows_that
-from ogive.readers.arrow import to_numpy
+from ogive.readers.arrow import checked, is_list, list_lengths, numbers_of, to_numpy
 from ogive.readers.columns import find_columns
+from ogive.readers.csv import load_csv
+from ogive.readers.ipc import batches_of
+from ogive.readers.memory import arrow, check_fits
+from ogive.readers.sizes import table_bytes
 from ogive.readers.source import WHOLE, Columns, Part, Source
 
 if TYPE_CHECKING:
@@ -18,7 +22,10 @@ if TYPE_CHECKING:
 
     from ogive._typing import AnyArray, IntArray
     from ogive.readers.columns import Layout
-    from ogive.readers.source import Calibrated
+    from ogive.readers.source import Ask, Calibrated
+
+_LONGEST_NAME = 1000  # characters of a class or a part; NumPy stores every name as long as that
+_AS_LOG = "or measure it as a log (--one-pass or --bits), in pieces"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +37,10 @@ class _Rest:
     rows: dict[str, IntArray | slice]
 
 
-def read(path: Path, columns: Columns, experiment: str | None) -> Source:  # noqa: ARG001
+def read(path: Path, ask: Ask) -> Source:
     """Read a table of predictions."""
-    return source_of(load(path), columns, path)
+    check_fits(path, table_bytes(path, ask.columns, whole=ask.whole), ask.memory, _AS_LOG)
+    return source_of(load(path, ask.columns, whole=ask.whole), ask.columns, path)
 
 
 def source_of(table: Any, columns: Columns, path: Path) -> Source:  # noqa: ANN401
@@ -57,21 +65,25 @@ def source_of(table: Any, columns: Columns, path: Path) -> Source:  # noqa: ANN4
     return Source(path, parts, rest=_Rest(table, layout, rows))
 
 
-def load(path: Path) -> Any:  # noqa: ANN401 - a pyarrow.Table
-    """Read a file as a pyarrow table."""
-    pa = need("pyarrow", extra="files")
-    try:
-        if path.suffix == ".parquet":
-            # Not read_table: it would look for a dataset, and import pandas.
-            with need("pyarrow.parquet", extra="files").ParquetFile(path, pre_buffer=True) as file:
-                return file.read()
-        if path.suffix == ".csv":
-            return need("pyarrow.csv", extra="files").read_csv(path)
-        return need("pyarrow.feather", extra="files").read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        msg = f"{path} cannot be read as {path.suffix[1:]} ({reason}): foreign, or cut short."
-        raise FileFormatError(msg) from error
+def load(path: Path, columns: Columns | None = None, *, whole: bool = True) -> Any:  # noqa: ANN401
+    """Read a file as a pyarrow.Table: all its columns, or those of the predictions."""
+    suffix, columns = path.suffix.lower(), columns or Columns()
+    if suffix == ".csv":
+        return load_csv(path, columns, whole=whole)
+    pa = arrow()
+
+    def wanted(names: list[str]) -> list[str]:
+        return names if whole else find_columns(names, columns, path).needed
+
+    if suffix == ".parquet":
+        # Not read_table: it would look for a dataset, and import pandas.
+        with need("pyarrow.parquet", extra="files").ParquetFile(path, pre_buffer=True) as file:
+            table = file.read(columns=None if whole else wanted(file.schema_arrow.names))
+            return checked(table, path)
+    batches_of(path)  # a damaged header is refused before pyarrow follows it
+    with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
+        table = checked(file.read_all(), path)
+        return table if whole else table.select(wanted(table.column_names))
 
 
 def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
@@ -165,32 +177,59 @@ def _values(table: Any, layout: Layout, path: Path) -> AnyArray:  # noqa: ANN401
 
 
 def _lists(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
-    column = table.column(name).combine_chunks()
-    _no_nulls(column, name, path)
-    width, remainder = divmod(len(column.flatten()), table.num_rows)
-    flat = to_numpy(column.flatten())
-    lengths = {len(row) for row in column.slice(0, 100)}
-    if remainder or lengths != {width} or flat.dtype.kind not in "fiu":
-        msg = f"{path}: every row of `{name}` must be a list of as many numbers (one per class)."
+    column = _joined(table, name, path)
+    flat = numbers_of(column.flatten()) if is_list(column.type) else None
+    if flat is None:
+        msg = f"{path}: every row of `{name}` must be a list of numbers, but it is {column.type}."
         raise FileFormatError(msg)
-    return flat.reshape(table.num_rows, width)
+    lengths = list_lengths(column)
+    odd = lengths != lengths[0]
+    if odd.any() or not lengths[0]:
+        first = int(lengths[int(odd.argmax())])
+        msg = (
+            f"{path}: every row of `{name}` must be a list of as many numbers, one for each class: "
+            f"row 0 has {lengths[0]:,}, and {rows_that(odd)} ({first:,} numbers), differ."
+        )
+        raise FileFormatError(msg)
+    return flat.reshape(table.num_rows, int(lengths[0]))
 
 
 def _numbers(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
-    values = _column(table, name, path)
-    if values.dtype.kind not in "fiub":
-        msg = f"{path}: the column `{name}` must be numbers, but is {values.dtype}."
+    column = _joined(table, name, path)
+    values = numbers_of(column)
+    if values is None:
+        msg = f"{path}: the column `{name}` must be numbers, but is {column.type}."
         raise FileFormatError(msg)
     return values
 
 
 def _column(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
+    """Return a column of numbers or of names."""
+    column = _joined(table, name, path)
+    values = numbers_of(column)
+    if values is not None:
+        return values.view(np.bool_) if str(column.type) == "bool" else values
+    pa, pc = need("pyarrow", extra="files"), need("pyarrow.compute", extra="files")
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    names = [str(word) for word in column.dictionary.to_pylist()]
+    longest = max(map(len, names), default=0)
+    if longest > _LONGEST_NAME:
+        msg = (
+            f"{path}: the column `{name}` has a name of {longest:,} characters. Names have at most "
+            f"{_LONGEST_NAME:,}: is it another column?"
+        )
+        raise FileFormatError(msg)
+    words: AnyArray = np.array(names, dtype=np.str_)[to_numpy(column.indices)]
+    return words
+
+
+def _joined(table: Any, name: str, path: Path) -> Any:  # noqa: ANN401
     column = table.column(name).combine_chunks()
+    if hasattr(column, "chunks"):  # too long for one array of its type
+        column = need("pyarrow", extra="files").concat_arrays(column.chunks)
     _no_nulls(column, name, path)
-    if hasattr(column, "dictionary_decode"):
-        column = column.dictionary_decode()
-    array = to_numpy(column)
-    return array.astype(str) if array.dtype == object else array
+    return column
 
 
 def _no_nulls(column: Any, name: str, path: Path) -> None:  # noqa: ANN401

@@ -10,7 +10,9 @@ import numpy as np
 
 from ogive.errors import FileFormatError
 from ogive.readers import FORMATS, open_file
-from ogive.readers.source import Calibrated, Part, Source, joined
+from ogive.readers.folders import find_files
+from ogive.readers.memory import LEAST, as_limit
+from ogive.readers.source import Calibrated, Part, Source, check_agree, joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,22 +29,25 @@ def read_together(
     part: str | None,
     *,
     default: str,
+    memory: str | int | None = None,
 ) -> Predictions:
     """Read files as one set of predictions; folders and globs of tables count as their files.
 
     `default` is the part that is taken where a file has parts and none was asked for.
     """
-    sources = [open_file(file, columns, experiment=experiment) for file in expand(files)]
+    left = as_limit(memory)
+    sources = []
+    for path in expand(files):
+        source = open_file(path, columns, experiment=experiment, memory=left, whole=False)
+        sources.append(source)
+        left -= 2 * sum(part.values.nbytes for part in source.parts.values())  # joined: once more
+        left = max(left, LEAST)
     names = [part or _default_part(source, default) for source in sources]
     if len(sources) == 1:
         return sources[0].predictions(names[0])
     parts = [source.part(name) for source, name in zip(sources, names, strict=True)]
-    shapes = {(p.kind, p.values.shape[1:]) for p in parts}
-    if len(shapes) > 1:
-        seen = {_told(p): source.path for p, source in zip(parts, sources, strict=True)}
-        kinds = ", ".join(f"{what} ({path})" for what, path in seen.items())
-        msg = f"{len(sources)} files do not hold the same kind of predictions: {kinds}."
-        raise FileFormatError(msg)
+    by_name = {str(source.path): one for source, one in zip(sources, parts, strict=True)}
+    check_agree(by_name, f"{len(sources)} files that are read together")
     return Source(Path(f"{len(sources)} files"), {"": joined(parts)}).predictions()
 
 
@@ -57,26 +62,9 @@ def _default_part(source: Source, default: str) -> str | None:
     return default
 
 
-def _told(part: Part) -> str:
-    """Say what a part holds."""
-    return part.kind + (f" of {part.values.shape[1]} classes" if part.values.ndim > 1 else "")
-
-
-def expand(files: Sequence[Path]) -> list[Path]:
+def expand(files: Sequence[Path], *, skip_bad: bool = False) -> list[Path]:
     """Replace folders and globs by the files of predictions in them, in order of name."""
-    found: list[Path] = []
-    for file in files:
-        if file.is_dir():
-            inside = sorted(p for p in file.rglob("*") if p.suffix in FORMATS and p.is_file())
-        elif any(sign in file.name for sign in "*?[") and not file.exists():
-            inside = sorted(file.parent.glob(file.name))
-        else:
-            inside = [file]
-        if not inside:
-            msg = f"{file} holds no files of predictions ({' '.join(FORMATS)})."
-            raise FileFormatError(msg)
-        found += inside
-    return found
+    return find_files(files, FORMATS, "files of predictions", skip_bad=skip_bad)
 
 
 def two_parts(

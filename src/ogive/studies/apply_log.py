@@ -21,10 +21,11 @@ from ogive._files import replacing
 from ogive._numerics.blocks import thread_count
 from ogive.engines import find_engine
 from ogive.engines.files import open_log
-from ogive.engines.formats import column_names, open_table, reading
+from ogive.engines.formats import column_names, open_table
 from ogive.errors import FileFormatError, OgiveError, OgiveWarning, need
 from ogive.export.artifact import load_fitted_on, load_map
 from ogive.readers.columns import find_columns
+from ogive.readers.guard import guarded
 from ogive.readers.table import calibrated_table, source_of
 from ogive.readers.together import calibrated
 from ogive.studies.fitting import apply
@@ -208,7 +209,7 @@ class FileJob:
         table = open_table(self.file)
         width = table.width(layout.values[0]) if layout.is_list else len(layout.values)
         rows = max(_CELLS // max(width, 1), 64)
-        with reading(self.file):
+        with guarded(self.file):
             for piece in table.pieces():
                 for batch in table.batches(piece, names, rows):
                     if batch.num_rows:

@@ -1,0 +1,89 @@
+"""The door of every reader: regular files alone come in, and our errors alone go out."""
+
+from __future__ import annotations
+
+import stat
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ogive.errors import FileFormatError, OgiveError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_SHOWN = 200  # characters of a file's contents that an error shows
+_KINDS = (
+    (stat.S_ISFIFO, "a pipe (FIFO)"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def check_regular(path: Path) -> None:
+    """Refuse what is no file on a disk: a pipe may never end or never begin, nor may a device."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        link = " (it is a link to a file that does not exist)" if path.is_symlink() else ""
+        msg = f"{path} does not exist{link}. Give a file or folder of predictions."
+        raise FileFormatError(msg) from None
+    except OSError as error:
+        msg = f"{path} cannot be opened ({error.strerror}). Check its permissions."
+        raise FileFormatError(msg) from error
+    except ValueError as error:  # a NUL in a name
+        msg = f"{str(path)!r} is not the name of a file ({error})."
+        raise FileFormatError(msg) from error
+    kind = next((name for check, name in _KINDS if check(mode)), None)
+    if kind is not None:
+        msg = (
+            f"{path} is {kind}, not a regular file. Save the predictions to a file first, "
+            "for example with `cat`."
+        )
+        raise FileFormatError(msg)
+
+
+@contextmanager
+def guarded(path: Path | str) -> Iterator[None]:
+    """Turn whatever a library raises over a file into an error that names the file.
+
+    A damaged file can make a library raise anything, so that a list of exceptions would never be
+    complete. The cause stays attached (``__cause__``).
+    """
+    try:
+        yield
+    except OgiveError:
+        raise
+    except MemoryError as error:
+        msg = (
+            f"{path} needs more memory than there is. Raise the limit of the process, store the "
+            "predictions in smaller files, or use float32."
+        )
+        raise FileFormatError(msg) from error
+    except OSError as error:
+        if error.errno is not None and error.filename is not None:
+            msg = f"{path} cannot be opened ({error.strerror}). Check its permissions."
+            raise FileFormatError(msg) from error
+        raise FileFormatError(_damaged(path, error)) from error
+    except Exception as error:
+        raise FileFormatError(_damaged(path, error)) from error
+
+
+def printable(value: object) -> str:
+    r"""Return a value of a file for an error: on one line, short, without control characters.
+
+    >>> printable("a\nb"), printable(0.25)
+    ('a b', '0.25')
+    """
+    return "".join(c if c.isprintable() else " " for c in str(value))[:_SHOWN]
+
+
+def _damaged(path: Path | str, error: Exception) -> str:
+    suffix = str(path).rpartition(".")[2]
+    reason = printable((str(error).splitlines() or [""])[0])
+    why = f"{type(error).__name__}: {reason}" if reason else type(error).__name__
+    return (
+        f"{path} cannot be read as {suffix} ({why}): it is of another format, cut short or "
+        "damaged. Write it again, or take the copy it was made from."
+    )

@@ -1,0 +1,67 @@
+"""How much memory a table needs, from what its file says and before its rows are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ogive.errors import need
+from ogive.readers.arrow import first_length, is_list
+from ogive.readers.columns import find_columns
+from ogive.readers.guard import check_regular, guarded
+from ogive.readers.ipc import batches_of
+from ogive.readers.memory import needed_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ogive.readers.source import Columns
+
+_TEXT = 16  # bytes of a cell of text beside its letters
+# The shortest rows of two numbers, such as "0.5,1", take six letters, and 40 bytes when measured.
+_OF_CSV = 8
+
+
+def table_bytes(path: Path, columns: Columns, *, whole: bool) -> int:
+    """Return about how many bytes it takes to read a table at once and to measure it.
+
+    `whole` is with all columns, not only those of the predictions.
+    """
+    check_regular(path)
+    with guarded(path):
+        return _table_bytes(path, columns, whole=whole)
+
+
+def _table_bytes(path: Path, columns: Columns, *, whole: bool) -> int:
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        return _OF_CSV * path.stat().st_size
+    if suffix != ".parquet":
+        batches, words = batches_of(path)
+        size = sum(batch.size for batch in (*batches, *words))
+        return needed_bytes(size, sum(batch.rows for batch in batches), 1)
+    with need("pyarrow.parquet", extra="files").ParquetFile(path) as file:
+        names = file.schema_arrow.names
+        layout = find_columns(names, columns, path)
+        width = 2 if layout.is_list or len(layout.values) > 1 else 1
+        size = parquet_bytes(file, names if whole else layout.needed)
+        return needed_bytes(size, file.metadata.num_rows, width)
+
+
+def parquet_bytes(file: Any, columns: Sequence[str]) -> int:  # noqa: ANN401 - a ParquetFile
+    """Return about how many bytes some columns of a Parquet file are as arrays.
+
+    By their rows and types: in the file a number that repeats a million times is there once. The
+    headers of columns are not asked, since damaged ones end the process in pyarrow.
+    """
+    meta, each, has_text = file.metadata, 0, False
+    for name in columns:
+        kind = file.schema_arrow.field(name).type
+        lists = is_list(kind)
+        try:
+            cell = -(-(kind.value_type if lists else kind).bit_width // 8)
+        except (ValueError, AttributeError):  # no fixed width
+            cell, has_text = _TEXT, True
+        each += cell * (first_length(file.iter_batches(1, columns=[name]), name) if lists else 1)
+    packed = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
+    return int(each * meta.num_rows + (max(packed, 0) if has_text else 0))
