@@ -16,7 +16,7 @@ import pytest
 
 import ogive
 from ogive.engines import local
-from ogive.errors import FileFormatError, InvalidInput, OgiveError
+from ogive.errors import FileFormatError, InvalidInput, OgiveError, OgiveWarning
 from ogive.readers import open_file, pickled
 from ogive.readers.ipc import batches_of
 from ogive.readers.text import header, line_of, scan
@@ -57,7 +57,7 @@ def test_what_a_folder_hides_is_an_error_or_counted(tmp_path, monkeypatch):
         local.curve(log)
     with pytest.raises(FileFormatError, match=r"b\.csv does not exist"):
         local.curve(str(log / "*.csv"))
-    with pytest.warns(ogive.OgiveWarning, match="3 files or folders could not be read"):
+    with pytest.warns(OgiveWarning, match="3 files or folders could not be read"):
         assert local.read_log(log, skip_bad=True).rows == 2
     for name in "bcd":
         (log / f"{name}.csv").unlink()
@@ -293,7 +293,7 @@ def _name(module, name):
           pickle.TUPLE2, pickle.BUILD), "to change a function"),
         ((_name("numpy", "dtype"), _text("x"), pickle.BUILD), "to change a function"),
         # An array of fresh memory, with whatever was there before.
-        ((_name("numpy", "ndarray"), b"M\xe8\x03", pickle.TUPLE1, pickle.REDUCE), "without content"),
+        ((_name("numpy", "ndarray"), b"K\x09", pickle.TUPLE1, pickle.REDUCE), "without contents"),
         ((_name("numpy", "ndarray"), pickle.EMPTY_TUPLE, pickle.NEWOBJ), "other than arrays"),
         ((pickle.EMPTY_DICT,), "other than arrays"),
         ((_name("numpy", "dtype"), _text("O"), pickle.TUPLE1, pickle.REDUCE), "of type 'O'"),

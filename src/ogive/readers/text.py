@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, IntArray
 
 _BLOCK = 1 << 22  # bytes that are scanned at a time
+_LONGEST_RUN = 1 << 22  # quotes in a row; they are looked at again with every block
 _QUOTE, _LF, _CR, _COMMA = b'"\n\r,'
 _EDGE = np.zeros(256, dtype=np.bool_)  # the bytes beside the quotes of a cell
 _EDGE[[_LF, _CR, _COMMA]] = True
@@ -149,7 +150,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
             # The next byte decides what a quote or a carriage return at the end is.
             kept = block.rstrip(b'"\r') if new else block
             left = block[len(kept) :]
-            if len(left) > _BLOCK:
+            if len(left) > _LONGEST_RUN:
                 msg = f"{path} has millions of quotes in a row: it is damaged. Write it again."
                 raise FileFormatError(msg)
             yield kept
