@@ -69,6 +69,11 @@ KINDS = {
 }
 
 
+def find(name: str) -> Kind:
+    """Return the kind of a name of the table, or of ``module:function``."""
+    return KINDS[name] if name in KINDS else Kind(*name.split(":"), seconds=SECONDS_PER_CASE)
+
+
 @dataclass
 class Tally:
     """What was seen so far."""
@@ -101,7 +106,7 @@ def work(kind: str, first: int, count: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a case prints is not an answer
-    check = KINDS[kind].load()
+    check = find(kind).load()
     for seed in range(first, first + count):
         print(json.dumps({"seed": seed}), file=out, flush=True)
         answer: dict[str, str | int] = {"seed": seed, "what": ""}
@@ -150,7 +155,7 @@ def _watch(kind: str, worker: subprocess.Popen[str], tally: Tally, until: float)
                 tally.fail(kind, seed, f"the process ended with {code}")
             return
         answer = json.loads(line)
-        seed, limit = answer["seed"], KINDS[kind].seconds
+        seed, limit = answer["seed"], find(kind).seconds
         if "what" in answer:
             tally.count(kind)
             if answer["what"]:
@@ -165,11 +170,12 @@ def _lines(worker: subprocess.Popen[str]) -> queue.Queue[str]:
 
     def read() -> None:
         assert worker.stdout is not None
-        for line in worker.stdout:
-            lines.put(line)
+        with worker.stdout as stream:
+            for line in stream:
+                lines.put(line)
         lines.put("")
 
-    threading.Thread(target=read, daemon=True).start()
+    threading.Thread(target=read).start()  # it ends with the worker
     return lines
 
 
@@ -229,11 +235,11 @@ def main() -> int:
         work(asked.worker[0], int(asked.worker[1]), CASES_PER_WORKER)
         return 0
     kinds = asked.only.split(",")
-    if unknown := set(kinds) - set(KINDS):
+    if unknown := {kind for kind in kinds if kind not in KINDS and ":" not in kind}:
         parser.error(f"unknown kind {', '.join(sorted(unknown))}; known: {', '.join(KINDS)}")
     if asked.seed is not None:
         for kind in kinds:
-            KINDS[kind].load()(asked.seed)
+            find(kind).load()(asked.seed)
         return 0
     return report(run(kinds, asked.hours, asked.jobs, asked.least), kinds)
 

@@ -273,3 +273,11 @@ def test_the_table_knows_it():
     assert find_method("paper-spline").fit is fit_paper_spline
     with pytest.raises(UnknownName, match="Did you mean 'paper-spline'"):
         find_method("paperspline")
+
+
+def test_nodes_whose_slope_overflows_are_a_jump_and_not_a_way_out_of_order():
+    scores, hits = [0.0] * 5 + [0.5, 0.75, 2e-323], [0, 1, 1, 1, 1, 1, 1, 1]
+    curve = Curve.from_scores(scores, hits)
+    gamma = fit_paper_spline(curve, knots=4, target="cumulative", constraint="monotone")
+    values = gamma([0.0, 5e-324, 1e-323, 2e-323, 0.1])
+    assert (np.diff(values) >= 0.0).all()

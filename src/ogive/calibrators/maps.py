@@ -192,9 +192,9 @@ class PiecewiseMap(Map):
         )
 
     def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
-        result = np.interp(tail, *self._sides[0])
+        result = _interpolated(tail, *self._sides[0])
         if high.any():
-            result[high] = np.interp(tail[high], *self._sides[1])
+            result[high] = _interpolated(tail[high], *self._sides[1])
         return np.clip(result, 0.0, 1.0, out=result)
 
     def _at_one(self, result: FloatArray, certain: BoolArray) -> FloatArray:
@@ -222,3 +222,12 @@ class PiecewiseMap(Map):
         value = np.array(values["value"], dtype=np.float64)
         rest = {key: values[key] for key in values.keys() - {"tail", "high", "value"}}
         return cls(high=high, tail=tail, value=value, **rest)
+
+
+def _interpolated(at: FloatArray, nodes: FloatArray, values: FloatArray) -> FloatArray:
+    """Return `np.interp`; between nodes so near that their slope overflows, the left value."""
+    result: FloatArray = np.interp(at, nodes, values)
+    steep = ~np.isfinite(result)
+    if steep.any():
+        result[steep] = values[np.searchsorted(nodes, at[steep], side="right") - 1]
+    return result

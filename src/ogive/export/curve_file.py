@@ -50,7 +50,7 @@ def save_curve(curve: Curve, path: str | os.PathLike[str]) -> None:
         "weighted": s.weighted,
     }
     start = s.bucket << (MANTISSA - s.bits)
-    arrays = {
+    arrays: dict[str, Any] = {
         "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
         "bucket": np.diff(s.bucket, prepend=0),
         "first": s.first - start,
@@ -59,7 +59,7 @@ def save_curve(curve: Curve, path: str | os.PathLike[str]) -> None:
     }
     arrays["checksum"] = _checksum(arrays)
     with replacing(path) as beside, beside.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        np.savez_compressed(file, **arrays)
 
 
 def load_curve(path: str | os.PathLike[str]) -> Curve:

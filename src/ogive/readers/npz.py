@@ -75,7 +75,7 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
         if not full and result.hits is not None:
             arrays[prefix + "outcomes"] = np.asarray(result.hits, dtype=np.int8)
     with replacing(path) as beside, beside.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        np.savez_compressed(file, **arrays)
 
 
 @dataclass(frozen=True, slots=True)
