@@ -37,6 +37,7 @@ LEVELS = [
     {"cli"},
 ]
 SIDEWAYS = {
+    ("_files", "errors"),
     ("predictions", "_labels"),
     ("views", "predictions"),
     ("_groups", "_keys"),

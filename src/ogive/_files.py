@@ -1,44 +1,343 @@
-"""Files are written beside and renamed: a file under its final name is always whole."""
+"""Files that are written: never over an input, beside the target and renamed, so always whole.
+
+`safe_output` decides where a path is really written and whether it may be. `replacing` writes: to
+a temporary file in the target's folder, flushed to disk and renamed. A process that is killed at
+any moment leaves the old file or the new one. It may also leave its temporary file, whose name
+says which process it belongs to; the next writer removes it once that process has ended.
+"""
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
-import tempfile
-from contextlib import contextmanager
+import platform
+import re
+import secrets
+import stat
+from collections.abc import Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+from ogive.errors import OutputRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
+    from types import ModuleType
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows has no flock
+    fcntl = None
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+#: What tells one file from another, whatever names lead to it: its device and its number there.
+Identity: TypeAlias = tuple[int, int]
+
+#: The file that a run holds locked while it writes into a folder.
+LOCK = ".ogive-lock"
+#: Longest name of a file on the usual file systems, in bytes.
+MAX_NAME_BYTES = 255
+_TEMPORARY = re.compile(
+    r"\..+\.ogive-(?P<node>[0-9a-f]{8})-(?P<pid>\d+)-(?P<start>\d+)-[0-9a-f]{8}(\.[^.]*)?",
+    re.DOTALL,
+)
+_KINDS = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def safe_output(
+    path: AnyPath,
+    inputs: Iterable[AnyPath] | Mapping[Identity, Path] = (),
+    *,
+    replace: bool = True,
+    folder: bool = False,
+    kinds: Collection[str] = (),
+) -> Path:
+    """Return the file that writing to `path` would replace, or refuse.
+
+    Parameters
+    ----------
+    path : path
+        Where a result should go. Symbolic links are followed: their target is what is written.
+    inputs : paths, or what `identities` returned for them
+        Files and folders that are read. Neither they nor their hard links are written.
+    replace : bool
+        Whether an existing file may be replaced.
+    folder : bool
+        The output is a folder: it must not be, hold, or lie inside an input.
+    kinds : suffixes
+        Files that reading an input folder would take for data: none of them is put there.
+    """
+    if "\0" in os.fspath(path) or not os.fspath(path):
+        msg = f"{os.fspath(path)!r} is not a file name. Give the output a name."
+        raise OutputRefused(msg)
+    target = Path(os.path.realpath(path))
+    known = inputs if isinstance(inputs, Mapping) else identities(inputs)
+    status = _status(target)
+    if status is not None:
+        _check_kind(path, status, folder=folder)
+    _check_inputs(path, target, known, inside=folder or target.suffix.lower() in kinds)
+    if folder:
+        _check_holds_none(path, target, known)
+    elif status is not None and not replace:
+        msg = f"{path} exists already. Give another name, or --force (force=True) to replace it."
+        raise OutputRefused(msg)
+    return target
+
+
+def identities(paths: Iterable[AnyPath]) -> dict[Identity, Path]:
+    """Return the identity of each path that exists; links count as what they lead to."""
+    found = {}
+    for path in paths:
+        with suppress(OSError, ValueError):  # reading it will say what is wrong
+            found[_identity(Path(path).stat())] = Path(path)
+    return found
+
+
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """Return what is known of a path, None if there is nothing."""
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: AnyPath, error: OSError) -> OSError:
+    return type(error)(error.errno, f"{path} cannot be written: {error.strerror}")
+
+
+def special_kind(status: os.stat_result) -> str | None:
+    """Return what a path is in words if it is neither a file nor a folder, else None."""
+    return next((words for is_it, words in _KINDS if is_it(status.st_mode)), None)
+
+
+def _check_kind(path: AnyPath, status: os.stat_result, *, folder: bool) -> None:
+    kind = special_kind(status)
+    if kind is not None:
+        msg = f"{path} is {kind} and is not replaced. Give the name of a file."
+        raise OutputRefused(msg)
+    if stat.S_ISDIR(status.st_mode) and not folder:
+        msg = f"{path} is a folder. Give the name of a file in it."
+        raise OutputRefused(msg)
+    if folder and not stat.S_ISDIR(status.st_mode):
+        msg = f"{path} is a file, and the output needs a folder. Give another name."
+        raise OutputRefused(msg)
+
+
+def _check_inputs(
+    path: AnyPath, target: Path, known: Mapping[Identity, Path], *, inside: bool
+) -> None:
+    """Refuse a target that is an input, or lies inside one and would be read as part of it."""
+    for place in (target, *(target.parents if inside else ())):
+        status = _status(place) if known else None
+        found = None if status is None else known.get(_identity(status))
+        if found is None:
+            continue
+        if place == target:
+            msg = f"{path} is an input ({found}). Give the output another name: inputs are kept."
+        else:
+            msg = (
+                f"{path} lies inside the input folder {found}, so the next run would read it as "
+                "input. Give an output outside that folder."
+            )
+        raise OutputRefused(msg)
+
+
+def _check_holds_none(path: AnyPath, target: Path, known: Mapping[Identity, Path]) -> None:
+    status = _status(target)
+    if status is None:
+        return
+    parents = {Path(os.path.realpath(found)).parent: found for found in known.values()}
+    every = {above: found for top, found in parents.items() for above in (top, *top.parents)}
+    for above, found in every.items():
+        there = _status(above)
+        if there is not None and _identity(there) == _identity(status):
+            msg = f"the folder {path} holds the input {found}. Give the output a folder of its own."
+            raise OutputRefused(msg)
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(
+    path: AnyPath,
+    inputs: Iterable[AnyPath] | Mapping[Identity, Path] = (),
+    *,
+    clean: bool = True,
+) -> Iterator[Path]:
     """Give a temporary path in the same folder, and rename it to `path` if all went well.
 
-    If the body fails, the temporary file is removed and what stood at `path` stays as it was.
+    If the body fails, the temporary file is removed and what stood at `path` stays as it was. An
+    existing file keeps its permissions; a new one has those that the process gives new files.
+    `clean` removes temporary files that killed processes left of the same target.
     """
-    target = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent
-        )
-    except OSError as error:  # it names the temporary file, of which nobody has heard
-        raise type(error)(error.errno, f"{target} cannot be written: {error.strerror}") from error
-    os.close(handle)
-    beside = Path(name)
+    target = safe_output(path, inputs)
+    before = _status(target)
+    if before is not None and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, f"{path} cannot be written: it is read-only")
+    if clean:
+        remove_left_over(target.parent, target.name)
+    beside = _create_beside(path, target, 0o666 if before is None else 0o600)
     try:
         yield beside
         with beside.open("rb") as file:
             os.fsync(file.fileno())
-        beside.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
+        if before is not None:
+            _keep_permissions(beside, before)
         beside.replace(target)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+    _flush_folder(target.parent)
 
 
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+def _create_beside(path: AnyPath, target: Path, mode: int) -> Path:
+    """Create the temporary file; the system takes the umask off `mode`."""
+    beside = target.parent / _temporary_name(target)
+    try:
+        os.close(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode))
+    except OSError as error:  # it names the temporary file, of which nobody has heard
+        raise _unwritable(path, error) from error
+    return beside
+
+
+def _keep_permissions(beside: Path, before: os.stat_result) -> None:
+    if hasattr(os, "chown"):
+        with suppress(OSError):  # only the superuser gives files away
+            os.chown(beside, before.st_uid, before.st_gid)
+    beside.chmod(stat.S_IMODE(before.st_mode))
+
+
+def _flush_folder(folder: Path) -> None:
+    """Put the new name on disk, where the system can do so."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _temporary_name(target: Path) -> str:
+    """Return a name that tells the target and the process that writes it."""
+    start = _start_of(os.getpid()) or 0
+    suffix = target.suffix if len(os.fsencode(target.suffix)) < 20 else ""  # noqa: PLR2004 - odd
+    tail = f".ogive-{_node()}-{os.getpid()}-{start}-{secrets.token_hex(4)}{suffix}"
+    return "." + _stem(target.name, len(os.fsencode(tail))) + tail
+
+
+def _stem(name: str, tail: int) -> str:
+    """Return as much of a name as fits with a dot before and the tail behind."""
+    return os.fsdecode(os.fsencode(name)[: MAX_NAME_BYTES - tail - 1])
+
+
+def remove_left_over(folder: AnyPath, name: str | None = None) -> int:
+    """Remove temporary files whose process has ended; return how many.
+
+    Of one target if `name` is given, else all of a folder. Files of other computers, and of
+    processes that run, stay.
+    """
+    removed = 0
+    with suppress(OSError):  # a folder that cannot be listed: creating the file will tell
+        for path in Path(folder).iterdir():
+            found = path.name
+            match = _TEMPORARY.fullmatch(found)
+            if match is None or match["node"] != _node():
+                continue
+            stem = found[1 : match.start("node") - len(".ogive-")]
+            if name is not None and not name.startswith(stem):
+                continue
+            if not _is_running(int(match["pid"]), int(match["start"])):
+                path.unlink(missing_ok=True)
+                removed += 1
+    return removed
+
+
+@cache
+def _node() -> str:
+    """Return a name of this computer, or of this container: where a process id means something."""
+    try:
+        space = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        space = 0
+    return hashlib.sha256(f"{platform.node()} {space}".encode()).hexdigest()[:8]
+
+
+def _start_of(pid: int) -> int | None:
+    """Return when a process started, in the kernel's ticks; None if it has ended or is unknown."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in {b"Z", b"X"} else int(fields[19])
+
+
+def _is_running(pid: int, start: int) -> bool:
+    """Return whether the process that had this id at its start still runs; True if in doubt."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(pid, 0)  # sends nothing
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True  # somebody else's
+    if not start or not Path("/proc/self/stat").exists():
+        return True
+    return _start_of(pid) == start
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Hold a folder for one run at a time; a second run is refused.
+
+    The lock is the system's (flock) and ends with the process, however that ends.
+    """
+    if fcntl is None:
+        yield
+        return
+    path = folder / LOCK
+    handle = _locked(path, folder)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)  # while it is held: see `_locked`
+        os.close(handle)
+
+
+def _locked(path: Path, folder: Path) -> int:
+    """Return the open lock file, held by this process."""
+    assert fcntl is not None  # noqa: S101 - asked by `only_writer`
+    while True:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            who = os.read(handle, 100).decode(errors="replace").strip() or "another process"
+            os.close(handle)
+            msg = f"another run writes into {folder} ({who}). Wait for it, or give another folder."
+            raise OutputRefused(msg) from error
+        except OSError:
+            return handle  # a file system without locks; temporary files have unique names
+        # The one before may have removed the file between our opening and locking it.
+        now = _status(path)
+        if now is not None and _identity(now) == _identity(os.fstat(handle)):
+            os.ftruncate(handle, 0)
+            os.write(handle, f"process {os.getpid()} on {platform.node()}".encode())
+            return handle
+        os.close(handle)

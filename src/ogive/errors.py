@@ -4,7 +4,8 @@
 
     OgiveError
     ├── InvalidInput (ValueError)      a value breaks a rule
-    │   └── NotEnoughData              too few rows, or too few distinct scores
+    │   ├── NotEnoughData              too few rows, or too few distinct scores
+    │   └── OutputRefused              an output that is an input, or must not be replaced
     ├── InvalidType (TypeError)        not an array of numbers, not one of our objects
     ├── UnknownName (ValueError)       no such view, method, column; names the nearest
     ├── ArtifactError (ValueError)     a saved calibrator that is foreign, newer or altered
@@ -39,6 +40,10 @@ class InvalidInput(OgiveError, ValueError):
 
 class NotEnoughData(InvalidInput):
     """Too few rows, or too few distinct scores, for what was asked."""
+
+
+class OutputRefused(InvalidInput):
+    """An output that is an input, is no file, or exists and was not asked to be replaced."""
 
 
 class InvalidType(OgiveError, TypeError):

@@ -13,9 +13,12 @@ import pytest
 
 import ogive
 from ogive import Curve
+from ogive._files import only_writer
 from ogive.engines.files import open_log
-from ogive.errors import FileFormatError, InvalidInput
-from ogive.studies.apply_log import apply_log, targets
+from ogive.errors import FileFormatError, InvalidInput, OutputRefused
+from ogive.readers.source import Columns
+from ogive.studies import apply_mark
+from ogive.studies.apply_log import FileJob, apply_log, targets
 from tests.engines.test_batches import logits_table, scores_table
 from tests.engines.test_local import store
 
@@ -60,11 +63,9 @@ def test_a_second_run_keeps_what_is_finished_and_mends_the_rest(log, cal, tmp_pa
     files = list(before)
     files[0].unlink()
     files[1].write_bytes(files[1].read_bytes()[:100])
-    (out / ".a.parquet.xyz.parquet").write_bytes(b"left by a killed run")
     done = apply_log(cal, log, out)
     assert (done.n, done.written, done.kept) == (3000, 2, 1)
     assert files[2].stat().st_mtime_ns == before[files[2]]
-    assert not (out / ".a.parquet.xyz.parquet").exists()
     assert rows_of(out).num_rows == 3000
 
 
@@ -90,9 +91,137 @@ def test_a_matrix_becomes_scores_of_the_view_or_vectors(tmp_path):
     assert "prob_3" in pq.read_schema(tmp_path / "out" / "a.parquet").names
 
 
-def test_what_is_refused(log, cal, tmp_path):
-    with pytest.raises(FileFormatError, match="is the log itself"):
-        apply_log(cal, str(log / "*.parquet"), log)
+def test_other_columns_are_written_again(cal, tmp_path):
+    log, out = tmp_path / "log", tmp_path / "out"
+    table = scores_table(100)
+    table = table.append_column("p2", pa.array(table["score"].to_numpy() / 2))
+    store(table, log / "a.parquet")
+    apply_log(cal, log, out)
+    assert apply_log(cal, log, out, Columns(score="p2")).written == 1
+    want = ogive.load(cal)(table["p2"].to_numpy())
+    np.testing.assert_array_equal(pq.read_table(out / "a.parquet")["p2"], want)
+    assert apply_log(cal, log, out, Columns(score="p2")).kept == 1
+
+
+def test_a_source_that_changed_behind_size_and_time_is_written_again(log, cal, tmp_path):
+    out, source = tmp_path / "out", log / "country=DE" / "b.csv"
+    apply_log(cal, log, out)
+    before = source.stat()
+    text = source.read_bytes()
+    source.write_bytes(text.replace(b"0.5", b"0.6"))
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert source.stat().st_size == before.st_size
+    assert apply_log(cal, log, out).written == 1
+
+
+def test_a_long_source_is_recognised_by_blocks_with_both_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(apply_mark, "WHOLE_CHECKSUM_BYTES", 100)
+    monkeypatch.setattr(apply_mark, "CHECKSUM_BLOCK_BYTES", 10)
+    path, seen = tmp_path / "x", set()
+    for changed in (None, 0, 9, 500, 990, 999):
+        content = bytearray(1000)
+        if changed is not None:
+            content[changed] = 1
+        path.write_bytes(content)
+        seen.add(apply_mark._checksum(path, 1000))
+    assert len(seen) == 6
+
+
+def test_a_source_that_changes_while_it_is_read_leaves_no_output(log, cal, tmp_path, monkeypatch):
+    honest = FileJob._calibrated
+
+    def change(self, gamma, chunk, first):
+        with self.file.open("ab") as file:
+            file.write(b" ")
+        return honest(self, gamma, chunk, first)
+
+    monkeypatch.setattr(FileJob, "_calibrated", change)
+    with pytest.raises(FileFormatError, match="changed while it was read"):
+        apply_log(cal, log / "a.parquet", tmp_path / "out")
+    assert os.listdir(tmp_path / "out") == []
+
+
+def test_names_that_would_collide_are_told_apart(cal, tmp_path):
+    log, out = tmp_path / "log", tmp_path / "out"
+    for i, name in enumerate(["a.csv", "a.csv.parquet", "a.csv.2.parquet", "b.csv", "c.parquet"]):
+        store(scores_table(100, seed=i, id=np.arange(100 * i, 100 * i + 100)), log / name)
+    assert apply_log(cal, log, out).n == 500
+    assert sorted(rows_of(out)["id"].to_pylist()) == list(range(500))
+    want = ["a.csv.2.parquet", "a.csv.3.parquet", "a.csv.parquet", "b.csv.parquet", "c.parquet"]
+    assert sorted(os.listdir(out)) == want
+    assert apply_log(cal, log, out).kept == 5
+
+
+def test_files_under_relative_and_absolute_paths_have_one_root(cal, tmp_path, monkeypatch):
+    for name in ("log/x/a.parquet", "log/y/a.parquet"):
+        store(scores_table(100), tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    done = apply_log(cal, ["log/x/a.parquet", tmp_path / "log" / "y"], "out")
+    assert (done.n, done.written) == (200, 2)
+    assert sorted(os.listdir("out")) == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("given", "folder", "message"),
+    [
+        ("log/*.parquet", "log", "holds the input"),
+        ("log", "log", "is an input"),
+        ("log", "log/new/out", "lies inside the input folder"),
+        ("log", "link/out", "lies inside the input folder"),
+        ("link", "log/out", "lies inside the input folder"),
+        ("log/**/*.parquet", "log/out", "lies inside the input folder"),
+        ("log/a.parquet", "log/a.parquet", "is an input"),
+        ("log/a.parquet", "hard.parquet", "is an input"),
+        ("log/a.parquet", "log", "holds the input"),
+        ("log", ".", "holds the input"),
+        ("log", "cal.json", "is a file, and the output needs a folder"),
+    ],
+)
+def test_outputs_that_are_inputs_are_refused(
+    log, cal, tmp_path, monkeypatch, given, folder, message
+):
+    (tmp_path / "link").symlink_to(log)
+    (tmp_path / "hard.parquet").hardlink_to(log / "a.parquet")
+    monkeypatch.chdir(tmp_path)
+    before = tree(tmp_path)
+    with pytest.raises(OutputRefused, match=message):
+        apply_log(cal, given, folder, force=True)
+    assert tree(tmp_path) == before
+
+
+def tree(folder):
+    return {p: p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
+
+
+def test_a_target_that_links_to_an_input_is_refused(log, cal, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "a.parquet").hardlink_to(log / "country=DE" / "b.csv")
+    with pytest.raises(OutputRefused, match="is an input"):
+        apply_log(cal, log, out, force=True)
+
+
+def test_files_of_others_are_replaced_only_by_force(log, cal, tmp_path):
+    out = tmp_path / "out"
+    store(scores_table(7), out / "a.parquet")
+    before = (out / "a.parquet").read_bytes()
+    with pytest.raises(OutputRefused, match="was not written by `apply`"):
+        apply_log(cal, log, out)
+    assert tree(out) == {out / "a.parquet": before}
+    assert apply_log(cal, log, out, force=True).written == 3
+
+
+def test_two_runs_at_once_are_refused(log, cal, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    with only_writer(out), pytest.raises(OutputRefused, match=f"process {os.getpid()} on"):
+        apply_log(cal, log, out)
+    (out / ".ogive-lock").write_text("left by a run that was killed")
+    assert apply_log(cal, log, out).written == 3
+    assert not list(out.glob(".*"))
+
+
+def test_a_row_that_breaks_a_rule_stops_its_file(log, cal, tmp_path):
     store(pa.table({"score": [0.5, 2.0], "outcome": [1, 0]}), log / "d.parquet")
     with pytest.raises(InvalidInput, match=r"d\.parquet: `probs` must lie in \[0, 1\]"):
         apply_log(cal, log, tmp_path / "out")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ogive._files import replacing
+from ogive._files import replacing, safe_output
 from ogive._validate import as_choice
 from ogive.calibrators.maps import Fitted, Map
 from ogive.errors import ExportError, InvalidInput, InvalidType, UnknownName
@@ -167,6 +167,7 @@ def export_file(
     column: str | None = None,
 ) -> Exported:
     """Export a saved calibrator. The default of `kind` is what it was fitted to, if it says so."""
+    safe_output(out, [calibrator])
     gamma = load_map(calibrator)
     target = TARGETS.get(to)
     if kind is None and target is not None and default_kind(gamma, target) == "logits":

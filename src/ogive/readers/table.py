@@ -90,7 +90,7 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
     """Write the table with calibrated values in place of the old ones, other columns kept."""
     table = calibrated_table(source, results)
     with replacing(path) as beside:
-        _store(table, beside, path.suffix)
+        _store(table, beside, path.suffix.lower())
 
 
 def calibrated_table(source: Source, results: dict[str, Calibrated]) -> Any:  # noqa: ANN401

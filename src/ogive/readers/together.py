@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._files import safe_output
 from ogive.errors import FileFormatError
 from ogive.readers import FORMATS, open_file
 from ogive.readers.folders import find_files
@@ -110,6 +111,7 @@ def calibrated(score: FloatArray, hit: BoolArray | None, vectors: FloatArray | N
 
 def write_like(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
     """Write calibrated values in the format of the file they came from."""
+    safe_output(path, [source.path])
     room, wanted = (FORMATS.get(p.suffix.lower()) for p in (source.path, path))
     if room == "pickled" and wanted == "npz":  # pickles are read, never written
         room = "npz"

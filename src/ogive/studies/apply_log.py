@@ -1,45 +1,48 @@
 """Apply a calibrator to a log: a Parquet file for each file of it, whole or not at all.
 
-What was written says in its metadata which rows it is of (the file, its size and its time) and by
-which calibrator. A second run keeps what is finished and does the rest: after a crash no row is
-lost and none is written twice.
+What was written says in its metadata which rows it is of (the file, its size, its time and a
+checksum of parts of it), by which calibrator, and with which columns. A second run keeps what is
+finished and does the rest: after a crash no row is lost and none is written twice. While a run
+writes into a folder, another one is refused.
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import json
+import os
 import tempfile
+import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ogive._files import replacing
+from ogive._files import identities, only_writer, remove_left_over, replacing, safe_output
 from ogive._numerics.blocks import thread_count
 from ogive.engines import find_engine
 from ogive.engines.files import open_log
 from ogive.engines.formats import column_names, open_table
-from ogive.errors import FileFormatError, OgiveError, OgiveWarning, need
+from ogive.errors import FileFormatError, OgiveError, OgiveWarning, OutputRefused, need
 from ogive.export.artifact import load_fitted_on, load_map
 from ogive.readers.columns import find_columns
 from ogive.readers.guard import guarded
+from ogive.readers.source import Columns
 from ogive.readers.table import calibrated_table, source_of
 from ogive.readers.together import calibrated
+from ogive.studies.apply_mark import finished, finished_metadata, is_ours, mark_of
 from ogive.studies.fitting import apply
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from ogive._files import Identity
     from ogive.calibrators.maps import Fitted
-    from ogive.readers.source import Columns, ValueKind
+    from ogive.readers.source import ValueKind
 
     Progress = Callable[[str, float, int], None]
 
-_KEY = b"ogive"  # of the metadata of what is written
 _WHAT = "calibrating"
 _CELLS = 1 << 20  # numbers that are calibrated at a time
 
@@ -62,10 +65,13 @@ def apply_log(
     *,
     threads: int | None = None,
     engine: str = "local",
+    force: bool = False,
     progress: Progress | None = None,
     **where: Any,  # noqa: ANN401
 ) -> Applied:
     """Calibrate every file of a log into a folder.
+
+    Inputs are never written: a folder that is, holds, or lies inside an input is refused.
 
     Parameters
     ----------
@@ -79,7 +85,9 @@ def apply_log(
     columns : Columns, optional
     threads : int, optional
     engine : {"local", "dask", "spark"}
-        On a cluster each file is a task, and `folder` must be seen by all workers.
+        On a cluster each file is a task, and `folder` must be seen by all workers and from here.
+    force : bool
+        Also replace files in `folder` that an earlier run of this function did not write.
     progress : function of (what, done, total), optional
         Files done.
     **where
@@ -88,19 +96,55 @@ def apply_log(
     load_map(calibrator)  # a wrong one is refused before anything is begun
     log = open_log(paths, columns)
     warn_of_kind(calibrator, log.layout.kind, log.name)
+    read = identities([*_read_folders(paths), *log.files])
     out = Path(folder)
-    one = len(log.files) == 1 and out.suffix == ".parquet" and not out.is_dir()
-    pairs = [(log.files[0], out)] if one else targets(log.files, out)
+    one = len(log.files) == 1 and out.suffix.lower() == ".parquet" and not out.is_dir()
+    safe_output(out, read, folder=not one)
+    pairs = [(log.files[0], out)] if one else list(targets(log.files, out))
+    inputs = read | identities([calibrator])
+    _check_targets([target for _, target in pairs], inputs, force=force)
     jobs = [FileJob(file, target, columns) for file, target in pairs]
-    if engine == "local":
-        counts = _on_threads(jobs, calibrator, threads, progress)
-    else:
-        room = importlib.import_module(find_engine(engine))
-        run = Sent(Path(calibrator).read_bytes())
-        jobs = [job.absolute() for job in jobs]  # workers may have another current folder
-        counts = room.mapped(run, jobs, what=_WHAT, progress=progress, **where)
+    if not one:
+        out.mkdir(parents=True, exist_ok=True)
+    with nullcontext() if one else only_writer(out):
+        for place in {target.parent for _, target in pairs}:
+            remove_left_over(place)
+        if engine == "local":
+            counts = _on_threads(jobs, calibrator, threads, progress)
+        else:
+            room = importlib.import_module(find_engine(engine))
+            run = Sent(Path(calibrator).read_bytes())
+            jobs = [job.absolute() for job in jobs]  # workers may have another current folder
+            counts = room.mapped(run, jobs, what=_WHAT, progress=progress, **where)
     written = sum(new for _, new in counts)
     return Applied(sum(n for n, _ in counts), str(folder), written, len(counts) - written)
+
+
+def _read_folders(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+) -> Iterator[Path]:
+    """Yield the folders that are read as a whole: as they are given, or before a glob's first *."""
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    for path in map(Path, several):
+        if path.is_dir():
+            yield path
+        wild = next((i for i, part in enumerate(path.parts) if set(part) & set("*?[")), None)
+        if wild is not None and not path.exists() and wild < len(path.parts) - 1:
+            yield Path(*path.parts[:wild])
+
+
+def _check_targets(
+    outputs: Iterable[Path], inputs: Mapping[Identity, Path], *, force: bool
+) -> None:
+    """Refuse to write over inputs, and over what `apply_log` has not written."""
+    for target in outputs:
+        safe_output(target, inputs)
+        if not force and target.exists() and not is_ours(target):
+            msg = (
+                f"{target} exists and was not written by `apply`. Give another folder, or --force "
+                "(force=True) to replace it."
+            )
+            raise OutputRefused(msg)
 
 
 def warn_of_kind(calibrator: str | os.PathLike[str], kind: ValueKind, name: str) -> None:
@@ -121,30 +165,42 @@ def _on_threads(
     progress: Progress | None,
 ) -> list[tuple[int, bool]]:
     counts = []
+    stop = threading.Event()
     with ThreadPoolExecutor(thread_count(threads)) as pool:
-        for result in pool.map(lambda job: job.run(calibrator), jobs):
-            counts.append(result)
-            if progress is not None:
-                progress(_WHAT, len(counts), len(jobs))
+        try:
+            for result in pool.map(lambda job: job.run(calibrator, stop), jobs):
+                counts.append(result)
+                if progress is not None:
+                    progress(_WHAT, len(counts), len(jobs))
+        except BaseException:  # the other threads end at their next chunk
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
     return counts
 
 
 def targets(files: Sequence[Path], folder: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield each file with where its calibrated rows go: below `folder` as below the log's root."""
-    root = files[0].parent
-    while not all(file.is_relative_to(root) for file in files):
-        root = root.parent
+    """Yield each file with where its calibrated rows go: below `folder` as below the log's root.
+
+    A Parquet file keeps its name and others get .parquet behind it; where that name is another
+    file's, a number comes between.
+    """
+    full = [Path(os.path.abspath(file)) for file in files]  # noqa: PTH100 - without following links
+    root = Path(os.path.commonpath([file.parent for file in full]))
     # Folders such as country=DE are columns, and stay in the path.
     while "=" in root.name:
         root = root.parent
-    for file in files:
-        inside = file.relative_to(root)
-        name = inside.name if inside.suffix == ".parquet" else f"{inside.name}.parquet"
-        target = folder / inside.parent / name
-        if target.resolve() == file.resolve():
-            msg = f"{folder} is the log itself: give another folder, for nothing is overwritten."
-            raise FileFormatError(msg)
-        yield file, target
+    inside = [file.relative_to(root) for file in full]
+    taken = {path for path in inside if path.suffix == ".parquet"}
+    for file, path in zip(files, inside, strict=True):
+        name, number = path, 1
+        if path.suffix != ".parquet":
+            name = path.with_name(f"{path.name}.parquet")
+            while name in taken:
+                number += 1
+                name = path.with_name(f"{path.name}.{number}.parquet")
+            taken.add(name)
+        yield file, folder / name
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,34 +215,36 @@ class FileJob:
         """Return the same job for whoever has another current folder."""
         return FileJob(self.file.absolute(), self.target.absolute(), self.columns)
 
-    def run(self, calibrator: str | os.PathLike[str]) -> tuple[int, bool]:
+    def run(
+        self, calibrator: str | os.PathLike[str], stop: threading.Event | None = None
+    ) -> tuple[int, bool]:
         """Return how many rows the output has, and whether it was written just now."""
+        safe_output(self.target, [self.file, calibrator])
         mark = self._mark(calibrator)
         done = finished(self.target, mark)
         if done is not None:
             return done, False
         self.target.parent.mkdir(parents=True, exist_ok=True)
-        for left in self.target.parent.glob(f".{self.target.name}.*.parquet"):
-            left.unlink(missing_ok=True)  # of a run that was killed
-        with replacing(self.target) as beside:
-            n = self._write(load_map(calibrator), beside, mark)
+        with replacing(self.target, clean=False) as beside:
+            n = self._write(load_map(calibrator), beside, mark, stop or threading.Event())
+            if self._mark(calibrator) != mark:
+                msg = f"{self.file} changed while it was read. Run again once it is complete."
+                raise FileFormatError(msg)
         return n, True
 
     def _mark(self, calibrator: str | os.PathLike[str]) -> dict[str, Any]:
-        """Return what identifies the rows and the map."""
-        stat = self.file.stat()
-        return {
-            "source": self.file.name,
-            "size": stat.st_size,
-            "modified": stat.st_mtime_ns,
-            "calibrator": hashlib.sha256(Path(calibrator).read_bytes()).hexdigest(),
-        }
+        """Return what identifies the rows, the map, and how the rows were read."""
+        return mark_of(self.file, calibrator, self._columns)
 
-    def _write(self, gamma: Fitted, beside: Path, mark: dict[str, Any]) -> int:
+    def _write(
+        self, gamma: Fitted, beside: Path, mark: dict[str, Any], stop: threading.Event
+    ) -> int:
         pq = need("pyarrow.parquet", extra="files")
         writer, n = None, 0
         try:
             for chunk in self._chunks():
+                if stop.is_set():
+                    raise KeyboardInterrupt
                 table = self._calibrated(gamma, chunk, n)
                 if writer is None:
                     writer = pq.ParquetWriter(beside, table.schema)
@@ -195,7 +253,7 @@ class FileJob:
             if writer is None:
                 msg = f"{self.file} has no rows: it is empty."
                 raise FileFormatError(msg)
-            writer.add_key_value_metadata({_KEY: json.dumps(mark | {"rows": n}).encode()})
+            writer.add_key_value_metadata(finished_metadata(mark, n))
         finally:
             if writer is not None:
                 writer.close()
@@ -217,8 +275,6 @@ class FileJob:
 
     @property
     def _columns(self) -> Columns:
-        from ogive.readers.source import Columns  # noqa: PLC0415 - a class, not a type, here
-
         return self.columns or Columns()
 
     def _calibrated(self, gamma: Fitted, chunk: Any, first: int) -> Any:  # noqa: ANN401
@@ -248,17 +304,3 @@ class Sent:
             calibrator = Path(folder, "calibrator.json")
             calibrator.write_bytes(self.content)
             return job.run(calibrator)
-
-
-def finished(target: Path, mark: dict[str, Any]) -> int | None:
-    """Return how many rows a finished output has; None if it is missing, cut short or another's."""
-    if not target.exists():
-        return None
-    pa, pq = need("pyarrow", extra="files"), need("pyarrow.parquet", extra="files")
-    try:
-        meta = pq.read_metadata(target)
-        said = json.loads((meta.metadata or {}).get(_KEY, b"{}"))
-    except (pa.ArrowException, OSError, ValueError):
-        return None
-    rows: int = meta.num_rows
-    return rows if said == mark | {"rows": rows} else None

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ogive._files import replacing
+from ogive._files import replacing, safe_output
 from ogive.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Results:
 
     def _open(self, path: Path) -> None:
         """Read a file, or start it. A last line cut short by an interruption is dropped."""
+        safe_output(path)  # a pipe would be waited for
         if not path.exists():
             with replacing(path) as beside:
                 beside.write_text(_line(_FORMAT), encoding="utf-8")

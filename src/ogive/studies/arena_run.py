@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ogive._numerics.blocks import thread_count
@@ -11,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from ogive.studies.arena_results import Results
+
+
+#: How often a worker looks whether the process that started it still runs, in seconds.
+PARENT_CHECK_SECONDS = 0.5
 
 
 class Task(NamedTuple):
@@ -73,15 +80,35 @@ def each(
         groups.setdefault(tasks[number].group, []).append(number)
     together = list(groups.values()) if len(groups) >= workers else [[n] for n in numbers]
     calls: Iterable[Any] = (
-        delayed(_numbered)([(number, tasks[number]) for number in group]) for group in together
+        delayed(_numbered)(os.getpid(), [(number, tasks[number]) for number in group])
+        for group in together
     )
     with parallel_config("loky", n_jobs=workers, inner_max_num_threads=inside):
         for results in Parallel(return_as="generator_unordered", batch_size=1)(calls):
             yield from results
 
 
-def _numbered(tasks: list[tuple[int, Task]]) -> list[tuple[int, dict[str, Any]]]:
+def _numbered(parent: int, tasks: list[tuple[int, Task]]) -> list[tuple[int, dict[str, Any]]]:
+    _end_with(parent)
     return [(number, _done(task)) for number, task in tasks]
+
+
+def _end_with(parent: int) -> None:
+    """End this worker when the process that started it has ended, even if that was killed.
+
+    A worker in the middle of a task would otherwise finish it for nobody, and then wait.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_CHECK_SECONDS)
+        os._exit(1)
+
+    if os.getppid() != parent:
+        return  # not a worker: joblib may run tasks in the process itself
+    name = "ogive-end-with-parent"
+    if all(thread.name != name for thread in threading.enumerate()):
+        threading.Thread(target=watch, name=name, daemon=True).start()
 
 
 def _done(task: Task) -> dict[str, Any]:

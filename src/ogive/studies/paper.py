@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ogive
-from ogive._files import replacing
+from ogive._files import replacing, safe_output
 from ogive.errors import FileFormatError, UnknownName
 from ogive.studies.paper_cells import Bench, Key, is_percent, title_of
 from ogive.studies.paper_files import Copy, PaperFile, find_copies, paper_files, read_rows
@@ -268,7 +268,7 @@ class _Results:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.jobs: dict[str, dict[str, Any]] = {}
-        if path is not None and path.exists():
+        if path is not None and safe_output(path).exists():
             self.jobs = self._read(path)
 
     @staticmethod
