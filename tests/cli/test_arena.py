@@ -57,7 +57,7 @@ def test_peers_and_what_is_missing_are_named(run, folder, tmp_path):  # noqa: F8
     ("words", "code", "message"),
     [
         (["nowhere"], 1, "does not exist. Give a folder"),
-        ([".", "--methods", "plat"], 1, "Did you mean 'platt'"),
+        ([".", "--methods", "plat"], 2, "Did you mean 'platt'"),
         ([".", "--jobs", "0"], 2, "--jobs"),
         ([".", "--peers", "absent.json"], 1, "absent.json"),
         ([".", "--families", "absent.json"], 1, "absent.json"),

@@ -201,10 +201,10 @@ def test_bad_files_fail_in_one_line_and_touch_nothing(run, tmp_path, name, write
 USAGE = [
     (("measure",), 2, "Missing argument"),
     (("mesure", "x"), 2, "No such command 'mesure'"),
-    (("compare", DEMO, "--methods", "plat"), 1, "Did you mean 'platt'"),
-    (("fit", DEMO, "-o", "x.json", "--method", "splin"), 1, "Did you mean 'spline'"),
-    (("measure", DEMO, "--view", "top1"), 1, "Did you mean 'top-1'"),
-    (("measure", DEMO, "--part", "tests"), 1, "Did you mean 'test'"),
+    (("compare", DEMO, "--methods", "plat"), 2, "Did you mean 'platt'"),
+    (("fit", DEMO, "-o", "x.json", "--method", "splin"), 2, "Did you mean 'spline'"),
+    (("measure", DEMO, "--view", "top1"), 2, "Did you mean 'top-1'"),
+    (("measure", DEMO, "--part", "tests"), 2, "Did you mean 'test'"),
     (("apply", DEMO, DEMO, "-o", "x.npz"), 1, "not an ogive calibrator"),
     (("fit", DEMO), 2, "Missing option"),
 ]
@@ -288,7 +288,7 @@ def test_a_kill_in_the_middle_of_apply_leaves_no_half_file(tmp_path, scores):
     script = (
         "import os, time; os.fsync = lambda fd: time.sleep(60);"
         "from ogive.cli import main;"
-        f"main(['apply', {str(cal)!r}, {str(scores)!r}, '-o', {str(out)!r}])"
+        f"main(['apply', {str(cal)!r}, {str(scores)!r}, '-o', {str(out)!r}, '--force'])"
     )
     process = subprocess.Popen([sys.executable, "-c", script])  # noqa: S603
     deadline = time.monotonic() + 30
@@ -302,5 +302,6 @@ def test_a_kill_in_the_middle_of_apply_leaves_no_half_file(tmp_path, scores):
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert out.read_bytes() == b"old"
-    assert main(["apply", str(cal), str(scores), "-o", str(out)]) == 0
+    assert main(["apply", str(cal), str(scores), "-o", str(out), "--force"]) == 0
+    assert [name for name in os.listdir(tmp_path) if name.startswith(".")] == []
     assert ogive.read(out, part="all").n == 800

@@ -43,13 +43,15 @@ def test_export(run, run_json, scores, tmp_path, to):
 def test_export_refuses_in_one_line(run, scores, tmp_path):
     cal, out = tmp_path / "cal.json", tmp_path / "out"
     run("fit", scores, "-o", cal, "--method", "platt")
-    for words, message in (
-        (("--to", "onxx"), "unknown target 'onxx'"),
-        (("--to", "sql", "--kind", "logits"), "`kind` must be 'probs'"),
-        (("--to", "python", "--column", "p"), "`column` is for sql"),
+    for words, want, message in (
+        (("--to", "onxx"), 2, "unknown target 'onxx'. Did you mean 'onnx'?"),
+        (("--to", "sql", "--kind", "logits"), 1, "`kind` must be 'probs'"),
+        (("--to", "python", "--column", "p"), 2, "--column does not apply: python has no columns"),
+        (("--to", "sql", "--dtype", "float64"), 2, "--dtype does not apply: sql computes"),
+        (("--to", "onnx", "--dtype", "float16"), 2, "unknown dtype 'float16'"),
     ):
         code, text, err = run("export", cal, *words, "-o", out)
-        assert (code, text) == (1, "")
+        assert (code, text) == (want, "")
         assert message in err
         assert err.count("\n") == 1
         assert not out.exists()

@@ -20,7 +20,8 @@ def test_plot(run_json, tmp_path, name):
 def test_every_graph(run, tmp_path, scores, graph):
     file = DEMO if graph == "classes" else scores
     out = tmp_path / "a.png"
-    code, text, err = run("plot", file, "-o", out, "--graph", graph, "--method", "platt")
+    method = () if graph in {"bins", "methods", "classes"} else ("--method", "platt")
+    code, text, err = run("plot", file, "-o", out, "--graph", graph, *method)
     assert (code, text) == (0, f"Written: {out}\n"), err
     assert out.read_bytes().startswith(b"\x89PNG")
 
@@ -52,8 +53,11 @@ def test_without_parts(run, run_json, tmp_path, rng):
 def test_errors_leave_files_alone(run, tmp_path):
     out = tmp_path / "a.jpg"
     code, _, err = run("plot", DEMO, "-o", out)
-    assert code == 1
+    assert code == 2
     assert "must end in .png, .svg, .pdf" in err
+    code, _, err = run("report", DEMO, "-o", tmp_path / "a.pdf")
+    assert code == 2
+    assert "must end in .html, .htm" in err
     old = tmp_path / "old.html"
     old.write_text("kept")
     code, _, err = run("report", DEMO, "-o", old, "--view", "class-99")

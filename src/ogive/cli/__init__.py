@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
+from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,4 +32,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def entry() -> None:
     """Leave the process with the command's exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a letter the terminal lacks is no failure
+            stream.reconfigure(errors="backslashreplace")
+    signal.signal(signal.SIGTERM, _terminate)
     sys.exit(main())
+
+
+def _terminate(*_: object) -> None:
+    """End by an exception, so that temporary files and workers are cleaned up."""
+    from ogive.cli.terminal import Terminated  # noqa: PLC0415
+
+    raise Terminated

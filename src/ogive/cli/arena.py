@@ -9,33 +9,46 @@ from typing import TYPE_CHECKING
 import click
 
 from ogive._files import replacing
-from ogive.cli.options import as_json_option, names_of
+from ogive.cli.options import (
+    INPUT,
+    OUTPUT,
+    SEED,
+    WORD,
+    as_json_option,
+    check_output,
+    names_of,
+    view_option,
+)
+from ogive.cli.terminal import Command, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.console import Console
+    from rich.text import Text
 
     from ogive.studies.arena_result import Arena
     from ogive.studies.arena_standings import Standing
 
-_PATH = click.Path(path_type=Path)
 
-
-@click.command()
-@click.argument("source", metavar="DIR", type=_PATH)
-@click.option("--methods", metavar="M,…", help="Names, separated by commas [all but the slow].")
+@click.command(cls=Command)
+@click.argument("source", metavar="DIR", type=INPUT)
 @click.option(
-    "--view", metavar="VIEW", help="top-1, top-r, within-top-r, class-k, score or vector."
+    "--methods", type=WORD, metavar="M,…", help="Names, separated by commas [all but the slow]."
 )
+@view_option
 @click.option(
-    "--peers", metavar="FILE", multiple=True, help="Results of others (JSON), or module:NAME."
+    "--peers",
+    type=WORD,
+    metavar="FILE",
+    multiple=True,
+    help="Results of others (JSON), or module:NAME.",
 )
-@click.option("--families", type=_PATH, help='Which share a test set: {"pattern*": "family"}.')
-@click.option("--resume", type=_PATH, help="Keep finished cells in this file, and start from it.")
+@click.option("--families", type=INPUT, help='Which share a test set: {"pattern*": "family"}.')
+@click.option("--resume", type=OUTPUT, help="Keep finished cells in this file, and start from it.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes [all cores].")
-@click.option("--seed", default=0, show_default=True, help="Of the intervals.")
-@click.option("-o", "--output", type=_PATH, help="Also write the JSON object to this file.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the intervals.")
+@click.option("-o", "--output", type=OUTPUT, help="Also write the JSON object to this file.")
 @as_json_option
 def arena(
     source: Path,
@@ -59,6 +72,9 @@ def arena(
     from ogive.studies.arena import arena as compared  # noqa: PLC0415
 
     names = names_of(methods)
+    others = [source, *([] if families is None else [families]), *map(Path, peers)]
+    check_output(resume, others)
+    check_output(output, [*others, *([] if resume is None else [resume])])
     with terminal.progress("reading") as step:
         result = compared(
             source,
@@ -72,7 +88,7 @@ def arena(
             progress=step,
         )
     if output is not None:
-        with replacing(output) as beside:
+        with replacing(output, [source]) as beside:
             beside.write_text(json.dumps(result.to_dict(), allow_nan=False), encoding="utf-8")
     if as_json:
         terminal.print_json(result.to_dict())
@@ -116,7 +132,7 @@ def show_arena(out: Console, result: Arena) -> None:
     for what, reasons in (("Skipped", result.skipped), ("Left out", result.left_out)):
         for why in dict.fromkeys(reasons.values()):
             same = ", ".join(name for name, reason in reasons.items() if reason == why)
-            out.print(f"{what}: {same}: {why}", markup=False, soft_wrap=True)
+            out.print(as_text(f"{what}: {same}: {why}"), soft_wrap=True)
 
 
 def _best(result: Arena, name: str) -> float | None:
@@ -125,10 +141,10 @@ def _best(result: Arena, name: str) -> float | None:
     return min(values, default=None)
 
 
-def _cell(row: Standing, name: str, best: float | None) -> str:
+def _cell(row: Standing, name: str, best: float | None) -> str | Text:
     read, digits = _COLUMNS[name]
     value = read(row)
     if value is None:
         return ""
     text = f"{abs(value):{digits}}"
-    return f"[bold green]{text}*[/]" if value == best else f"{text} "
+    return as_text(f"{text}*", "bold green") if value == best else f"{text} "

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ogive import __version__
-from ogive._files import replacing
 from ogive.cli.arena import arena
+from ogive.cli.comparing import compare, demo
 from ogive.cli.logs import on_engines, reads_logs
-from ogive.cli.options import FILE_HELP, as_json_option, columns_of, names_of, reads_files
+from ogive.cli.options import (
+    BINS,
+    FILE_HELP,
+    FOLDS,
+    INPUT,
+    NOTE,
+    OUTPUT,
+    RESAMPLES,
+    SEED,
+    WORD,
+    as_json_option,
+    check_columns,
+    check_output,
+    columns_of,
+    one_of,
+    reads_files,
+    refuse,
+    view_option,
+)
 from ogive.cli.paper import paper
 from ogive.cli.pictures import plot, report
-from ogive.errors import FileFormatError
+from ogive.cli.terminal import Command, say
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ogive.curve import Curve
     from ogive.predictions import Predictions
-
-_PATH = click.Path(path_type=Path)
-_NEXT_STEPS = """
-Next:
-  ogive measure FILE                      how far can these probabilities be trusted?
-  ogive fit FILE -o cal.json              fit the repair on a calibration part
-  ogive apply cal.json FILE -o out.npz    repair the probabilities
-  ogive compare FILE                      which repair is best, and is that noise?
-  ogive report FILE -o report.html        all of it on one page, with graphs
-
-FILE is .npz, .parquet, .csv, .arrow, .p or .h5: see `ogive measure --help`."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -38,21 +46,29 @@ def ogive() -> None:
     """How far a classifier's probabilities can be trusted, without bins; and their repair."""
 
 
-_view = click.option(
-    "--view", metavar="VIEW", help="top-1, top-r, within-top-r, class-k, score or vector."
+ogive.command_class = Command
+
+_method = click.option(
+    "--method", type=WORD, default="spline", show_default=True, help="What to fit."
 )
-_method = click.option("--method", default="spline", show_default=True, help="What to fit.")
+_part = click.option(
+    "--part", type=WORD, metavar="PART", help="cal, test or all [cal, if the file has parts]."
+)
 
 
 @ogive.command(epilog=FILE_HELP)
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_PATH)
-@click.option("--part", metavar="PART", help="cal, test or all [test, if the file has parts].")
-@click.option("--view", metavar="VIEW", help="top-1, within-top-2, class-7, score, … or all.")
-@click.option("--bins", default=15, show_default=True, help="Bins of the binned measures.")
-@click.option("--resamples", default=0, help="Bootstrap intervals from so many resamples [none].")
-@click.option("--seed", default=0, show_default=True, help="Of resamples and simulated p-values.")
-@click.option("--by", metavar="COL", help="A log's groups: one curve each, sorted by KS.")
-@click.option("--save-curve", type=_PATH, help="Keep a log's summary: it can be measured again.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
+@click.option(
+    "--part", type=WORD, metavar="PART", help="cal, test or all [test, if the file has parts]."
+)
+@click.option(
+    "--view", type=WORD, metavar="VIEW", help="top-1, within-top-2, class-7, score, … or all."
+)
+@click.option("--bins", type=BINS, default=15, show_default=True, help="For binned measures.")
+@click.option("--resamples", type=RESAMPLES, default=0, help="For bootstrap intervals [none].")
+@click.option("--seed", type=SEED, default=0, help="Of resamples and simulated p-values [0].")
+@click.option("--by", type=WORD, metavar="COL", help="A log's groups: one curve each, by KS.")
+@click.option("--save-curve", type=OUTPUT, help="Keep a log's summary: it can be measured again.")
 @reads_logs
 @reads_files
 @as_json_option
@@ -76,6 +92,8 @@ def measure(
     from ogive.readers.together import read_together  # noqa: PLC0415
     from ogive.studies.measure import measure as measured  # noqa: PLC0415
 
+    check_columns(files)
+    check_output(options["save_curve"], files, data=True)
     how: dict[str, Any] = {"bins": bins, "seed": seed, "resamples": resamples}
     if logs.is_log(files, options):
         result = logs.measure(files, part, view, how, options)
@@ -93,16 +111,22 @@ def measure(
 
 
 @ogive.command(epilog=FILE_HELP)
-@click.argument("file", type=_PATH)
+@click.argument("file", type=INPUT)
 @click.option(
-    "-o", "--output", required=True, type=_PATH, help="Where the calibrator goes (.json)."
+    "-o", "--output", required=True, type=OUTPUT, help="Where the calibrator goes (.json)."
 )
-@click.option("--part", metavar="PART", help="cal, test or all [cal, if the file has parts].")
+@_part
 @_method
-@_view
-@click.option("--folds", default=5, show_default=True, help="For the KS error after; 0: none.")
-@click.option("--date", metavar="TEXT", help="Written into the calibrator.")
-@click.option("--tag", metavar="TEXT", help="Written into the calibrator.")
+@view_option
+@click.option(
+    "--folds",
+    type=FOLDS,
+    default=5,
+    show_default=True,
+    help="Cross-validation folds for the KS error after calibration (0 = skip).",
+)
+@click.option("--date", type=NOTE, metavar="TEXT", help="Written into the calibrator.")
+@click.option("--tag", type=NOTE, metavar="TEXT", help="Written into the calibrator.")
 @reads_logs
 @reads_files
 @as_json_option
@@ -127,6 +151,8 @@ def fit(
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
     from ogive.studies.gain import gain_of  # noqa: PLC0415
 
+    check_columns([file])
+    check_output(output, [file])
     data: Curve | Predictions
     with terminal.progress(f"fitting {method}") as step:
         if logs.is_log((file,), options):
@@ -142,18 +168,19 @@ def fit(
     if as_json:
         terminal.print_json(result)
     else:
-        click.echo(f"{method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
+        say(f"{method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
         worth = gain_of(data, gamma, folds=folds)
         if worth is not None:
-            click.echo(worth.verdict)
+            say(worth.verdict)
         if worth is None or not worth.leave_alone:
-            click.echo(f"Next: ogive apply {output} FILE -o OUT")
+            say(f"Next: ogive apply {output} FILE -o OUT")
 
 
 @ogive.command(epilog=FILE_HELP)
-@click.argument("calibrator", metavar="CAL.json", type=_PATH)
-@click.argument("file", type=_PATH)
-@click.option("-o", "--output", required=True, type=_PATH, help="Where the result goes.")
+@click.argument("calibrator", metavar="CAL.json", type=INPUT)
+@click.argument("file", type=INPUT)
+@click.option("-o", "--output", required=True, type=OUTPUT, help="Where the result goes.")
+@click.option("--force", is_flag=True, help="Replace an output that exists; never an input.")
 @on_engines
 @reads_files
 @as_json_option
@@ -162,6 +189,7 @@ def apply(
     file: Path,
     output: Path,
     *,
+    force: bool,
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
@@ -169,6 +197,7 @@ def apply(
 
     Calibrated scores, or full vectors, take the place of the old values. Other columns are kept.
     A folder or a glob becomes a folder of Parquet files; a run that was cut short can be repeated.
+    An input is never written, and an output that exists only with --force.
     """
     from ogive.cli import logs  # noqa: PLC0415
     from ogive.export.artifact import load_map  # noqa: PLC0415
@@ -177,9 +206,12 @@ def apply(
     from ogive.studies.apply_log import warn_of_kind  # noqa: PLC0415
     from ogive.studies.fitting import apply as applied  # noqa: PLC0415
 
+    check_columns([file])
     if logs.is_streamed(file, output, options):
-        logs.apply(calibrator, file, output, options, as_json=as_json)
+        logs.apply(calibrator, file, output, options, force=force, as_json=as_json)
         return
+    check_output(output, [calibrator, file], replace=force, data=True)
+    _check_kind(file, output)
     gamma = load_map(calibrator)
     source = open_file(file, columns_of(options), experiment=options["experiment"])
     warn_of_kind(calibrator, source.kind, str(file))
@@ -192,15 +224,39 @@ def apply(
     logs.show_applied(n, output, as_json=as_json)
 
 
+def _check_kind(file: Path, output: Path) -> None:
+    """Refuse, before anything is read, an output of another kind than the file's."""
+    from ogive.readers import FORMATS  # noqa: PLC0415
+
+    room, wanted = (FORMATS.get(path.suffix.lower()) for path in (file, output))
+    room = "npz" if room == "pickled" else room  # pickles are read, never written
+    if room is not None and wanted != room:
+        kinds = " ".join(suffix for suffix, name in FORMATS.items() if name == room)
+        msg = f"{output}: the output of {file.name} must end in one of: {kinds}"
+        raise click.UsageError(msg)
+
+
 @ogive.command()
-@click.argument("calibrator", metavar="CAL.json", type=_PATH)
-@click.option("--to", required=True, metavar="onnx|torch|python|sql", help="The form.")
-@click.option("-o", "--output", required=True, type=_PATH, help="Where the result goes.")
-@click.option("--kind", metavar="logits|probs", help="What it will be given [as it was fitted].")
+@click.argument("calibrator", metavar="CAL.json", type=INPUT)
 @click.option(
-    "--dtype", default="float32", show_default=True, help="Input of onnx and torch, or float64."
+    "--to", required=True, type=one_of("target", "onnx", "torch", "python", "sql"), help="The form."
 )
-@click.option("--column", metavar="COL", help="sql: the score's column, or the logits' prefix.")
+@click.option("-o", "--output", required=True, type=OUTPUT, help="Where the result goes.")
+@click.option(
+    "--kind",
+    type=one_of("kind", "logits", "probs"),
+    help="What it will be given [as it was fitted].",
+)
+@click.option(
+    "--dtype",
+    type=one_of("dtype", "float32", "float64"),
+    default="float32",
+    show_default=True,
+    help="Input of onnx and torch.",
+)
+@click.option(
+    "--column", type=WORD, metavar="COL", help="sql: the score's column, or the logits' prefix."
+)
 @as_json_option
 def export(
     calibrator: Path,
@@ -220,105 +276,25 @@ def export(
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.targets import export_file  # noqa: PLC0415
 
+    check_output(output, [calibrator])
+    if to in {"python", "sql"}:
+        refuse(f"{to} computes in double", "dtype")
+    if to != "sql":
+        refuse(f"{to} has no columns", "column")
     with terminal.progress(f"exporting to {to}"):
         result = export_file(calibrator, to, output, kind=kind, dtype=dtype, column=column)
     if as_json:
         terminal.print_json(result.to_dict())
     else:
-        click.echo(f"{result.out}: checked at {result.points:,} points, the largest difference is "
-                   f"{result.max_abs_difference:.1e}")  # fmt: skip
+        say(f"{result.out}: checked at {result.points:,} points, the largest difference is "
+            f"{result.max_abs_difference:.1e}")  # fmt: skip
         if result.at_jumps:
-            click.echo(f"{result.at_jumps:,} points lie within rounding of a jump: counted apart.")
-
-
-@ogive.command(epilog=FILE_HELP)
-@click.argument("file", type=_PATH)
-@click.option("--methods", metavar="M,…", help="Names, separated by commas [all but the slow].")
-@click.option(
-    "--split",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Without parts: fit on this share of the rows, drawn at random, and test on the rest.",
-)
-@click.option("--seed", default=0, show_default=True, help="The seed of --split.")
-@_view
-@reads_files
-@as_json_option
-def compare(
-    file: Path,
-    methods: str | None,
-    split: float | None,
-    seed: int,
-    view: str | None,
-    *,
-    as_json: bool,
-    **options: Any,  # noqa: ANN401
-) -> None:
-    """Fit each method on the cal part and measure it on the test part; the best first."""
-    from ogive.readers import open_file  # noqa: PLC0415
-    from ogive.readers.together import two_parts  # noqa: PLC0415
-
-    source = open_file(file, columns_of(options), experiment=options["experiment"])
-    cal, test = two_parts(source, split, seed)
-    _compare(cal, test, methods, view, as_json=as_json)
-
-
-def _compare(
-    cal: Predictions, test: Predictions, methods: str | None, view: str | None, *, as_json: bool
-) -> None:
-    from ogive.cli import tables, terminal  # noqa: PLC0415
-    from ogive.studies.compare import compare as compared  # noqa: PLC0415
-
-    with terminal.progress("comparing") as step:
-        result = compared(cal, test, names_of(methods), view, progress=step)
-    if as_json:
-        terminal.print_json(result.to_dict())
-    else:
-        tables.show_comparison(terminal.console(), result)
-
-
-@ogive.command()
-@click.option("--save", type=_PATH, help="Also write the sample to this .npz file, to play with.")
-@as_json_option
-def demo(save: Path | None, *, as_json: bool) -> None:
-    """Do the main job on real data: a LeNet-5 on Fashion-MNIST, bundled."""
-    from importlib.resources import as_file, files  # noqa: PLC0415
-
-    from ogive.cli import tables, terminal  # noqa: PLC0415
-    from ogive.readers import open_file  # noqa: PLC0415
-    from ogive.studies.measure import measure as measured  # noqa: PLC0415
-
-    with as_file(files("ogive") / "data" / "fmnist_lenet5.npz") as path:
-        source = open_file(path)
-        if save is not None:
-            if save.suffix != ".npz":
-                msg = f"--save writes a NumPy archive: call it .npz, not {save.name}."
-                raise FileFormatError(msg)
-            with replacing(save) as beside:
-                beside.write_bytes(path.read_bytes())
-    cal, test = source.predictions("cal"), source.predictions("test")
-    if as_json:
-        _compare(cal, test, None, None, as_json=True)
-        return
-    out = terminal.console()
-    out.print("[bold]A LeNet-5 on Fashion-MNIST[/]: 10 classes, 5,000 rows to fit, 10,000 to test")
-    tables.show_measurement(out, measured(test))
-    tables.show_before_and_after(out, *_gaps(cal, test))
-    _compare(cal, test, None, None, as_json=False)
-    click.echo(_NEXT_STEPS)
-
-
-def _gaps(cal: Predictions, test: Predictions) -> tuple[Curve, Curve]:
-    """Return the test part's curve as it is, and after the default repair."""
-    from ogive.curve import Curve  # noqa: PLC0415
-    from ogive.studies.fitting import apply as applied  # noqa: PLC0415
-    from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
-
-    rows = applied(fitted(cal), test)
-    assert rows.hit is not None  # noqa: S101 - the sample has labels
-    return Curve.from_predictions(test), Curve.from_scores(rows.score, rows.hit, view="top-1")
+            say(f"{result.at_jumps:,} points lie within rounding of a jump: counted apart.")
 
 
 ogive.add_command(arena)
+ogive.add_command(compare)
+ogive.add_command(demo)
 ogive.add_command(paper)
 ogive.add_command(plot)
 ogive.add_command(report)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.options import columns_of
+from ogive.cli.options import (
+    BITS,
+    MEMORY,
+    WORD,
+    check_output,
+    columns_of,
+    one_of,
+    refuse,
+)
+from ogive.cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from ogive.calibrators.maps import Fitted
     from ogive.curve import Curve
@@ -21,18 +30,22 @@ if TYPE_CHECKING:
 
 _PLACES = {"scheduler": "dask", "master": "spark"}  # options of one engine
 _ENGINE_ONLY = ("one_pass", "skip_bad", "engine", *_PLACES, "by", "bits", "save_curve")
-_PATH = click.Path(path_type=Path)
+_OF_ROWS = ("view", "part", "bits", "by", "one_pass", "skip_bad", "engine", *_PLACES)
 
 
 def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how a log is read."""
     command = on_engines(command)
     for option in (
-        click.option("--bits", type=int, metavar="N", help="How sharp a log's summary is."),
+        click.option("--bits", type=BITS, metavar="N", help="How sharp a log's summary is."),
         click.option("--skip-bad", is_flag=True, help="Leave out rows that break a rule."),
         click.option("--one-pass", is_flag=True, help="Read a log once: KS gets a bracket."),
         click.option(
-            "--memory", default="1GB", show_default=True, help="Memory limit for reading files."
+            "--memory",
+            type=MEMORY,
+            default="1GB",
+            show_default=True,
+            help="Memory limit for reading files, e.g. 500MB.",
         ),
     ):
         command = option(command)
@@ -42,9 +55,15 @@ def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
 def on_engines(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say where a log is read."""
     for option in (
-        click.option("--master", metavar="URL", help="Spark: where it runs [local[*]]."),
-        click.option("--scheduler", metavar="ADDRESS", help="Dask: a cluster [one made here]."),
-        click.option("--engine", metavar="local|dask|spark", help="What reads a log [local]."),
+        click.option("--master", type=WORD, metavar="URL", help="Spark: where it runs [local[*]]."),
+        click.option(
+            "--scheduler", type=WORD, metavar="ADDRESS", help="Dask: a cluster [one made here]."
+        ),
+        click.option(
+            "--engine",
+            type=one_of("engine", "local", "dask", "spark"),
+            help="What reads a log [local].",
+        ),
     ):
         command = option(command)
     return command
@@ -76,7 +95,11 @@ def is_log(files: Sequence[Path], options: dict[str, Any]) -> bool:
     from ogive.readers.sizes import table_bytes  # noqa: PLC0415
 
     room = parse_memory(options.get("memory") or "1GB")
+    if all(is_curve_file(file) for file in files):
+        refuse("saved curves are read as they are", *_OF_ROWS)
+        return True
     if any(options.get(name) for name in _ENGINE_ONLY):
+        _check_tables(files, options)
         return True
     if any(is_curve_file(file) for file in files):
         return True
@@ -91,6 +114,18 @@ def _names(options: dict[str, Any]) -> Columns:
     from ogive.readers import Columns  # noqa: PLC0415
 
     return columns_of(options) if "score" in options else Columns()
+
+
+def _check_tables(files: Sequence[Path], options: dict[str, Any]) -> None:
+    """Refuse options of engines for files that engines do not read."""
+    from ogive.engines.files import is_log as is_table  # noqa: PLC0415
+    from ogive.engines.formats import FORMATS  # noqa: PLC0415
+    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
+
+    for file in files:
+        if not is_table(file) and file.exists() and not is_curve_file(file):
+            given = [name for name in _ENGINE_ONLY if options.get(name)]
+            refuse(f"{file} is none of the tables of a log ({' '.join(FORMATS)})", *given)
 
 
 def _only_tables(files: Sequence[Path], *, skip_bad: bool) -> bool:
@@ -155,6 +190,8 @@ def measure(
     from ogive.studies.logs import ALL, measure_reading  # noqa: PLC0415
 
     every, by = view == ALL, options.get("by")
+    if by is not None:
+        refuse("groups have no bootstrap intervals", "resamples")
     with terminal.progress("reading") as step:
         reading = read(files, view, part, options, step, default_part="test", vectors=by is None)
         result = measure_reading(
@@ -199,11 +236,17 @@ def is_streamed(file: Path, output: Path, options: dict[str, Any]) -> bool:
         return True
     if any(sign in str(file) for sign in "*?[") and not file.exists():
         return True
-    return output.suffix == ".parquet" and is_log((file,), {})
+    return output.suffix.lower() == ".parquet" and is_log((file,), {})
 
 
 def apply(
-    calibrator: Path, file: Path, output: Path, options: dict[str, Any], *, as_json: bool
+    calibrator: Path,
+    file: Path,
+    output: Path,
+    options: dict[str, Any],
+    *,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Calibrate a log into a folder, file by file."""
     from ogive.cli import terminal  # noqa: PLC0415
@@ -214,18 +257,20 @@ def apply(
     names = columns_of(options)
     with terminal.progress("calibrating") as step:
         if file.is_file() and engine == "local":
+            check_output(output, [calibrator, file], replace=force, data=True)
             warn_of_kind(calibrator, open_log(file, names).layout.kind, str(file))
             n, _ = FileJob(file, output, names).run(calibrator)
             show_applied(n, output, as_json=as_json)
             return
-        done = apply_log(calibrator, file, output, names, engine=engine, progress=step, **where)
+        how = {"engine": engine, "force": force, "progress": step, **where}
+        done = apply_log(calibrator, file, output, names, **how)
     if as_json:
         terminal.print_json(asdict(done))
         return
     kept = f" ({done.kept:,} were finished before)" if done.kept else ""
     files = done.written + done.kept
     many = "1 file" if files == 1 else f"{files:,} files"
-    click.echo(f"{done.n:,} rows calibrated in {many}{kept}: {done.out}")
+    say(f"{done.n:,} rows calibrated in {many}{kept}: {done.out}")
 
 
 def show_applied(n: int, output: Path, *, as_json: bool) -> None:
@@ -235,4 +280,4 @@ def show_applied(n: int, output: Path, *, as_json: bool) -> None:
     if as_json:
         terminal.print_json({"n": n, "out": str(output)})
     else:
-        click.echo(f"{n:,} rows calibrated: {output}")
+        say(f"{n:,} rows calibrated: {output}")

@@ -1,14 +1,26 @@
-"""Options that several commands have."""
+"""Options that several commands have, and what makes their values valid.
+
+A value that breaks a rule, and an option that does not apply to the files it is given with, end
+the command with exit code 2 before anything is read.
+"""
 
 from __future__ import annotations
 
+import glob
+import math
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ogive._files import identities, safe_output, special_kind
+from ogive.errors import OgiveError, UnknownName
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ogive._files import Identity
     from ogive.readers.source import Columns
 
 FILE_HELP = """
@@ -17,6 +29,136 @@ FILE holds predictions: .npz with `logits` or `probs` and `labels`, or `scores` 
 `outcome`, or `label` with logit_0… or prob_0…, or a list column `logits` or `probs`, and
 optionally `weight` and `part` (cal, test); the paper's .p files; CalArena's .h5 files."""
 
+#: More folds than this would fit for hours and say nothing more.
+MAX_FOLDS = 1000
+#: More bins or resamples than this is a slip of the finger, and would fill the memory.
+MAX_BINS = MAX_RESAMPLES = 1_000_000
+#: Notes are kept in the calibrator and printed: one line.
+MAX_NOTE_LENGTH = 200
+_COLUMN_OPTIONS = ("score", "outcome", "label", "weight")
+
+
+if TYPE_CHECKING:
+    _Type = click.ParamType[Any]
+else:
+    _Type = click.ParamType  # older versions of click have no [...]
+
+
+class _Checked(_Type):
+    """One of click's types with a further rule.
+
+    `why_not` is given the value as it was typed and as it was converted; it returns what is wrong
+    with it, or None.
+    """
+
+    def __init__(self, base: _Type, why_not: Callable[[Any, Any], str | None]) -> None:
+        self.base, self.why_not, self.name = base, why_not, base.name
+        self.shell_complete = base.shell_complete  # type: ignore[method-assign]
+        self.get_metavar = base.get_metavar  # type: ignore[method-assign]
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401
+        """Convert a value, or refuse it."""
+        converted = self.base.convert(value, param, ctx)
+        reason = self.why_not(value, converted)
+        if reason is not None:
+            self.fail(reason, param, ctx)
+        return converted
+
+
+def _no_name(typed: Any, _: Any = None) -> str | None:  # noqa: ANN401
+    empty = not os.fspath(typed).strip() or "\0" in os.fspath(typed)
+    return "a name is needed, and this one is empty." if empty else None
+
+
+def _no_input(typed: Any, path: Path) -> str | None:  # noqa: ANN401
+    if _no_name(typed):
+        return _no_name(typed)
+    try:
+        kind = special_kind(path.stat())
+    except OSError:
+        return None  # reading it will say what is wrong
+    return kind and f"{path} is {kind}, which may never end. Save it to a file and give that."
+
+
+def _no_output(typed: Any, _: Any) -> str | None:  # noqa: ANN401
+    if os.fspath(typed) == "-":
+        return "results go to a file: give its name (--json prints to stdout)."
+    return _no_name(typed)
+
+
+def _no_note(typed: str, _: Any) -> str | None:  # noqa: ANN401
+    if not typed.isprintable() or len(typed) > MAX_NOTE_LENGTH:
+        return f"it must be one printable line of at most {MAX_NOTE_LENGTH} characters."
+    return _no_name(typed)
+
+
+def _no_size(typed: str, _: Any) -> str | None:  # noqa: ANN401
+    from ogive.engines.memory import parse_memory  # noqa: PLC0415 - keep `--help` quick
+
+    try:
+        parse_memory(typed)
+    except OgiveError as error:
+        return str(error)
+    except OverflowError:
+        return f"`memory` must be a size such as 1GB, not {typed}."
+    return None
+
+
+def _no_bits(_: Any, bits: int) -> str | None:  # noqa: ANN401
+    from ogive.summary import check_bits  # noqa: PLC0415
+
+    try:
+        check_bits(bits)
+    except OgiveError as error:
+        return str(error)
+    return None
+
+
+def _no_folds(_: Any, folds: int) -> str | None:  # noqa: ANN401
+    return "one fold leaves no rows to fit: give 0 to skip, or at least 2." if folds == 1 else None
+
+
+def _no_number(_: Any, number: float) -> str | None:  # noqa: ANN401
+    return "it is not a number." if math.isnan(number) else None  # no comparison refuses it
+
+
+INPUT = _Checked(click.Path(path_type=Path), _no_input)
+OUTPUT = _Checked(click.Path(path_type=Path), _no_output)
+WORD, NOTE = _Checked(click.STRING, _no_name), _Checked(click.STRING, _no_note)
+BITS = _Checked(click.INT, _no_bits)
+MEMORY = _Checked(click.STRING, _no_size)
+FOLDS = _Checked(click.IntRange(0, MAX_FOLDS), _no_folds)
+SHARE = _Checked(click.FloatRange(0, 1, min_open=True, max_open=True), _no_number)
+BINS, RESAMPLES = click.IntRange(1, MAX_BINS), click.IntRange(0, MAX_RESAMPLES)
+SEED = click.IntRange(0, 2**63 - 1)
+
+
+def one_of(what: str, *words: str) -> _Type:
+    """Return a choice of words; the refusal of another names the nearest."""
+
+    def convert(value: str) -> str:
+        if value not in words:
+            raise click.BadParameter(str(UnknownName.among(what, value, words)))
+        return value
+
+    choice = _Checked(click.STRING, lambda *_: None)
+    choice.base = click.types.FuncParamType(convert)
+    choice.get_metavar = click.Choice(words).get_metavar  # type: ignore[method-assign]
+    choice.shell_complete = click.Choice(words).shell_complete  # type: ignore[method-assign]
+    return choice
+
+
+view_option = click.option(
+    "--view",
+    type=WORD,
+    metavar="VIEW",
+    help="top-1, top-r, within-top-r, class-k, score or vector.",
+)
 as_json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead."
 )
@@ -25,11 +167,13 @@ as_json_option = click.option(
 def reads_files(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how a file is read."""
     for option in (
-        click.option("--experiment", metavar="NAME", help="One experiment of an .h5 file."),
-        click.option("--weight", metavar="COL", help="Column of the weights [weight]."),
-        click.option("--label", metavar="COL", help="Column of the true classes [label]."),
-        click.option("--outcome", metavar="COL", help="Column of the outcomes [outcome]."),
-        click.option("--score", metavar="COL", help="Column of the scores [score]."),
+        click.option(
+            "--experiment", type=WORD, metavar="NAME", help="One experiment of an .h5 file."
+        ),
+        click.option("--weight", type=WORD, metavar="COL", help="Column of the weights [weight]."),
+        click.option("--label", type=WORD, metavar="COL", help="Column of true classes [label]."),
+        click.option("--outcome", type=WORD, metavar="COL", help="Column of outcomes [outcome]."),
+        click.option("--score", type=WORD, metavar="COL", help="Column of the scores [score]."),
     ):
         command = option(command)
     return command
@@ -39,9 +183,70 @@ def columns_of(options: dict[str, Any]) -> Columns:
     """Return the names of the columns that were asked for."""
     from ogive.readers import Columns  # noqa: PLC0415 - keep `ogive --help` quick
 
-    return Columns(*(options[name] for name in ("score", "outcome", "label", "weight")))
+    return Columns(*(options[name] for name in _COLUMN_OPTIONS))
 
 
 def names_of(words: str | None) -> list[str] | None:
     """Split names at commas."""
-    return None if words is None else [word.strip() for word in words.split(",")]
+    if words is None:
+        return None
+    names = [word.strip() for word in words.split(",")]
+    if not all(names):
+        msg = f"--methods {words!r}: names separated by commas are needed, and one is empty."
+        raise click.UsageError(msg)
+    return names
+
+
+def is_given(name: str) -> bool:
+    """Return whether an option of the running command was given, and not left at its default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def refuse(why: str, *names: str) -> None:
+    """Refuse the first of these options that was given: it would be ignored."""
+    for name in names:
+        if is_given(name):
+            msg = f"--{name.replace('_', '-')} does not apply: {why}. Leave it out."
+            raise click.UsageError(msg)
+
+
+def check_columns(files: Iterable[Path]) -> None:
+    """Refuse names of columns for files without columns, and of experiments for others."""
+    from ogive.readers import FORMATS  # noqa: PLC0415
+
+    for file in files:
+        room = FORMATS.get(file.suffix.lower())
+        if room not in {None, "table"} and file.is_file():
+            refuse(f"{file} has arrays, not columns", *_COLUMN_OPTIONS)
+        if room not in {None, "hdf5"} and file.is_file():
+            refuse(f"{file} holds no experiments, as .h5 files do", "experiment")
+
+
+def check_output(
+    output: Path | None, inputs: Sequence[Path], *, replace: bool = True, data: bool = False
+) -> None:
+    """Refuse an output that is an input, or that has the suffix of `data` and is none."""
+    from ogive.readers import FORMATS  # noqa: PLC0415
+
+    if output is None:
+        return
+    if not data and output.suffix.lower() in FORMATS:
+        msg = f"{output}: {output.suffix} is for files of predictions. Give another suffix."
+        raise click.UsageError(msg)
+    safe_output(output, read_from(inputs), replace=replace, kinds=FORMATS)
+
+
+def read_from(paths: Iterable[Path]) -> dict[Identity, Path]:
+    """Return the identities of files, of the data that folders hold, and of what globs match."""
+    from ogive.readers import FORMATS  # noqa: PLC0415
+
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            found += [path, *(p for p in path.rglob("*") if p.suffix.lower() in FORMATS)]
+        elif any(sign in str(path) for sign in "*?[") and not path.exists():
+            found += map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207 - as logs do
+        else:
+            found.append(path)
+    return identities(found)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ogive.cli.options import as_json_option, names_of
+from ogive.cli.options import INPUT, OUTPUT, WORD, as_json_option, check_output, names_of
+from ogive.cli.terminal import Command, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-@click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--methods", metavar="M,…", help="Columns, separated by commas [all].")
+@click.command(cls=Command)
+@click.argument("folder", metavar="DIR", type=INPUT)
+@click.option("--methods", type=WORD, metavar="M,…", help="Columns, separated by commas [all].")
 @click.option(
     "--resume",
-    type=click.Path(path_type=Path),
+    type=OUTPUT,
     help="Keep results in this JSON file, and start from it.",
 )
 @as_json_option
@@ -30,6 +34,7 @@ def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bo
     from ogive.studies.paper import paper_tables  # noqa: PLC0415
     from ogive.studies.paper_files import REPOSITORY  # noqa: PLC0415
 
+    check_output(resume, [folder])
     with terminal.progress("the paper's tables") as step:
         result = paper_tables(
             folder,
@@ -47,4 +52,5 @@ def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bo
     if as_json:
         terminal.print_json(result.to_dict())
     else:
-        click.echo(repr(result))
+        for line in repr(result).split("\n"):
+            say(line)

@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.options import FILE_HELP, as_json_option, columns_of, names_of, reads_files
+from ogive.cli.options import (
+    FILE_HELP,
+    INPUT,
+    OUTPUT,
+    SEED,
+    SHARE,
+    WORD,
+    as_json_option,
+    check_columns,
+    check_output,
+    columns_of,
+    names_of,
+    one_of,
+    reads_files,
+    refuse,
+)
+from ogive.cli.terminal import Command, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from ogive.predictions import Predictions
     from ogive.readers.source import Source
 
-_PATH = click.Path(path_type=Path)
 _GRAPHS = (
     "panels", "difference", "reliability", "bins", "before-after", "methods", "classes",
 )  # fmt: skip
-_view = click.option("--view", metavar="VIEW", help="top-1, top-r, within-top-r, class-k or score.")
+_view = click.option(
+    "--view", type=WORD, metavar="VIEW", help="top-1, top-r, within-top-r, class-k or score."
+)
 _method = click.option(
-    "--method", default="spline", show_default=True, help="What is fitted and drawn."
+    "--method", type=WORD, default="spline", show_default=True, help="What is fitted and drawn."
 )
 
 
 def _splits(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that split a file without parts."""
-    share = click.FloatRange(0, 1, min_open=True, max_open=True)
     help_ = "Without parts: fit on this share of the rows, drawn at random, and test on the rest."
-    command = click.option("--seed", default=0, show_default=True, help="Of --split.")(command)
-    return click.option("--split", type=share, help=help_)(command)
+    seed = click.option("--seed", type=SEED, default=0, show_default=True, help="Of --split.")
+    return click.option("--split", type=SHARE, help=help_)(seed(command))
 
 
-@click.command(epilog=FILE_HELP)
-@click.argument("file", type=_PATH)
-@click.option("-o", "--output", required=True, type=_PATH, help="Figure: .png, .svg or .pdf.")
+@click.command(cls=Command, epilog=FILE_HELP)
+@click.argument("file", type=INPUT)
+@click.option("-o", "--output", required=True, type=OUTPUT, help="Figure: .png, .svg or .pdf.")
 @click.option(
-    "--graph", type=click.Choice(_GRAPHS), default="panels", show_default=True, help="What to draw."
+    "--graph",
+    type=one_of("graph", *_GRAPHS),
+    default="panels",
+    show_default=True,
+    help="What to draw.",
 )
 @_view
 @_method
@@ -63,11 +83,12 @@ def plot(
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.errors import need  # noqa: PLC0415
-    from ogive.plotting.figures import check_suffix, figure, save_figure  # noqa: PLC0415
+    from ogive.plotting.figures import FORMATS, figure, save_figure  # noqa: PLC0415
     from ogive.readers import open_file  # noqa: PLC0415
     from ogive.report.gather import gather  # noqa: PLC0415
 
-    check_suffix(output)
+    _check(file, output, FORMATS, split)
+    _check_graph(graph)
     need("matplotlib", extra="plot")
     source = open_file(file, columns_of(options), experiment=options["experiment"])
     cal, test = _parts(source, split, seed)
@@ -76,10 +97,10 @@ def plot(
     _done(output, as_json=as_json)
 
 
-@click.command(epilog=FILE_HELP)
-@click.argument("file", type=_PATH)
-@click.option("-o", "--output", required=True, type=_PATH, help="Where the page goes (.html).")
-@click.option("--methods", metavar="M,…", help="What to compare [all but the slow].")
+@click.command(cls=Command, epilog=FILE_HELP)
+@click.argument("file", type=INPUT)
+@click.option("-o", "--output", required=True, type=OUTPUT, help="Where the page goes (.html).")
+@click.option("--methods", type=WORD, metavar="M,…", help="What to compare [all but the slow].")
 @_view
 @_method
 @_splits
@@ -103,9 +124,12 @@ def report(
     from ogive.readers import open_file  # noqa: PLC0415
     from ogive.report import build_report, write_html  # noqa: PLC0415
 
+    _check(file, output, (".html", ".htm"), split)
     need("jinja2", extra="cli")
     source = open_file(file, columns_of(options), experiment=options["experiment"])
     cal, test = _parts(source, split, seed)
+    if cal is None:
+        refuse(f"{file} has no rows to fit on (a cal part, or --split 0.5)", "methods")
     names = names_of(methods)
     with terminal.progress("measuring") as step:
         page = build_report(
@@ -113,8 +137,29 @@ def report(
         )
         write_html(page, output)
     if not as_json:
-        click.echo(page.verdict.sentence)
+        say(page.verdict.sentence)
     _done(output, as_json=as_json)
+
+
+def _check(file: Path, output: Path, suffixes: Sequence[str], split: float | None) -> None:
+    """Refuse, before anything is read, what cannot be written and what would be ignored."""
+    if output.suffix.lower() not in suffixes:
+        msg = f"{output}: the output must end in {', '.join(suffixes)}."
+        raise click.UsageError(msg)
+    check_columns([file])
+    check_output(output, [file])
+    if split is None:
+        refuse("nothing is drawn at random without --split", "seed")
+
+
+def _check_graph(graph: str) -> None:
+    """Refuse options that a graph does not heed."""
+    if graph == "classes":
+        refuse("this graph shows every class", "view", "method")
+    elif graph in {"difference", "bins"}:
+        refuse(f"the graph {graph!r} shows no fitted curve", "method")
+    elif graph == "methods":
+        refuse("this graph compares all methods", "method")
 
 
 def _parts(
@@ -134,4 +179,4 @@ def _done(output: Path, *, as_json: bool) -> None:
     if as_json:
         terminal.print_json({"out": str(output)})
     else:
-        click.echo(f"Written: {output}")
+        say(f"Written: {output}")

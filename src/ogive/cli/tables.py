@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ogive.cli.sketch import BLANK, sketch
+from ogive.cli.terminal import as_text
 from ogive.studies.layout import of_summary, told_pvalue
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def show_comparison(out: Console, result: Comparison) -> None:
         cells = [row.method, *shares, *losses, f"{row.fit_seconds:.3f}"]
         rows.append((cells, "green" if row is result.best else ""))
     show_fitting(out, title, ("method", *numbers), rows, "MCE %", "fit s", "ECE %")
-    out.print(f"\n{result.verdict}", style="bold")
+    _show_verdict(out, result.verdict)
 
 
 def _difference(row: object) -> str:
@@ -59,17 +60,28 @@ def show_measurement(out: Console, result: Measured | Measurements | GroupMeasur
 
 def aligned(title: str, *columns: str) -> Table:
     """Return an empty table: a column of names, then columns of numbers."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(
+        title=as_text(title),
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+    )
     for number, name in enumerate(columns):
-        table.add_column(name, justify="right" if number else "left")
+        table.add_column(as_text(name), justify="right" if number else "left")
     return table
+
+
+def _show_verdict(out: Console, verdict: str) -> None:
+    out.print()
+    out.print(as_text(verdict), style="bold")
 
 
 def show_fitting(
     out: Console,
     title: str,
     columns: Sequence[str],
-    rows: Sequence[tuple[list[str], str]],
+    rows: Sequence[tuple[Sequence[str | Text], str]],
     *spare: str,
 ) -> None:
     """Print rows of cells and a style; spare columns are left out, in turn, where it is narrow."""
@@ -79,7 +91,8 @@ def show_fitting(
         kept = [k for k in range(len(columns)) if k not in gone]
         table = aligned(title, *(columns[k] for k in kept))
         for cells, style in rows:
-            table.add_row(*(cells[k] for k in kept), style=style)
+            shown = (cells[k] for k in kept)
+            table.add_row(*(c if isinstance(c, Text) else as_text(c) for c in shown), style=style)
         if not name or Measurement.get(out, endless, table).maximum <= out.width:
             break
         gone.add(columns.index(name))
@@ -112,9 +125,9 @@ def _show_view(out: Console, one: Measured) -> None:
     for key, (low, high) in one.intervals.items():
         table.add_row(f"{key}, bootstrap", "", f"{low:.4f} … {high:.4f}")
     out.print(table)
-    out.print(f"\n{one.verdict}", style="bold", markup=False)
+    _show_verdict(out, one.verdict)
     for line in of_summary(one):
-        out.print(line, markup=False)
+        out.print(as_text(line))
 
 
 def _show_groups(out: Console, found: GroupMeasurements) -> None:
@@ -126,9 +139,9 @@ def _show_groups(out: Console, found: GroupMeasurements) -> None:
         tests = [told_pvalue(value, cell=True) for value in (one.pvalue, one.pvalue_adjusted)]
         rest = (_percent(one.ece), f"{one.nll:.4f}")
         style = "red" if one in found.off else ""
-        table.add_row(one.group, f"{one.n:,}", *shares, *tests, *rest, style=style)
+        table.add_row(as_text(one.group), f"{one.n:,}", *shares, *tests, *rest, style=style)
     out.print(table)
-    out.print(f"\n{found.verdict}", style="bold", markup=False)
+    _show_verdict(out, found.verdict)
     if found.skipped:
         out.print(f"{found.skipped:,} rows broke a rule and were left out.")
 
@@ -144,7 +157,9 @@ def _show_views(out: Console, every: Measurements) -> None:
             _percent(one.ks),
             told_pvalue(one.ks_test.pvalue, cell=True),
         )
-        table.add_row(one.view, *shares, _percent(one.ece), f"{one.brier:.4f}", f"{one.nll:.4f}")
+        table.add_row(
+            as_text(one.view), *shares, _percent(one.ece), f"{one.brier:.4f}", f"{one.nll:.4f}"
+        )
     classes = every.classes
     if classes is not None:
         for name, pick in (("classes, mean", "mean"), ("classes, largest", "max")):

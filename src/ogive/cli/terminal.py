@@ -6,21 +6,72 @@ import json
 import os
 import sys
 import time
-from contextlib import contextmanager
+import unicodedata
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from ogive.errors import OgiveError
+from ogive.errors import OgiveError, OutputRefused, UnknownName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from rich.console import Console
+    from rich.text import Text
 
 #: Below this many seconds a progress bar would only flicker.
 _PATIENCE = 1.0
-_DONE, _FAILED, _WRONG_USAGE, _INTERRUPTED = 0, 1, 2, 130
+_DONE, _FAILED, _WRONG_USAGE, _INTERRUPTED, _TERMINATED = 0, 1, 2, 130, 143
+#: Classes of characters that move the cursor, colour, or turn the direction of what follows.
+_UNSHOWN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+#: Joiners are part of words and emoji, and change nothing else.
+_JOINERS = "\u200c\u200d"
+#: Longer errors of other libraries are cut: they may quote a file.
+_MAX_FOREIGN_LENGTH = 300
+
+
+class Terminated(BaseException):
+    """The process was asked to end (SIGTERM)."""
+
+
+class _Foreign(OgiveError):
+    """An error that another library raised."""
+
+
+class Command(click.Command):
+    """A command in which an error of another library becomes ours, with the files at hand."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except (OgiveError, OSError, click.ClickException, click.Abort, RuntimeError) as error:
+            if isinstance(error, RecursionError) or type(error) is RuntimeError:
+                raise _foreign(error, ctx) from error
+            raise  # also click's Exit, which is a RuntimeError
+        except Exception as error:
+            raise _foreign(error, ctx) from error
+
+
+def _foreign(error: Exception, ctx: click.Context) -> _Foreign:
+    """Say what failed, on which files, and the way out."""
+    given = [ctx.params.get(name) for name in ("calibrator", "files", "file", "source", "folder")]
+    paths: list[Path] = []
+    for value in given:
+        paths += value if isinstance(value, tuple) else [] if value is None else [value]
+    names = ", ".join(map(str, paths)) or str(ctx.info_name)
+    if isinstance(error, MemoryError):
+        return _Foreign(
+            f"{names}: not enough memory ({error or 'nothing more is known'}). Give the rows as "
+            "Parquet, which is read in pieces, with --memory below what is free."
+        )
+    reason = " ".join(str(error).split())[:_MAX_FOREIGN_LENGTH]
+    return _Foreign(
+        f"{names}: {ctx.info_name} failed ({type(error).__name__}: {reason}). Is the file whole, "
+        "and what its suffix says? OGIVE_DEBUG=1 shows where it failed."
+    )
 
 
 def run(group: click.Group, argv: Sequence[str] | None) -> int:  # noqa: PLR0911 - one per ending
@@ -30,26 +81,75 @@ def run(group: click.Group, argv: Sequence[str] | None) -> int:  # noqa: PLR0911
         sys.stdout.flush()
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.UsageError as error:
+    except click.ClickException as error:
         return _fail(error.format_message(), _WRONG_USAGE)
     except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted", _INTERRUPTED)
+    except Terminated:
+        return _fail("terminated", _TERMINATED)
     except BrokenPipeError:
         # The reader of our output has gone (`ogive … | head`): that is no failure.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_stdout()
         return _DONE
-    except (OgiveError, OSError, MemoryError) as error:
-        return _fail(str(error) or type(error).__name__, _FAILED)
     except Exception as error:
-        if os.environ.get("OGIVE_DEBUG"):
+        ours = isinstance(error, OgiveError | OSError) and not isinstance(error, _Foreign)
+        if os.environ.get("OGIVE_DEBUG") and not ours:
             raise
-        message = f"{type(error).__name__}: {error} (unexpected; OGIVE_DEBUG=1 shows where)"
-        return _fail(message, _FAILED)
+        wrong = isinstance(error, UnknownName | OutputRefused)
+        return _fail(_message(error), _WRONG_USAGE if wrong else _FAILED)
     return _DONE
 
 
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and not isinstance(error, OgiveError):
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            return f"{error.filename}: {error.strerror}" if error.filename else _said(error)
+        _close_stdout()  # a full disk: Python would try again at its end, and complain
+        return f"the result cannot be printed: {_said(error)}"
+    return str(error) or type(error).__name__
+
+
+def _said(error: OSError) -> str:
+    return error.strerror or str(error) or type(error).__name__
+
+
+def _close_stdout() -> None:
+    with suppress(OSError, ValueError):  # tests have a stdout without a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def shown(text: object) -> str:
+    r"""Return a name or a sentence as one line that is safe to print.
+
+    Control characters, line ends, marks of direction and bytes that are no text are written as
+    escapes: the names of files, columns and groups are data, and a terminal obeys what it is sent.
+
+    >>> print(shown("evil\x1b[2J\n\u202etxt"))
+    evil\x1b[2J\n\u202etxt
+    """
+    return "".join(
+        letter
+        if letter in _JOINERS or unicodedata.category(letter) not in _UNSHOWN
+        else letter.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for letter in str(text)
+    )
+
+
+def as_text(text: object, style: str = "") -> Text:
+    """Return a name or a sentence for tables: safe, and with no markup read into it."""
+    from rich.text import Text  # noqa: PLC0415
+
+    return Text(shown(text), style=style)
+
+
+def say(text: str) -> None:
+    """Print one line on stdout."""
+    click.echo(shown(text))
+
+
 def _fail(message: str, code: int) -> int:
-    click.echo(f"ogive: {' '.join(message.split())}", err=True)
+    click.echo(f"ogive: {shown(' '.join(message.split()))}", err=True)
     return code
 
 
@@ -62,7 +162,7 @@ def show_warning(  # noqa: PLR0917 - the signature is Python's
     line: str | None = None,  # noqa: ARG001
 ) -> None:
     """Print a warning as one line on stderr."""
-    click.echo(f"ogive: warning: {' '.join(str(message).split())}", err=True)
+    click.echo(f"ogive: warning: {shown(' '.join(str(message).split()))}", err=True)
 
 
 def print_json(result: dict[str, Any]) -> None:
@@ -74,8 +174,8 @@ def console() -> Console:
     """Return a console for stdout: colour on a terminal only, wide enough for a table elsewhere."""
     from rich.console import Console  # noqa: PLC0415
 
-    out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=110)
+    out = Console(highlight=False, emoji=False)
+    return out if out.is_terminal else Console(highlight=False, emoji=False, width=110)
 
 
 @contextmanager
@@ -90,16 +190,17 @@ def progress(total_hint: str) -> Iterator[Callable[[str, float, int], None]]:
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f}/"
-               "{task.total:.0f}"), TimeRemainingColumn())  # fmt: skip
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(total_hint, total=None)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(),
+               TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+               TimeRemainingColumn())  # fmt: skip
+    bar = Progress(*columns, console=Console(stderr=True, emoji=False), transient=True)
+    task = bar.add_task(shown(total_hint), total=None)
     start = time.monotonic()
     live = False
 
     def step(what: str, done: float, total: int) -> None:
         nonlocal live
-        bar.update(task, description=what, completed=done, total=total)
+        bar.update(task, description=shown(what), completed=done, total=total)
         if not live and time.monotonic() - start > _PATIENCE:
             bar.start()  # after the update: it draws at once, and needs a total
             live = True
