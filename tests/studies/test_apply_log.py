@@ -63,8 +63,11 @@ def test_a_second_run_keeps_what_is_finished_and_mends_the_rest(log, cal, tmp_pa
     files = list(before)
     files[0].unlink()
     files[1].write_bytes(files[1].read_bytes()[:100])
+    (out / ".a.parquet.xyz.parquet").write_bytes(b"left by a killed run of an older version")
+    (out / ".b.parquet.xyz.parquet").write_bytes(b"of nobody here")
     done = apply_log(cal, log, out)
     assert (done.n, done.written, done.kept) == (3000, 2, 1)
+    assert [path.name for path in out.glob(".*")] == [".b.parquet.xyz.parquet"]
     assert files[2].stat().st_mtime_ns == before[files[2]]
     assert rows_of(out).num_rows == 3000
 

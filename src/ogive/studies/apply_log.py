@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import tempfile
 import threading
 import warnings
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str, float, int], None]
 
 _WHAT = "calibrating"
+_OLDER_TEMPORARY = re.compile(r"\.(.+)\.[a-z0-9_]{1,8}\.parquet", re.DOTALL)
 _CELLS = 1 << 20  # numbers that are calibrated at a time
 
 
@@ -107,8 +109,7 @@ def apply_log(
     if not one:
         out.mkdir(parents=True, exist_ok=True)
     with nullcontext() if one else only_writer(out):
-        for place in {target.parent for _, target in pairs}:
-            remove_left_over(place)
+        _clean({target for _, target in pairs})
         if engine == "local":
             counts = _on_threads(jobs, calibrator, threads, progress)
         else:
@@ -145,6 +146,16 @@ def _check_targets(
                 "(force=True) to replace it."
             )
             raise OutputRefused(msg)
+
+
+def _clean(outputs: set[Path]) -> None:
+    """Remove the temporary files of killed runs, also those named as earlier versions did."""
+    for folder in {target.parent for target in outputs}:
+        remove_left_over(folder)
+        for path in folder.iterdir() if folder.is_dir() else ():
+            older = _OLDER_TEMPORARY.fullmatch(path.name)
+            if older is not None and folder / older[1] in outputs:
+                path.unlink(missing_ok=True)
 
 
 def warn_of_kind(calibrator: str | os.PathLike[str], kind: ValueKind, name: str) -> None:
