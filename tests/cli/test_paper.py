@@ -41,4 +41,4 @@ def test_a_folder_without_them_says_where_they_are(tmp_path, capsys):
     assert "github.com/markus93/NN_calibration" in capsys.readouterr().err
     (tmp_path / NAME).write_bytes(pickle.dumps(print))
     assert main(["paper", str(tmp_path)]) == 1
-    assert "only NumPy arrays are read" in capsys.readouterr().err
+    assert "only NumPy arrays" in capsys.readouterr().err

@@ -98,7 +98,7 @@ def _no_note(typed: str, _: Any) -> str | None:  # noqa: ANN401
 
 
 def _no_size(typed: str, _: Any) -> str | None:  # noqa: ANN401
-    from ogive.engines.memory import parse_memory  # noqa: PLC0415 - keep `--help` quick
+    from ogive.readers.memory import parse_memory  # noqa: PLC0415 - keep `--help` quick
 
     try:
         parse_memory(typed)
