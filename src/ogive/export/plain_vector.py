@@ -139,8 +139,12 @@ def every_rank(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
 
 def ranks(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
     """Return shares by rank, in order; the rest by a power."""
-    e, floor, R, K = masses(x, kind), cal["floor"], len(cal["forms"]), cal["K"]
-    order = ranked(x)
+    floor, R, K = cal["floor"], len(cal["forms"]), cal["K"]
+    order, factor = ranked(x), cal.get("factor", 1.0)
+    e = masses(x, kind)
+    if factor != 1.0:
+        a = x if kind == "logits" else [log(value) if value > 0.0 else -inf for value in x]
+        e = [exp(factor * (value - max(a))) for value in a]
     first, others = order[:R], order[R:]
     left = fsum(max(e[k], floor) for k in others)
     eta = [0.0] * R

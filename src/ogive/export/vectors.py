@@ -173,11 +173,15 @@ class Ranks(Vectors):
     def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a RanksMap
         super().__init__(gamma, kind)
         self.floor, self.power, self.R = gamma.floor, gamma.power, len(gamma.maps)
+        self.factor = gamma.factor
         self.bank = Bank([form_of(inner) for inner in gamma.maps], "maps")
         self.constants = self.bank.constants | {"capped": np.arange(self.K, dtype=np.float64)}
 
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
         e = masses(xp, x, self.kind)
+        if self.factor != 1.0:
+            a = x if self.kind == "logits" else safe_log(xp, x)
+            e = xp.exp(self.factor * (a - xp.max(a)))
         _, order = xp.descending(x, self.R)
         top = xp.gather(e, order)
         nothing = 0.0 * top

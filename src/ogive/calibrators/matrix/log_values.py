@@ -51,6 +51,21 @@ def with_weight(preds: Predictions) -> Predictions:
     )
 
 
+def rescaled(preds: Predictions, factor: float) -> Predictions:
+    """Return the logits (or the logarithms of probabilities) times a factor, as logits.
+
+    >>> rescaled(Predictions([[2000.0, 0.0]], kind="logits"), 0.001).values
+    array([[ 0., -2.]])
+    """
+    if factor == 1.0:
+        return preds
+    logs = preds.log_masses(slice(0, preds.n))
+    logs *= factor
+    return Predictions(
+        logs, preds.labels, kind="logits", weights=preds.weights, weight_kind=preds.weight_kind
+    )
+
+
 def effective_rows(preds: Predictions) -> float:
     """Return how many rows the predictions are worth: N, or Kish's size of sampling weights."""
     return float(row_count(preds)) * weight_scale(preds)

@@ -10,6 +10,9 @@ where :math:`\gamma_r` is fitted to the rows whose true class is not among the f
 says. After R ranks the others share what is left in proportion to :math:`p_k^\tau`, with one τ
 by maximum likelihood.
 
+Logits of a scale that no probability can hold (a fitted temperature beyond 32, or below 1/32) are
+first divided by that temperature: their softmax is 0 and 1, or all but uniform.
+
 The order is kept from the top down: no class gets more than the one ranked before it, what it
 may not have goes to those after it, and the first keeps a margin of 1e-6 of itself, which
 survives a cast to float32. Where the second choice deserves more than the first, no vector with
@@ -35,9 +38,10 @@ from ogive.calibrators.matrix.columns import (
     unnested,
     warn_of,
 )
-from ogive.calibrators.matrix.log_values import weight_scale, with_weight
+from ogive.calibrators.matrix.log_values import rescaled, weight_scale, with_weight
 from ogive.calibrators.matrix.maps import MatrixMap, check_classes
 from ogive.calibrators.matrix.sticks import MARGIN, broken, fill
+from ogive.calibrators.matrix.temperature import fit_temperature
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
 from ogive.predictions import labelled
@@ -54,6 +58,9 @@ _SMALLEST_LOG, _SMALLEST_LOG_32 = -700.0, -80.0  # a weight is never 0
 #: A rank after the first gets the method that was asked for from this many rows on (Kish's size
 #: of sampling weights); fewer rows of such hard cases are fitted by Platt's two numbers.
 MIN_ROWS_FOR_OWN_METHOD = 200
+#: Logits whose fitted temperature is beyond this, or below its inverse, are divided by it. Real
+#: networks have 0.3 to 5, and from about 100 on masses underflow.
+USUAL_TEMPERATURE = 32.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -70,6 +77,8 @@ class RanksMap(MatrixMap):
         What a mass of 0 is lifted to.
     held : float
         The share of calibration rows in which the order held back the first or second class.
+    factor : float
+        What logits are multiplied by first: 1, but for logits of an unusual scale.
     """
 
     method = "ranks"
@@ -78,10 +87,12 @@ class RanksMap(MatrixMap):
     power: float
     floor: float
     held: float
+    factor: float = 1.0  # artifacts from before have none
 
     def __call__(self, preds: Predictions, *, threads: int | None = None) -> FloatArray:
         """Return the calibrated probabilities, (N, K) float64; every row sums to 1."""
         check_classes(preds, self.K)
+        preds = rescaled(preds, self.factor)
         result = np.empty((preds.n, self.K))
 
         def work(at: slice) -> None:
@@ -183,6 +194,8 @@ def fit_ranks(
         msg = f"`ranks` must be a whole number >= 1, not {ranks!r}."
         raise InvalidInput(msg)
     R = min(int(ranks), preds.K - 1)
+    factor = 1.0 if method == "none" else _usual_factor(preds, threads)
+    preds = rescaled(preds, factor)
     floor = smallest_mass(preds, threads=threads)
     rows = _read(preds, labels, R, floor, threads=threads)
     maps, failed = _fit_maps(preds, rows, method, options, threads=threads)
@@ -196,8 +209,23 @@ def fit_ranks(
     held = broken(_shares(maps, rows.log_odds), preds.K)[2]
     share = float(np.average(held, weights=preds.weights))
     return RanksMap(
-        view="vector", n=maps[0].n, K=preds.K, maps=maps, power=power, floor=floor, held=share
+        view="vector",
+        n=maps[0].n,
+        K=preds.K,
+        maps=maps,
+        power=power,
+        floor=floor,
+        held=share,
+        factor=factor,
     )
+
+
+def _usual_factor(preds: Predictions, threads: int | None) -> float:
+    """Return 1, or the factor of the temperature where the logits have an unusual scale."""
+    if preds.kind == "probs":
+        return 1.0
+    factor = fit_temperature(preds, threads=threads).factor
+    return 1.0 if 1.0 / USUAL_TEMPERATURE <= factor <= USUAL_TEMPERATURE else factor
 
 
 class _Rest(NamedTuple):
