@@ -1,7 +1,8 @@
 """Write an artifact of every method and its numbers to `frozen/`: `python -m tests.export.freeze`.
 
 Run it when a method is added. What is there already is never written again: it stands for files
-that others have saved, which every later version must read and evaluate alike.
+that others have saved, which every later version must read and evaluate alike. It also writes
+``docs/artifact.schema.json`` from the table that `load` checks files with.
 """
 
 import json
@@ -11,9 +12,11 @@ import numpy as np
 
 from ogive import save
 from ogive.export.check import expected
+from ogive.export.schema import json_schema
 from tests.export.calibrators import NAMES, fitted
 
 FROZEN = Path(__file__).parent / "frozen"
+SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "artifact.schema.json"
 SCORES = np.concatenate([np.linspace(0, 1, 33), [1e-300, 1e-12, 1 - 1e-12, 1 - 2.0**-53]])
 LOGITS = np.array(
     [[0, 0, 0, 0], [2, 1, 0, -1], [-3, 0.5, 0.25, 4], [40, 0, 0, -1], [0, 900, 0, 1], [1, 1, -5, 1]]
@@ -30,6 +33,7 @@ def numbers(gamma):
 
 
 def main():
+    SCHEMA.write_text(json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n")
     for name in NAMES:
         path = FROZEN / f"v1-{name}.json"
         if not path.exists():

@@ -56,8 +56,8 @@ def test_what_is_not_ours_newer_or_altered_is_refused(gamma, tmp_path):
         (lambda d: d.update(format="other"), True, "not an ogive calibrator"),
         (lambda d: d.update(version=99), True, "version 99, newer.*pip install --upgrade"),
         (lambda d: d["map"].update(at_one=0.1), False, "altered"),
-        (lambda d: d.update(method="magic"), True, "does not know: 'magic'"),
-        (lambda d: d["map"].pop("tail"), True, "lacks what a 'paper-spline' calibrator needs"),
+        (lambda d: d.update(method="magic"), True, "`method` must be one of .*, not 'magic'"),
+        (lambda d: d["map"].pop("tail"), True, r"cal.json .*`map.tail` is missing"),
     ]
     for change, sign, message in cases:
         save(gamma, path)

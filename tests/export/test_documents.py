@@ -9,6 +9,7 @@ import pytest
 
 from ogive import save
 from ogive.calibrators import METHODS, VECTORS
+from ogive.export.schema import json_schema
 from tests.export.calibrators import NAMES, fitted
 from tests.export.freeze import FROZEN
 
@@ -38,10 +39,12 @@ def test_artifacts_of_today_follow_the_schema(name, validator, tmp_path):
 def test_the_schema_can_fail(validator):
     document = json.loads((FROZEN / "v1-platt.score.json").read_text())
     for change in (
-        lambda d: d.pop("fitted_on"),
+        lambda d: d.pop("map"),
         lambda d: d.update(version=2),
         lambda d: d.update(method="beta"),
-        lambda d: d.update(extra=1),
+        lambda d: d["map"].update(at_one=5),
+        lambda d: d["map"].update(view="top-1\n"),
+        lambda d: d["fitted_on"].update(tag="two\nlines"),
         lambda d: d["map"].update(slope="steep"),
         lambda d: d["map"].update(more=1),
         lambda d: d["fitted_on"].update(ks_after=1.5),
@@ -50,6 +53,10 @@ def test_the_schema_can_fail(validator):
         altered = json.loads(json.dumps(document))
         change(altered)
         assert not validator.is_valid(altered)
+
+
+def test_the_schema_is_what_load_enforces():
+    assert json_schema() == SCHEMA, "python -m tests.export.freeze"
 
 
 def test_the_schema_and_the_page_know_every_method():

@@ -8,7 +8,10 @@ import sys
 import numpy as np
 import pytest
 
+from ogive.calibrators.matrix.class_structure import LEAST_LOG
+from ogive.calibrators.matrix.log_values import FARTHEST_VALUE
 from ogive.calibrators.matrix.sticks import MARGIN
+from ogive.errors import ExportError
 from ogive.export import plain_vector, to_python
 from ogive.export.check import expected
 from ogive.export.grid import logits_for, scores_for
@@ -22,6 +25,13 @@ calibrate = runpy.run_path(sys.argv[1])["calibrate"]
 assert not [name for name in sys.modules if name in {"numpy", "ogive", "scipy"}]
 json.dump([calibrate(x) for x in json.load(sys.stdin)], sys.stdout)
 """
+
+
+def function(text):
+    """Return the function of a written file, in this process."""
+    names = {}
+    exec(compile(text, "calibrator.py", "exec"), names)  # noqa: S102 - our own text
+    return names["calibrate"]
 
 
 def bare(text, values, folder):
@@ -51,25 +61,25 @@ def test_it_runs_in_a_bare_interpreter(name, tmp_path):
 @pytest.mark.parametrize("name", ["spline.score", "beta.score", "isotonic.score", "none.score"])
 def test_it_takes_log_odds_that_no_score_can_hold(name):
     gamma = fitted(name)
-    calibrate = to_python.function(to_python.write(gamma))
+    calibrate = function(to_python.write(gamma))
     eta = np.array([-np.inf, -800.0, -60.0, -1.0, 0.0, 0.5, 60.0, 740.0, np.inf])
     found = [calibrate(log_odds=float(x)) for x in eta]
     np.testing.assert_allclose(found, gamma.from_log_odds(eta), rtol=0, atol=1e-9)
 
 
 def test_bad_values_are_refused():
-    calibrate = to_python.function(to_python.write(fitted("spline.score")))
+    calibrate = function(to_python.write(fitted("spline.score")))
     for bad in (-0.1, 1.1, math.nan):
         with pytest.raises(ValueError, match=r"in \[0, 1\]"):
             calibrate(bad)
     vectors = fitted("spline.keep")
-    calibrate = to_python.function(to_python.write(vectors))
+    calibrate = function(to_python.write(vectors))
     with pytest.raises(ValueError, match="3 values, but the calibrator was fitted on 4 classes"):
         calibrate([1.0, 2.0, 3.0])
     for row in ([math.nan, 0.0, 0.0, 0.0], [math.inf, 0, 0, 0], [-math.inf] * 4):
         with pytest.raises(ValueError, match="NaN"):
             calibrate(row)
-    calibrate = to_python.function(to_python.write(vectors, kind="probs"))
+    calibrate = function(to_python.write(vectors, kind="probs"))
     with pytest.raises(ValueError, match="does not take logits"):
         calibrate([3.0, 1.0, 0.0, 0.0])
 
@@ -81,14 +91,14 @@ def test_one_column_of_a_matrix_method():
     from ogive.studies.fitting import fit
 
     gamma = fit(Predictions(eta, labels, kind="logits"), "temperature")
-    calibrate = to_python.function(to_python.write(gamma))
+    calibrate = function(to_python.write(gamma))
     found = [calibrate(float(x)) for x in eta]
     np.testing.assert_allclose(found, gamma(Predictions(eta, kind="logits"))[:, 1], atol=1e-12)
 
 
 def test_the_decision_is_kept():
     gamma, preds = fitted("spline.keep"), predictions(rows=500, seed=9)
-    calibrate = to_python.function(to_python.write(gamma))
+    calibrate = function(to_python.write(gamma))
     found = np.array([calibrate(row) for row in preds.values.tolist()])
     np.testing.assert_array_equal(found.argmax(axis=1), preds.values.argmax(axis=1))
     np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
@@ -97,3 +107,47 @@ def test_the_decision_is_kept():
 def test_constants_that_are_written_twice_agree():
     assert plain_vector.MARGIN == MARGIN
     assert math.log(2.0**-52) == plain_vector.SMALLEST
+    assert plain_vector.FARTHEST == FARTHEST_VALUE
+    assert plain_vector.LEAST_LOG == LEAST_LOG
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '__import__("os").system("id")',
+        "x = ().__class__",
+        "import os",
+        "from os import system",
+        "from math import sin",
+        'open("x")',
+        "def f():\n    while True:\n        pass",
+        "class A:\n    pass",
+        "@abs\ndef f():\n    pass",
+        "f = __builtins__",
+        "with x:\n    pass",
+        "global x",
+        "[].sort()",
+        "(lambda: 1)()",
+        "def f(:",
+        "x = '\x00'",
+        "[" * 5000,
+    ],
+)
+def test_only_text_that_computes_is_run(text):
+    good = to_python.write(fitted("platt.score"))
+    to_python.check_text(good)
+    with pytest.raises(ExportError, match="Python"):
+        to_python.check_text(good + text + "\n")
+    with pytest.raises(ExportError, match="Python"):
+        to_python.run(good + text + "\n", np.zeros(1))
+
+
+def test_the_process_that_checks_has_no_builtins_and_writes_nothing(monkeypatch, tmp_path):
+    """Were the list of words to miss something, the process would still refuse it."""
+    monkeypatch.setattr(to_python, "check_text", lambda _: None)
+    good = to_python.write(fitted("none.score"))
+    out = tmp_path / "x"
+    for text in (f"open({str(out)!r}, 'w')", "import os", "from os import system"):
+        with pytest.raises(ExportError, match=r"cannot be run.*(open|__import__|os)"):
+            to_python.run(f"{good}\n{text}\n", np.zeros(1))
+    assert not out.exists()

@@ -101,8 +101,8 @@ def view_tails(xp: Namespace, x: Array, view: str, kind: Kind) -> tuple[Array, A
             high = x > 0.5  # noqa: PLR2004
             return high, xp.where(high, 1.0 - x, x)
         case _:
-            top = xp.maximum(x, 0.0)
-            return _sides(xp, xp.exp(x - top), xp.exp(-top))
+            # no difference of the two: log-odds of ± inf are a score of exactly 0 or 1
+            return _sides(xp, xp.exp(xp.minimum(x, 0.0)), xp.exp(-xp.maximum(x, 0.0)))
     event = xp.sum(xp.columns(e, first, last))
     return _sides(xp, event, xp.sum(xp.without(e, first, last)))
 

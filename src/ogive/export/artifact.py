@@ -13,32 +13,42 @@
     }
 
 Numbers are written with the shortest digits that read back as the same float64, so a round trip
-is exact. Reading builds numbers and nothing else. ``docs/artifact.md`` goes through every field.
+is exact. Reading builds numbers and nothing else, and a file may come from anyone: every field is
+held against the table of `ogive.export.schema`, and the map must give probabilities at the inputs
+that are hardest to get right. ``docs/artifact.md`` goes through every field.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import ogive
 from ogive._files import replacing
 from ogive.calibrators import METHODS, VECTORS
-from ogive.calibrators.maps import Fitted
+from ogive.calibrators.maps import Fitted, Map
+from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.curve import Curve
-from ogive.errors import ArtifactError, InvalidType
+from ogive.errors import ArtifactError, InvalidType, OgiveWarning
 from ogive.export.curve_file import is_curve_file, load_curve, save_curve
+from ogive.export.rules import Text, shown
+from ogive.export.schema import FITTED_ON, FORMAT, MAPS, VERSION, name_of_map
+from ogive.predictions import Predictions
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator, Mapping
 
-    from ogive._typing import Kind
+    from ogive._typing import FloatArray, Kind
 
-FORMAT = "ogive-calibrator"
-VERSION = 1
+#: A matrix for each of five folds of 1,000 classes is 105 MB of JSON.
+MAX_BYTES = 256_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +117,8 @@ def save(
         )
         raise InvalidType(msg)
     known = fitted_on or FittedOn(n=gamma.n, view=gamma.view, method=gamma.method)
+    check_map(gamma)
+    FITTED_ON.check(asdict(known), "fitted_on")
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -134,18 +146,12 @@ def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - what was saved
 
 
 def load_map(path: str | os.PathLike[str]) -> Fitted:
-    """Read a fitted map."""
+    """Read a fitted map; every field and value is checked."""
     document = _document(path)
-    method = (METHODS | VECTORS).get(document.get("method", ""))
-    if method is VECTORS["keep"] and "maps" in document.get("map", {}):
-        method = VECTORS["ranks"]  # what "keep" was called before it knew of classes
-    if method is None:
-        msg = f"{path} holds a method this library does not know: {document.get('method')!r}."
-        raise ArtifactError(msg)
     try:
-        return method.map.from_dict(document["map"])
-    except (KeyError, TypeError, ValueError) as error:
-        msg = f"{path} lacks what a {method.name!r} calibrator needs ({error}). Fit it again."
+        return build(document)
+    except ArtifactError as error:
+        msg = f"{path} is not a calibrator that can be used: {error} Fit it again."
         raise ArtifactError(msg) from error
 
 
@@ -154,10 +160,70 @@ def load_fitted_on(path: str | os.PathLike[str]) -> FittedOn:
     values: Any = _document(path).get("fitted_on")
     known = {field.name for field in fields(FittedOn)}
     try:
+        FITTED_ON.check(values, "fitted_on")
         return FittedOn(**{key: values[key] for key in known & values.keys()})
-    except (AttributeError, TypeError) as error:
-        msg = f"{path} does not say what it was fitted on ({error}). Fit it again."
+    except (ArtifactError, TypeError) as error:
+        msg = f"{path} does not say what it was fitted on: {error} Fit it again."
         raise ArtifactError(msg) from error
+
+
+def build(document: Mapping[str, Any]) -> Fitted:
+    """Return the map of an artifact, if every field and every value is as it must be."""
+    Text(optional=True).check(document.get("library", ""), "library")
+    FITTED_ON.check(document.get("fitted_on", {}), "fitted_on")
+    if "map" not in document:
+        msg = "`map` is missing."
+        raise ArtifactError(msg)
+    name = name_of_map(document.get("method"), document["map"])
+    MAPS[name].check(document["map"], "map")
+    gamma = (METHODS | VECTORS)[name].map.from_dict(document["map"])
+    check_values(gamma)
+    return gamma
+
+
+def check_map(gamma: Fitted) -> None:
+    """Check the fields of a map that did not come from a file: what is saved or exported."""
+    MAPS[name_of_map(gamma.method, {})].check(gamma.to_dict(), "map")
+
+
+_HARD = np.array([0.0, 5e-324, 1e-300, 1e-9, 0.25, 0.5, 0.75, 1 - 1e-9, 1 - 2.0**-53, 1.0])
+_HARD_LOG_ODDS = np.array([-np.inf, -1e300, -746.0, -36.0, 0.0, 36.0, 746.0, 1e300, np.inf])
+
+
+def check_values(gamma: Fitted) -> None:
+    """Refuse a map that gives anything but probabilities at inputs that are hard to get right."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", OgiveWarning)
+            right = all(bool(((q >= 0.0) & (q <= 1.0)).all()) for q in _probabilities(gamma))
+    except (ArithmeticError, ValueError, LookupError) as error:
+        msg = f"`map` cannot be evaluated: {error}."
+        raise ArtifactError(msg) from error
+    if not right:
+        msg = "`map` gives values outside [0, 1]."
+        raise ArtifactError(msg)
+
+
+def _probabilities(gamma: Fitted) -> Iterator[FloatArray]:
+    """Yield what a map gives for hard inputs."""
+    if isinstance(gamma, Map):
+        yield gamma(_HARD)
+        yield gamma.from_log_odds(_HARD_LOG_ODDS)
+        knots = getattr(gamma, "knots", None)
+        if knots is not None:
+            yield gamma.from_log_odds(np.concatenate([knots, (knots[1:] + knots[:-1]) / 2]))
+    elif isinstance(gamma, MatrixMap):
+        rows = np.zeros((6, gamma.K))
+        rows[1, 0], rows[2, -1], rows[3, 1:] = 1e308, -1e308, -np.inf
+        rows[4] = np.linspace(-30.0, 30.0, gamma.K)
+        rows[5] = np.where(np.arange(gamma.K) % 2, 1e308, -1e308)
+        if gamma.view == "score":
+            rows = rows[:, 1] - np.maximum(rows[:, 0], -1e300)
+            rows = rows[rows < np.inf]
+        yield gamma(Predictions(rows, kind="logits"))
+        if rows.ndim > 1:
+            yield gamma(Predictions(np.eye(gamma.K)[[0, -1]], kind="probs"))
+            yield gamma(Predictions(np.full((1, gamma.K), 1.0 / gamma.K), kind="probs"))
 
 
 def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -167,11 +233,10 @@ def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
         msg = f'{path} is not an ogive calibrator: its "format" is not {FORMAT!r}.'
         raise ArtifactError(msg)
     version = document.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        msg = (
-            f"{path} has schema version {version}, newer than this library reads ({VERSION}): "
-            "pip install --upgrade ogive"
-        )
+    if not isinstance(version, int) or isinstance(version, bool) or version != VERSION:
+        newer = isinstance(version, int) and version > VERSION
+        way_out = "newer than this library reads: pip install --upgrade ogive" if newer else "none"
+        msg = f"{path} has schema version {shown(version)}, {way_out} (this one reads {VERSION})."
         raise ArtifactError(msg)
     if document.pop("checksum", None) != _checksum(document):
         msg = f"{path} was altered after it was written: its checksum does not match. Fit it again."
@@ -181,18 +246,37 @@ def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _read(path: Path) -> Any:  # noqa: ANN401 - JSON can be anything
     try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        with path.open("rb") as file:
+            text = file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
         msg = f"{path} does not exist: no calibrator was saved there."
         raise FileNotFoundError(msg) from error
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        msg = f"{path} is not JSON ({error}): not an ogive calibrator, or cut short."
+    if len(text) > MAX_BYTES:
+        msg = f"{path} is larger than any calibrator ({MAX_BYTES / 1e6:.0f} MB)."
+        raise ArtifactError(msg)
+    try:
+        return json.loads(
+            text.decode("utf-8"), parse_constant=_refuse, object_pairs_hook=_without_doubles
+        )
+    except (ValueError, RecursionError) as error:  # also bad UTF-8, and thousands of digits
+        msg = f"{path} is not JSON of a calibrator, or cut short ({error})."
         raise ArtifactError(msg) from error
 
 
 def _refuse(name: str) -> None:
-    msg = f"the artifact holds {name}, which no calibrator writes."
+    msg = f"it holds {name}, which no calibrator has"
     raise ArtifactError(msg)
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that occurs twice: readers differ in which one counts."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        msg = f"the field {shown(twice)} occurs twice"
+        raise ArtifactError(msg)
+    return found
 
 
 def _checksum(document: dict[str, Any]) -> str:

@@ -57,10 +57,17 @@ def batch(
         return values.astype(dtype)
 
 
-def expected(gamma: Fitted, values: AnyArray, kind: Kind, *, from_scores: bool) -> FloatArray:
-    """Return what the artifact says: (n,) of a score, (n, K) of vectors."""
+def expected(
+    gamma: Fitted, values: AnyArray, kind: Kind, *, from_scores: bool, one_number: bool = False
+) -> FloatArray:
+    """Return what the artifact says: (n,) of a score, (n, K) of vectors.
+
+    `one_number`: of vectors fitted with a view, that view's score.
+    """
     if isinstance(gamma, Map) and from_scores:
         return gamma(values)
+    if isinstance(gamma, Map) and gamma.view == "score" and kind == "logits":
+        return gamma.from_log_odds(values)  # which may be infinite
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LooksLikeProbabilities)
         preds = Predictions(values, kind=kind)
@@ -69,7 +76,11 @@ def expected(gamma: Fitted, values: AnyArray, kind: Kind, *, from_scores: bool) 
         return gamma.from_tails(rows.high, rows.tail)
     assert isinstance(gamma, MatrixMap)  # noqa: S101 - the only other kind
     vectors = gamma(preds)
-    return vectors[:, 1] if gamma.view == "score" else vectors
+    if gamma.view == "score":
+        return vectors[:, 1]
+    if one_number and gamma.view != "vector":
+        return score_rows(Predictions(vectors, kind="probs"), gamma.view).score
+    return vectors
 
 
 def compare(
@@ -80,9 +91,14 @@ def compare(
     *,
     from_scores: bool,
     bound: float,
+    one_number: bool = False,
 ) -> Checked:
     """Hold what an export gave against the artifact; raise if it is not the same."""
-    wanted = expected(gamma, values, kind, from_scores=from_scores)
+
+    def of(gamma: Fitted, values: AnyArray) -> FloatArray:
+        return expected(gamma, values, kind, from_scores=from_scores, one_number=one_number)
+
+    wanted = of(gamma, values)
     if found.shape != wanted.shape:
         msg = f"the export gives results of shape {found.shape}, the artifact {wanted.shape}."
         raise ExportError(msg)
@@ -93,8 +109,7 @@ def compare(
         rows = np.flatnonzero(wrong)
         exact = from_scores or (gamma.view == "score" and kind == "probs")
         for side in (-1, 1):
-            other = moved(gamma, side, exact=exact)
-            there = expected(other, values[rows], kind, from_scores=from_scores)
+            there = of(moved(gamma, side, exact=exact), values[rows])
             at_jump[rows] |= _per_row(np.abs(there - wanted[rows])) > bound
         _refuse(wrong & ~at_jump, difference, values, bound)
     if wanted.ndim > 1:

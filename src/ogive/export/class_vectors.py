@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.calibrators.matrix.class_structure import FARTHEST
+from ogive.calibrators.matrix.class_structure import FARTHEST, LEAST_LOG
 from ogive.calibrators.matrix.sticks import MARGIN
 from ogive.export.arrays import Bank, safe_log
 from ogive.export.forms import form_of
@@ -39,7 +39,7 @@ class _Classes(Vectors):
         else:
             gaps = lifted(xp, safe_log(xp, x), x <= 0.0, self.floor)
             gaps = gaps - xp.max(gaps)
-        gaps = self.factor * gaps
+        gaps = xp.maximum(self.factor * gaps, LEAST_LOG)
         a = gaps - xp.log(xp.sum(xp.exp(gaps)))
         p = xp.exp(a)
         if self.narrow:

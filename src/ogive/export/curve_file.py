@@ -8,15 +8,16 @@ The file is a NumPy archive without pickle::
     sums        (6, m) int64, or float64 with weights
     checksum    sha256 of the header and the arrays, as 32 bytes
 
-A curve that holds every score is saved with a row for each, and loaded as exact as it was.
+A curve that holds every score is saved with a row for each, and loaded as exact as it was. A file
+may come from anyone: the arrays are read without code, no larger than they are, and are checked.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,8 @@ import ogive
 from ogive._files import replacing
 from ogive.curve import Curve
 from ogive.errors import ArtifactError
-from ogive.summary import MANTISSA, Summary
+from ogive.export.rules import Flag, Number, Object, Text, shown
+from ogive.summary import MANTISSA, Summary, check_bits
 
 if TYPE_CHECKING:
     import os
@@ -35,7 +37,22 @@ if TYPE_CHECKING:
 
 FORMAT = "ogive-curve"
 VERSION = 1
+#: Of a file, and of what it unpacks to: a row is 72 bytes, so that 27 million scores fit.
+MAX_BYTES = 2_000_000_000
+MAX_ROWS = 2.0**53  # up to here counts are exact in float64
+MAX_SUM = 1e300
+HEADER = Object(
+    {
+        "view": Text(),
+        "bits": Number(low=1, high=MANTISSA, whole=True),
+        "weighted": Flag(),
+    },
+    open_=True,
+)
 _NAMES = ("bucket", "first", "last", "sums")
+_ROUNDING = 1e-9  # of sums of weights, which are rounded
+_LAST_PLACE = (1 << 63) - 1  # the place of a score of 1: see `ogive._keys`
+_HALF = int(np.float64(0.5).view(np.int64))  # the largest place below it that is a tail
 
 
 def save_curve(curve: Curve, path: str | os.PathLike[str]) -> None:
@@ -64,17 +81,16 @@ def save_curve(curve: Curve, path: str | os.PathLike[str]) -> None:
 
 def load_curve(path: str | os.PathLike[str]) -> Curve:
     """Read a curve that `save_curve` wrote; anything foreign, newer or altered is refused."""
-    arrays = _arrays(Path(path))
-    header = _header(arrays, path)
-    if arrays.pop("checksum").tobytes() != _checksum(arrays).tobytes():
-        msg = f"{path} was altered after it was written: its checksum does not match."
-        raise ArtifactError(msg)
-    bits = int(header["bits"])
-    bucket = np.cumsum(arrays["bucket"])
-    start = bucket << (MANTISSA - bits)
-    first, last = arrays["first"] + start, arrays["last"] + start
-    summary = Summary(bits, np.zeros_like(bucket), bucket, first, last, arrays["sums"])
-    return Curve(summary=summary, view=str(header["view"]))
+    with Path(path).open("rb") as file:
+        contents = file.read(MAX_BYTES + 1)
+    try:
+        return _curve(contents)
+    except ArtifactError as error:
+        msg = f"{path} {error}"
+        raise ArtifactError(msg) from error
+    except Exception as error:  # whatever zip and NumPy make of bytes that are no archive
+        msg = f"{path} is not a saved curve, or it is cut short ({shown(str(error))})."
+        raise ArtifactError(msg) from error
 
 
 def is_curve_file(path: str | os.PathLike[str]) -> bool:
@@ -83,45 +99,121 @@ def is_curve_file(path: str | os.PathLike[str]) -> bool:
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
             return {"header.npy", "checksum.npy", "sums.npy"} <= names
-    except (OSError, zipfile.BadZipFile):
+    except Exception:  # noqa: BLE001 - bytes that are no archive fail in many ways
         return False
 
 
-def _arrays(path: Path) -> dict[str, AnyArray]:
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        KeyError,
-        ValueError,
-        AttributeError,
-    ) as error:
-        msg = f"{path} is not a saved curve, or it is cut short ({error})."
-        raise ArtifactError(msg) from error
+def _curve(contents: bytes) -> Curve:
+    """Return the curve of a file's bytes; errors begin after the file's name."""
+    if len(contents) > MAX_BYTES:
+        msg = f"is larger than a saved curve may be ({MAX_BYTES / 1e9:g} GB)."
+        raise ArtifactError(msg)
+    arrays = _arrays(contents)
+    header = _header(arrays["header"].tobytes())
+    if arrays.pop("checksum").tobytes() != _checksum(arrays).tobytes():
+        msg = "was altered after it was written: its checksum does not match."
+        raise ArtifactError(msg)
+    HEADER.check(header, "header")
+    return Curve(summary=_summary(header, arrays), view=header["view"])
 
 
-def _header(arrays: dict[str, AnyArray], path: str | os.PathLike[str]) -> dict[str, Any]:
-    missing = [name for name in ("header", "checksum", *_NAMES) if name not in arrays]
-    header: Any = None
-    if not missing:
-        try:
-            header = json.loads(arrays["header"].tobytes())
-        except ValueError:
-            missing = ["header"]
-    if missing or not isinstance(header, dict) or header.get("format") != FORMAT:
-        msg = f"{path} is not a saved curve of ogive."
+def _arrays(contents: bytes) -> dict[str, AnyArray]:
+    """Return the arrays by name; nothing larger than declared, or declared too large, is made."""
+    arrays = {}
+    with zipfile.ZipFile(io.BytesIO(contents)) as archive:
+        present = {entry.filename: entry for entry in archive.infolist()}
+        if sum(entry.file_size for entry in present.values()) > MAX_BYTES:
+            msg = f"unpacks to more than a saved curve may hold ({MAX_BYTES / 1e9:g} GB)."
+            raise ArtifactError(msg)
+        for name in (*_NAMES, "header", "checksum"):
+            entry = present.get(f"{name}.npy")
+            if entry is None:
+                msg = "is not a saved curve of ogive."
+                raise ArtifactError(msg)
+            with archive.open(entry) as member:
+                arrays[name] = _array(member.read(entry.file_size))
+    return arrays
+
+
+def _array(data: bytes) -> AnyArray:
+    """Return an array of NumPy's format; its shape must be that of the bytes there are."""
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }[version]
+    shape, by_column, dtype = read(file)
+    if dtype.hasobject or dtype.kind not in "iuf" or not dtype.isnative:
+        msg = f"holds an array of {shown(str(dtype))}: Object arrays and the like are refused."
+        raise ArtifactError(msg)
+    numbers = np.frombuffer(data, dtype, offset=file.tell())
+    return numbers.reshape(shape, order="F" if by_column else "C")
+
+
+def _header(text: bytes) -> dict[str, Any]:
+    header: Any = json.loads(text)
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        msg = "is not a saved curve of ogive."
         raise ArtifactError(msg)
     version = header.get("version")
     if not isinstance(version, int) or version > VERSION:
         msg = (
-            f"{path} has schema version {version}, newer than this library reads ({VERSION}): "
+            f"has schema version {shown(version)}, newer than this library reads ({VERSION}): "
             "pip install --upgrade ogive"
         )
         raise ArtifactError(msg)
     return header
+
+
+def _summary(header: dict[str, Any], arrays: dict[str, AnyArray]) -> Summary:
+    """Return the summary, if its rows are those of a curve."""
+    bits = check_bits(header["bits"])
+    steps, sums = arrays["bucket"], arrays["sums"]
+    sums_are = np.float64 if header["weighted"] else np.int64
+    shapes = [arrays[name].shape for name in ("bucket", "first", "last")]
+    kinds = [arrays[name].dtype for name in ("bucket", "first", "last")]
+    m = steps.size
+    _require(m > 0 and shapes == [(m,)] * 3 and sums.shape == (6, m), "lengths that match")
+    _require(kinds == [np.dtype(np.int64)] * 3 and sums.dtype == sums_are, "the right types")
+    _require(bool(steps[0] >= 0 and (steps[1:] > 0).all()), "buckets that rise")
+    bucket = np.cumsum(steps)
+    width = np.int64(1) << np.int64(MANTISSA - bits)
+    # Below 2^63 two steps that overflow give a negative bucket first.
+    _require(bool(((bucket >= 0) & (bucket <= _LAST_PLACE // width)).all()), "buckets of scores")
+    inside, beyond = arrays["first"], arrays["last"]
+    _require(
+        bool(((inside >= 0) & (inside <= beyond) & (beyond < width)).all()), "places in a bucket"
+    )
+    first, last = bucket * width + inside, bucket * width + beyond
+    tails = np.where(first > _LAST_PLACE // 2, _LAST_PLACE - first, last)
+    _require(bool((tails <= _HALF).all()), "scores from 0 to 1")
+    _check_sums(sums, inside.astype(np.float64), beyond.astype(np.float64), header["weighted"])
+    return Summary(bits, np.zeros_like(bucket), bucket, first, last, np.array(sums))
+
+
+def _check_sums(sums: AnyArray, first: AnyArray, last: AnyArray, weighted: bool) -> None:
+    """Check that counts are >= 0, outcomes among them, and mean places between first and last."""
+    values = sums.astype(np.float64)
+    _require(bool(((values >= 0.0) & (values <= MAX_SUM)).all()), "sums >= 0 that are finite")
+    count, hits = values[:2]
+    _require(bool((count > 0.0).all() and (hits <= count * (1 + _ROUNDING)).all()), "counts")
+    if weighted:
+        _require(bool((values[2] > 0.0).all()), "sums of squares > 0")
+        _require(bool((values[3] <= values[2] * (1 + _ROUNDING)).all()), "sums of squares")
+        offsets = values[4], values[5]
+    else:
+        _require(bool(count.sum() <= MAX_ROWS), "a number of rows that can be counted")
+        offsets = values[2] + values[3] * 2.0**32, values[4] + values[5] * 2.0**32
+    for total, n in zip(offsets, (count, hits), strict=True):
+        low, high = n * first * (1 - _ROUNDING), n * last * (1 + _ROUNDING)
+        _require(bool(((total >= low) & (total <= high)).all()), "places whose mean is among them")
+
+
+def _require(right: bool, what: str) -> None:
+    if not right:
+        msg = f"is not a saved curve that can be used: it does not have {what}."
+        raise ArtifactError(msg)
 
 
 def _checksum(arrays: dict[str, AnyArray]) -> AnyArray:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FAR = np.array([36.0, 37.5, 100.0, 700.0, 709.0, 744.0, 745.2, 746.0, 800.0, 1e4])
 _MAX_KNOTS = 20_000
+_MAX_NUMBERS = 20_000_000  # in the rows of one check: 160 MB
 
 
 def scores_for(gamma: Fitted, points: int, seed: int) -> FloatArray:
@@ -37,11 +38,12 @@ def scores_for(gamma: Fitted, points: int, seed: int) -> FloatArray:
 
 
 def log_odds_for(gamma: Fitted, points: int, seed: int) -> FloatArray:
-    """Return log-odds, one column."""
+    """Return log-odds, one column; +inf is a score of 1, and no logit of a matrix."""
     s = scores_for(gamma, points, seed)
     with np.errstate(divide="ignore"):
         eta = np.log(s) - np.log1p(-s)
-    return np.concatenate([eta[np.isfinite(eta)], _FAR, -_FAR, [0.0, -np.inf]])
+    ends = [0.0, -np.inf] if isinstance(gamma, MatrixMap) else [0.0, -np.inf, np.inf]
+    return np.concatenate([eta[np.isfinite(eta)], _FAR, -_FAR, ends])
 
 
 def logits_for(gamma: Fitted, points: int, seed: int) -> FloatArray:
@@ -52,7 +54,7 @@ def logits_for(gamma: Fitted, points: int, seed: int) -> FloatArray:
     """
     rng = np.random.default_rng(seed)
     K = gamma.K if isinstance(gamma, MatrixMap) else _enough_classes(gamma.view)
-    rows = max(points // K, 2000)
+    rows = max(points // K, min(2000, _MAX_NUMBERS // K))
     scale = rng.choice([0.1, 1.0, 4.0, 30.0, 1000.0], size=(rows, 1), p=[0.1, 0.3, 0.3, 0.2, 0.1])
     random = rng.normal(size=(rows, K)) * scale
     tied = np.round(rng.normal(size=(rows // 8, K)))

@@ -12,6 +12,8 @@ from ogive.export.plain_score import from_log_odds
 
 MARGIN = 1e-6
 SMALLEST = -36.04365338911715  # log 2^-52
+FARTHEST = 1e200
+LEAST_LOG = -1e20
 
 
 def checked(values: Any, kind: str, K: int) -> list[float]:  # noqa: ANN401
@@ -61,7 +63,9 @@ def lifted(x: list[float], floor: float) -> list[float]:
 
 def log_values(x: list[float], kind: str, floor: float) -> list[float]:
     """Return the logits, or the log-probabilities, all finite."""
-    return lifted(x, floor + max(x)) if kind == "logits" else lifted(logs(x, kind), floor)
+    if kind == "probs":
+        return lifted(logs(x, kind), floor)
+    return [min(max(value, -FARTHEST), FARTHEST) for value in lifted(x, floor + max(x))]
 
 
 def temperature(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
@@ -192,7 +196,7 @@ def class_scores(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
         gaps = lifted([log(value) if value > 0.0 else -inf for value in x], numbers["floor"])
         top = max(gaps)
         gaps = [value - top for value in gaps]
-    a = logs([numbers["factor"] * value for value in gaps], "logits")
+    a = logs([max(numbers["factor"] * value, LEAST_LOG) for value in gaps], "logits")
     p = [exp(value) for value in a]
     result = [
         f * v + u * w + c

@@ -2,7 +2,7 @@
 
 Nested SELECTs name what is used more than once: the largest logit, the scores, their
 exponentials and the sum. The result is an array of K probabilities, or one number if the
-calibrator is of a class or of the top class.
+calibrator is of a view: that of the calibrated vector.
 """
 
 from __future__ import annotations
@@ -37,13 +37,12 @@ def literal(x: float) -> str:
     return f"({text})" if x < 0 else text
 
 
-def softmax_expression(gamma: MatrixMap, prefix: str) -> str:
-    """Return the expression of the calibrated vector, or of the view's score."""
+def softmax_expression(gamma: MatrixMap, names: Sequence[str]) -> str:
+    """Return the expression of the calibrated vector, or of the view's score, of quoted columns."""
     view = None if gamma.view == "vector" else parse_view(gamma.view)
+    columns = [f"CAST({name} AS DOUBLE PRECISION)" for name in names]
     if isinstance(view, Score):
-        columns = ["0e0", f"CAST({prefix} AS DOUBLE PRECISION)"]
-    else:
-        columns = [f"CAST({prefix}{k} AS DOUBLE PRECISION)" for k in range(gamma.K)]
+        columns = ["0e0", *columns]
     names = [f"ogive_e{k}" for k in range(gamma.K)]
     match view:
         case None:
@@ -54,9 +53,11 @@ def softmax_expression(gamma: MatrixMap, prefix: str) -> str:
             result = f"{names[1]} / ogive_sum"
         case TopRank(1) | WithinTop(1):
             result = "1e0 / ogive_sum"  # the largest is exp(0)
-        case _:
-            msg = f"the view {gamma.view!r} has no sensible SQL form; top-1 and class-k have."
-            raise ExportError(msg)
+        case TopRank(rank):
+            result = f"({_falling(names)} LIMIT 1 OFFSET {rank - 1}) / ogive_sum"
+        case WithinTop(rank):
+            first = f"{_falling(names)} LIMIT {rank}"
+            result = f"(SELECT SUM(ogive_x) FROM ({first}) AS ogive_w) / ogive_sum"
     scores = _scores(gamma, columns)
     powers = [
         f"exp(GREATEST(ogive_l{k} - ogive_top, (-700e0))) AS {name}" for k, name in enumerate(names)
@@ -91,6 +92,13 @@ def _scores(gamma: Any, columns: Sequence[str]) -> str:  # noqa: ANN401
     second = f"SELECT {', '.join(terms)} FROM ({first}) AS ogive_a LIMIT 1"
     columns = [*names, f"{_greatest(names)} AS ogive_top"]
     return f"SELECT {', '.join(columns)} FROM ({second}) AS ogive_b LIMIT 1"
+
+
+def _falling(names: Sequence[str]) -> str:
+    """Return the SELECT of values in falling order."""
+    first, *others = names
+    every = " UNION ALL ".join([f"SELECT {first} AS ogive_x", *(f"SELECT {n}" for n in others)])
+    return f"SELECT ogive_x FROM ({every}) AS ogive_v ORDER BY ogive_x DESC"
 
 
 def _greatest(names: Sequence[str]) -> str:

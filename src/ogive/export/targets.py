@@ -21,7 +21,7 @@ from ogive._files import replacing, safe_output
 from ogive._validate import as_choice
 from ogive.calibrators.maps import Fitted, Map
 from ogive.errors import ExportError, InvalidInput, InvalidType, UnknownName
-from ogive.export.artifact import load_fitted_on, load_map
+from ogive.export.artifact import check_map, load_fitted_on, load_map
 from ogive.export.check import batch, compare
 
 if TYPE_CHECKING:
@@ -105,7 +105,8 @@ def export(
     dtype : {"float32", "float64"}
         The type of the input of onnx and torch.
     column : str, optional
-        For sql: the score's column, or the beginning of the names of the columns of logits.
+        For sql: the score's column, or the beginning of the names of the columns of logits. A
+        name such as ``my col`` or ``p.score``; it is quoted.
     points, seed : int
         How many points are compared, and the seed of the random ones.
 
@@ -143,12 +144,21 @@ def export(
     dtype = as_choice(dtype, "dtype", _DTYPES) if target.arrays else "float64"
     room = importlib.import_module(target.room)
     options = {"dtype": dtype} if target.arrays else {}
+    if to == "sql":
+        options = {"column": column or room.default_column(gamma)}
+    check_map(gamma)
     contents = room.write(gamma, kind=kind, **options)
     values = batch(gamma, kind, from_scores=from_scores, dtype=dtype, points=points, seed=seed)
     results = room.run(contents, values, **options)
-    found = compare(gamma, values, results, kind, from_scores=from_scores, bound=target.bound)
-    if column is not None:  # checked under the usual name
-        contents = room.write(gamma, kind=kind, column=column)
+    found = compare(
+        gamma,
+        values,
+        results,
+        kind,
+        from_scores=from_scores,
+        bound=target.bound,
+        one_number=to == "sql",
+    )
     with replacing(out) as beside:
         if isinstance(contents, bytes):
             beside.write_bytes(contents)

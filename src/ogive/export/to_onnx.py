@@ -16,6 +16,7 @@ import numpy as np
 
 import ogive
 from ogive.errors import need
+from ogive.export.schema import description
 from ogive.export.vectors import program_of
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def model(gamma: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> An
         [info(name, element, ["batch"] if one else ["batch", K])],
         [info(out, onnx.TensorProto.DOUBLE, ["batch"] if single else ["batch", K])],
         graph.used_tables(),
-        doc_string=f"{gamma.method} calibrator of {gamma.view}, fitted on {gamma.n:g} rows",
+        doc_string=description(gamma),
     )
     made = onnx.helper.make_model(
         built,

@@ -10,13 +10,20 @@ from __future__ import annotations
 import ast
 import importlib.resources
 import pprint
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import ogive
 from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.errors import ExportError
 from ogive.export.forms import LogOddsForm, form_of
+from ogive.export.rules import shown
+from ogive.export.schema import description
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, Kind
@@ -45,6 +52,50 @@ def calibrate(value):
     return from_vector(CALIBRATOR, row, {kind!r})[1]
 '''
 
+# What the text of an export may be made of.
+_MODULES = ("bisect", "math")
+_IMPORTED = {"bisect_left", "exp", "fsum", "inf", "log"}
+_BUILTINS = {
+    *("ValueError", "abs", "any", "enumerate", "float", "len", "max", "min", "range", "round"),
+    *("sorted", "zip"),
+}
+_METHODS = {"append", "get", "index", "items", "values"}
+_NODES = (
+    *(ast.Module, ast.alias, ast.arguments, ast.Assign, ast.AugAssign, ast.Expr, ast.Return),
+    *(ast.If, ast.For, ast.Break, ast.Raise, ast.Constant, ast.JoinedStr, ast.FormattedValue),
+    *(ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp, ast.GeneratorExp),
+    *(ast.comprehension, ast.Lambda, ast.keyword, ast.Starred, ast.Subscript, ast.Slice),
+    *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.Compare, ast.expr_context),
+    *(ast.operator, ast.unaryop, ast.boolop, ast.cmpop),
+)
+
+# Runs a written file: argv is its path, the width of a row (0: numbers), builtins and modules.
+_RUNNER = """
+import array, builtins, runpy, sys
+path, width, names, modules = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4].split(",")
+given, found = array.array("d"), array.array("d")
+given.frombytes(sys.stdin.buffer.read())
+load = builtins.__import__
+def limited(name, *rest):
+    if name not in modules:
+        raise ImportError(name)
+    return load(name, *rest)
+try:
+    import resource
+    for what in (resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC, resource.RLIMIT_CORE):
+        resource.setrlimit(what, (0, 0))
+except ImportError:  # not on this system
+    pass
+allowed = {name: getattr(builtins, name) for name in names.split(",")}
+allowed["__import__"] = limited
+calibrate = runpy.run_path(path, {"__builtins__": allowed})["calibrate"]
+rows = given if not width else [given[i : i + width] for i in range(0, len(given), width)]
+for row in rows:
+    result = calibrate(row)
+    found.extend(result if isinstance(result, list) else (result,))
+sys.stdout.buffer.write(found.tobytes())
+"""
+
 
 def write(gamma: Fitted, *, kind: Kind = "logits") -> str:
     """Return the file's text.
@@ -56,7 +107,7 @@ def write(gamma: Fitted, *, kind: Kind = "logits") -> str:
         What `calibrate` is given, for full vectors.
     """
     head = (
-        f'"""{gamma.method} calibrator of {gamma.view}, fitted on {gamma.n:g} rows.\n\n'
+        f'"""{description(gamma)}.\n\n'
         f'Written by ogive {ogive.__version__}. Needs the standard library only.\n"""\n\n'
     )
     code = [_code("plain_score.py")]
@@ -71,17 +122,76 @@ def write(gamma: Fitted, *, kind: Kind = "logits") -> str:
 
 
 def run(contents: str, values: AnyArray) -> FloatArray:
-    """Run a written file on a batch: scores (n,), or rows (n, K)."""
-    calibrate = function(contents)
-    rows = np.asarray(values, dtype=np.float64).tolist()
-    return np.array([calibrate(row) for row in rows], dtype=np.float64)
+    """Run a written file on a batch: scores (n,), or rows (n, K).
+
+    The text is first held against an allow-list (`check_text`). It then runs in a process of its
+    own that has no packages, no builtins beyond those of the list, and may write no file.
+    """
+    check_text(contents)
+    rows = np.ascontiguousarray(values, dtype=np.float64)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "calibrator.py"
+        path.write_text(contents, encoding="utf-8")
+        width = 0 if rows.ndim == 1 else rows.shape[1]
+        words = [str(path), str(width), ",".join(sorted(_BUILTINS)), ",".join(_MODULES)]
+        done = subprocess.run(  # noqa: S603 - our own interpreter, and text that was checked
+            [sys.executable, "-I", "-S", "-c", _RUNNER, *words],
+            input=rows.tobytes(),
+            capture_output=True,
+            check=False,
+        )
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
+        msg = f"the Python form cannot be run: {shown(lines[-1])}. Nothing was written."
+        raise ExportError(msg)
+    found = np.frombuffer(done.stdout, dtype=np.float64)
+    return found if found.size == rows.shape[0] else found.reshape(rows.shape[0], -1)
 
 
-def function(contents: str) -> Any:  # noqa: ANN401
-    """Return the function of a written file."""
-    names: dict[str, Any] = {}
-    exec(compile(contents, "calibrator.py", "exec"), names)  # noqa: S102 - our own text
-    return names["calibrate"]
+def check_text(text: str) -> None:
+    """Refuse text that is anything but our functions, their numbers and their words.
+
+    Every node of the syntax tree must be of a kind that computes; names are those of the file, of
+    `math` and `bisect`, and a few builtins; attributes are methods of lists and dictionaries.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        msg = f"the Python form is not Python: {shown(str(error))}. Nothing was written."
+        raise ExportError(msg) from error
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    assigned = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    arguments = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    known = assigned | defined | arguments | _BUILTINS | _IMPORTED
+    for node in ast.walk(tree):
+        if not _is_plain(node, known):
+            line = getattr(node, "lineno", 0)
+            msg = (
+                f"the Python form holds {type(node).__name__} in line {line}, which no calibrator "
+                "needs: nothing was written."
+            )
+            raise ExportError(msg)
+
+
+def _is_plain(node: ast.AST, known: set[str]) -> bool:
+    """Return whether a node of the syntax tree only computes."""
+    match node:
+        case ast.Name(id=name) | ast.arg(arg=name):
+            right = name in known and not name.startswith("__")
+        case ast.FunctionDef(name=name, decorator_list=decorators):
+            right = not decorators and not name.startswith("__")
+        case ast.Attribute(attr=name, ctx=context):
+            right = name in _METHODS and isinstance(context, ast.Load)
+        case ast.ImportFrom(module=module, names=names, level=level):
+            words = all(n.name in _IMPORTED and not n.asname for n in names)
+            right = module in _MODULES and words and not level
+        case ast.Call(func=called):
+            table = isinstance(called, ast.Subscript) and ast.unparse(called.value) == "MAPS"
+            right = table or isinstance(called, ast.Name | ast.Attribute)
+        case _:
+            right = isinstance(node, _NODES)
+    return right
 
 
 def _vector_function(gamma: MatrixMap, kind: Kind) -> str:
@@ -98,6 +208,7 @@ def _numbers(gamma: Fitted) -> dict[str, Any]:
     if not isinstance(gamma, MatrixMap):
         return _plain(form_of(gamma))  # type: ignore[arg-type]
     numbers = {"method": gamma.method, **gamma.to_dict()}
+    del numbers["view"]  # only numbers, and the method's name
     if "top" in numbers:
         del numbers["top"]
         numbers["forms"] = [_plain(form_of(getattr(gamma, "top")))]  # noqa: B009

@@ -1,8 +1,9 @@
 """SQL: one expression of standard SQL, which PostgreSQL and DuckDB (and SQLite) read alike.
 
 A map of a score is an expression of the score's column; temperature and vector scaling are one
-of K columns of logits. Scores outside [0, 1], NaN and NULL give NULL. The pieces of a map are a
-balanced tree of CASE, so that a row takes a dozen comparisons.
+of K columns of logits. The text holds numbers, words of SQL, and names in double quotes. Scores
+outside [0, 1], NaN and NULL give NULL. The pieces of a map are a balanced tree of CASE, so that a
+row takes a dozen comparisons.
 
 What is watched over: literals are doubles in both (``1.5e0``: without the exponent it is a
 decimal in DuckDB); PostgreSQL refuses ln(0), and exp and products that underflow, instead of
@@ -12,7 +13,7 @@ returning 0; its planner would copy an inner SELECT into each use of it but for 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,8 @@ import ogive
 from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.errors import ExportError, InvalidInput
 from ogive.export.forms import LogOddsForm, TailForm, form_of
+from ogive.export.rules import shown
+from ogive.export.schema import description
 from ogive.export.sql_vectors import literal, softmax_expression
 
 if TYPE_CHECKING:
@@ -34,6 +37,21 @@ MAX_CLASSES = 256
 _TINY = 1e-280  # nearer to 0 than this, products of differences may underflow
 _NOTHING = 1e-200  # a slope below this moves nothing
 _EXP_LIMIT = 700.0
+MAX_NAME = 63  # bytes: PostgreSQL cuts longer names
+_PART = r'("(?:[^"]|"")+"|[^".]+)'
+_COLUMN = re.compile(rf"(?:{_PART}\.)?{_PART}")
+_HEAD = re.compile(
+    r"-- [a-z-]+ calibrator of [a-z0-9-]+, fitted on [0-9.e+]+ rows; written by ogive [\w.+]+"
+)
+_QUOTED = r'"(?:[^"]|"")*"'
+#: All that an expression is made of: names in quotes, numbers, words of SQL and our own names.
+_WORD = re.compile(
+    rf"{_QUOTED}(\.{_QUOTED})?|\b[0-9.]+(e[+-]?[0-9]+)?\b|\bogive_[a-z]+[0-9]*\b"
+    r"|\b(CASE|WHEN|THEN|ELSE|END|AND|CAST|AS|DOUBLE|PRECISION|SELECT|FROM|LIMIT|OFFSET|ORDER|BY"
+    r"|DESC|UNION|ALL|SUM|ARRAY|GREATEST|LEAST|exp|ln|abs|round)\b|(?<!-)-(?!-)|(?<!/)/(?![/*])"
+    r"|[()\[\],+*<>=]|\s"
+)
+_ARRAYS = re.compile(rf"{_QUOTED}|ARRAY\[|\]")
 
 
 def write(gamma: Fitted, *, kind: Kind | None = None, column: str | None = None) -> str:
@@ -47,8 +65,9 @@ def write(gamma: Fitted, *, kind: Kind | None = None, column: str | None = None)
         For whole vectors; other kinds are refused.
     column : str, optional
         The column of the score (default ``score``), or the prefix of the columns of logits
-        (default ``logit_``: logit_0, logit_1, …; one column: ``log_odds``). An expression will
-        do for a score.
+        (default ``logit_``: logit_0, logit_1, …; one column: ``log_odds``). It is a name, as it
+        stands in the table: ``my col``, ``select`` and ``Score`` are quoted. ``p.score`` is the
+        column score of the table p; a name with a dot in it is written ``"a.b"``.
 
     Examples
     --------
@@ -57,12 +76,10 @@ def write(gamma: Fitted, *, kind: Kind | None = None, column: str | None = None)
     >>> print(write(fit_histogram(curve, bins=1)).splitlines()[0])
     -- histogram calibrator of score, fitted on 4 rows; written by ogive ...
     """
-    head = (
-        f"-- {gamma.method} calibrator of {gamma.view}, fitted on {gamma.n:g} rows; "
-        f"written by ogive {ogive.__version__}\n"
-    )
+    head = f"-- {description(gamma)}; written by ogive {ogive.__version__}\n"
+    name = parse_column(column or default_column(gamma))
     if isinstance(gamma, MatrixMap):
-        return head + _of_matrix(gamma, kind, column or default_column(gamma)) + "\n"
+        return head + _of_matrix(gamma, kind, name) + "\n"
     form = form_of(gamma)  # type: ignore[arg-type]
     if form.pieces.start.size > MAX_PIECES:
         msg = (
@@ -70,7 +87,7 @@ def write(gamma: Fitted, *, kind: Kind | None = None, column: str | None = None)
             f"{MAX_PIECES:,} is not sensible SQL: export it to python or onnx."
         )
         raise ExportError(msg)
-    return head + _of_score(form, _checked_column(column or default_column(gamma))) + "\n"
+    return head + _of_score(form, name.quoted()) + "\n"
 
 
 def default_column(gamma: Fitted) -> str:
@@ -80,14 +97,44 @@ def default_column(gamma: Fitted) -> str:
     return "score"
 
 
-def _checked_column(column: str) -> str:
-    if not column.strip() or ";" in column or "--" in column:
-        msg = f"`column` must be a column's name or an expression of SQL, not {column!r}."
+class Column(NamedTuple):
+    """A column's name, or the beginning of names, and the table it is of."""
+
+    table: str | None
+    name: str
+
+    def quoted(self, number: int | None = None) -> str:
+        """Return the name as an identifier of SQL, with a number after it."""
+        name = self.name if number is None else f"{self.name}{number}"
+        return ".".join(_quoted(part) for part in (self.table, name) if part is not None)
+
+
+def _quoted(name: str) -> str:
+    """Return an identifier in double quotes: whatever is inside is part of the name."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def parse_column(text: str) -> Column:
+    """Return the name of a column, such as ``score``, ``my col``, ``p.score`` or ``"a.b"``.
+
+    >>> parse_column("p.my col").quoted(), parse_column('"a.b"').quoted()
+    ('"p"."my col"', '"a.b"')
+    """
+    match = _COLUMN.fullmatch(text) if isinstance(text, str) and text.isprintable() else None
+    parts = [] if match is None else [part for part in match.groups() if part is not None]
+    names = [p[1:-1].replace('""', '"') if p.startswith('"') else p.strip() for p in parts]
+    right = names and all(name.strip() and len(name.encode()) <= MAX_NAME for name in names)
+    if not right or any(name.lower().startswith("ogive_") for name in names):
+        msg = (
+            f'`column` must be a column\'s name, such as score, p.score or "a.b" (one line, at '
+            f"most {MAX_NAME} bytes, not beginning with ogive_), not {shown(text)}. To use an "
+            "expression, select it under a name first."
+        )
         raise InvalidInput(msg)
-    return column
+    return Column(names[0] if len(names) > 1 else None, names[-1])
 
 
-def _of_matrix(gamma: MatrixMap, kind: Kind | None, prefix: str) -> str:
+def _of_matrix(gamma: MatrixMap, kind: Kind | None, name: Column) -> str:
     if gamma.method not in {"temperature", "vector"}:
         msg = (
             f"{gamma.method!r} has no sensible form as one SQL expression: export it to python "
@@ -100,10 +147,9 @@ def _of_matrix(gamma: MatrixMap, kind: Kind | None, prefix: str) -> str:
     if gamma.K > MAX_CLASSES:
         msg = f"{gamma.K} classes are too many for one SQL expression (at most {MAX_CLASSES})."
         raise ExportError(msg)
-    if not re.fullmatch(r"([A-Za-z_]\w*\.)?[A-Za-z_]\w*", prefix):
-        msg = f"`column` must be the beginning of the columns' names, not {prefix!r}."
-        raise InvalidInput(msg)
-    return softmax_expression(gamma, prefix)
+    one = gamma.view == "score"
+    columns = [name.quoted()] if one else [name.quoted(k) for k in range(gamma.K)]
+    return softmax_expression(gamma, columns)
 
 
 def _of_score(form: Form, column: str) -> str:
@@ -200,36 +246,63 @@ def _cubic(pieces: Pieces, j: int, x: str) -> str:
     return text
 
 
-def run(contents: str, values: FloatArray) -> FloatArray:
-    """Run an expression with the usual column names in DuckDB, or in SQLite where there is none."""
-    table = table_of(contents, values)
+def run(contents: str, values: FloatArray, column: str) -> FloatArray:
+    """Run an expression of these columns in DuckDB, or in SQLite where there is none.
+
+    The text is first held against an allow-list of words (`check_text`). The engine then has an
+    empty database in memory, no files and no network, and runs one SELECT.
+    """
+    check_text(contents)
+    name = parse_column(column)
+    table = table_of(name, values)
+    alias = "ogive_t" if name.table is None else name.table
     try:
         import duckdb  # noqa: PLC0415 - not an extra: any engine will do to check
     except ImportError:
-        return _in_sqlite(contents, table)
-    return _in_duckdb(duckdb, contents, table)
+        return _in_sqlite(contents, table, alias)
+    return _in_duckdb(duckdb, contents, table, alias)
 
 
-def table_of(contents: str, values: FloatArray) -> dict[str, FloatArray]:
+def table_of(name: Column, values: FloatArray) -> dict[str, FloatArray]:
     """Return the columns that an expression reads, from scores (n,) or rows of logits (n, K)."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim == 1:
-        return {"log_odds" if "CAST(log_odds " in contents else "score": array}
-    return {f"logit_{k}": np.ascontiguousarray(z) for k, z in enumerate(array.T)}
+        return {name.name: array}
+    return {f"{name.name}{k}": np.ascontiguousarray(z) for k, z in enumerate(array.T)}
 
 
-def _in_duckdb(duckdb: Any, contents: str, table: dict[str, FloatArray]) -> FloatArray:  # noqa: ANN401
-    connection = duckdb.connect()
+def check_text(text: str) -> None:
+    """Refuse text that is anything but a comment of ours and an expression of known words."""
+    head, _, rest = text.partition("\n")
+    words = _WORD.sub("", rest)
+    if not _HEAD.fullmatch(head) or words.strip():
+        msg = f"the SQL form holds {shown(words.strip() or head)}: nothing was written."
+        raise ExportError(msg)
+
+
+def _in_duckdb(
+    duckdb: Any,  # noqa: ANN401 - a module
+    contents: str,
+    table: dict[str, FloatArray],
+    alias: str,
+) -> FloatArray:
+    connection = duckdb.connect(":memory:")
     try:
-        connection.register("t", {"ogive_row": np.arange(len(next(iter(table.values())))), **table})
-        query = f"SELECT {contents} AS ogive_q FROM t ORDER BY ogive_row"
-        rows = connection.execute(query).fetchall()
+        rows = np.arange(len(next(iter(table.values()))))
+        connection.register("ogive_rows", {"ogive_row": rows, **table})
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        query = f"SELECT {contents} AS ogive_q FROM ogive_rows AS {_quoted(alias)}"
+        (statement,) = connection.extract_statements(f"{query} ORDER BY ogive_row")
+        found = connection.execute(statement).fetchall()
+    except (duckdb.Error, ValueError) as error:
+        raise _cannot_run("DuckDB", error) from error
     finally:
         connection.close()
-    return np.array([row[0] for row in rows], dtype=np.float64)
+    return np.array([row[0] for row in found], dtype=np.float64)
 
 
-def _in_sqlite(contents: str, table: dict[str, FloatArray]) -> FloatArray:
+def _in_sqlite(contents: str, table: dict[str, FloatArray], alias: str) -> FloatArray:
     import json  # noqa: PLC0415
     import math  # noqa: PLC0415
     import sqlite3  # noqa: PLC0415
@@ -243,13 +316,28 @@ def _in_sqlite(contents: str, table: dict[str, FloatArray]) -> FloatArray:
     }
     for name, (arguments, function) in functions.items():
         connection.create_function(name, arguments, function, deterministic=True)
-    names = ", ".join(f"{name} REAL" for name in table)
-    connection.execute(f"CREATE TABLE t ({names})")
+    names = ", ".join(f"{_quoted(name)} REAL" for name in table)
+    connection.execute(f"CREATE TABLE ogive_rows ({names})")
     marks = ", ".join("?" * len(table))
     columns = [column.tolist() for column in table.values()]
-    connection.executemany(f"INSERT INTO t VALUES ({marks})", zip(*columns, strict=True))
-    array = "ARRAY[" in contents
-    text = contents.replace("ARRAY[", "json_array(").replace("] FROM", ") FROM")
-    rows = connection.execute(f"SELECT {text} FROM t ORDER BY rowid").fetchall()
-    connection.close()
-    return np.array([json.loads(row[0]) if array else row[0] for row in rows], dtype=np.float64)
+    connection.executemany(f"INSERT INTO ogive_rows VALUES ({marks})", zip(*columns, strict=True))
+    reads = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION}
+    connection.set_authorizer(
+        lambda action, *_: sqlite3.SQLITE_OK if action in reads else sqlite3.SQLITE_DENY
+    )
+    arrays = {"ARRAY[": "json_array(", "]": ")"}
+    text = _ARRAYS.sub(lambda found: arrays.get(found[0], found[0]), contents)
+    try:
+        query = f"SELECT {text} FROM ogive_rows AS {_quoted(alias)} ORDER BY rowid"
+        rows = connection.execute(query).fetchall()
+    except sqlite3.Error as error:
+        raise _cannot_run("SQLite", error) from error
+    finally:
+        connection.close()
+    found = [json.loads(row[0]) if isinstance(row[0], str) else row[0] for row in rows]
+    return np.array(found, dtype=np.float64)
+
+
+def _cannot_run(engine: str, error: Exception) -> ExportError:
+    what = shown(str(error))
+    return ExportError(f"{engine} cannot run the SQL form: {what}. Nothing was written.")

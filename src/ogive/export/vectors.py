@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive.calibrators.matrix.log_values import FARTHEST_VALUE
 from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.calibrators.matrix.sticks import MARGIN
 from ogive.errors import InvalidType
-from ogive.export.arrays import Bank, ScoreProgram, masses, safe_log
+from ogive.export.arrays import Bank, ScoreProgram, clip, masses, safe_log
 from ogive.export.forms import form_of
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Vectors:
         """Return the logits, or the log-probabilities, with zeros at the floor."""
         if self.kind == "probs":
             return lifted(xp, self.log_softmax(xp, x), x <= 0.0, floor)
-        return lifted(xp, x, x < -_HUGE, floor + xp.max(x))
+        values = lifted(xp, x, x < -_HUGE, floor + xp.max(x))
+        return clip(xp, values, -FARTHEST_VALUE, FARTHEST_VALUE)
 
 
 def lifted(xp: Namespace, logs: Array, zero: Array, level: Array) -> Array:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: exp of less than these is not told from 0, with the digits at hand.
 FARTHEST, FARTHEST_32 = -700.0, -80.0
+#: Log-probabilities below are taken as these: products with coefficients stay finite in float32.
+LEAST_LOG = -1e20
 _WIDE = 32  # with more classes, float32 values are worked on in float32
 
 
@@ -135,11 +137,6 @@ class ClassStructure:
             for name, value in values.items()
             if isinstance(value, list)
         }
-        K = arrays["logs"].size
-        for name, array in arrays.items():
-            if name not in ("precision", "edf") and array.shape[0] != K:
-                msg = f"{name} must have {K} rows, one for each class."
-                raise ValueError(msg)
         return cls(**{**values, **arrays})
 
 
@@ -156,6 +153,7 @@ def read_logs(
     logs = with_floor(preds.log_masses(at, dtype), floor)
     if preds.kind == "probs":
         logs -= logs.max(axis=1, keepdims=True)
-    logs *= logs.dtype.type(factor)
+    logs *= logs.dtype.type(min(factor, float(np.finfo(logs.dtype).max)))
+    np.maximum(logs, LEAST_LOG, out=logs)
     logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
     return logs

@@ -87,9 +87,6 @@ class ClassMap(MatrixMap):
     def from_dict(cls, values: dict[str, Any]) -> ClassMap:
         """Rebuild a map from `to_dict`."""
         structure = ClassStructure.from_dict(values["structure"])
-        if structure.logs.size != values["K"]:
-            msg = f"the structure is of {structure.logs.size} classes, not {values['K']}."
-            raise ValueError(msg)
         return cls(**{**values, "structure": structure, "top": unnested(values["top"])})
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, DTypeLike, FloatArray
 
 MANY = 1 << 20
+#: Values beyond are cut before a fitted matrix is applied: its sums must not overflow to inf − inf.
+FARTHEST_VALUE = 1e200
 
 
 def row_count(preds: Predictions) -> float:
@@ -125,6 +127,12 @@ def log_values(
         values = np.stack([np.zeros_like(x), x], axis=1)
     lowest = values.min()
     return values if lowest > -np.inf else with_floor(values, floor, values.max(axis=1))
+
+
+def bounded_values(preds: Predictions, at: slice, floor: float) -> AnyArray:
+    """Return `log_values` within ± `FARTHEST_VALUE`: what a fitted map is applied to."""
+    values = log_values(preds, at, floor)
+    return np.clip(values, -FARTHEST_VALUE, FARTHEST_VALUE, out=values)
 
 
 def log_probabilities(preds: Predictions, at: slice, smallest: float) -> FloatArray:

@@ -22,8 +22,8 @@ from ogive._numerics.blocks import blocks
 from ogive._numerics.softmax_regression import softmax_columns
 from ogive._validate import as_floats
 from ogive.calibrators.matrix.log_values import (
+    bounded_values,
     log_probabilities,
-    log_values,
     row_count,
     with_weight,
     zero_floor,
@@ -78,7 +78,7 @@ class OdirMap(MatrixMap):
     @classmethod
     def features(cls, preds: Predictions, at: slice, floor: float) -> FloatArray:
         """Return x, (rows, K)."""
-        return log_values(preds, at, floor)
+        return bounded_values(preds, at, floor)
 
     def _block(self, preds: Predictions, at: slice) -> FloatArray:
         x = self.features(preds, at, self.floor).T
@@ -106,9 +106,6 @@ class OdirMap(MatrixMap):
     def from_dict(cls, values: dict[str, Any]) -> OdirMap:
         """Rebuild from `to_dict`."""
         arrays = {key: np.array(values[key], dtype=np.float64) for key in ("matrix", "offset")}
-        if arrays["matrix"].shape[1:] != (values["K"], values["K"]):
-            msg = f"the matrix is {arrays['matrix'].shape}, not {values['K']} classes square."
-            raise ValueError(msg)
         return cls(**{**values, **arrays})
 
     def __repr__(self) -> str:

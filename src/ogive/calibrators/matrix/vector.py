@@ -28,6 +28,7 @@ from ogive._numerics.blocks import BLOCK, for_each_block
 from ogive._numerics.softmax_regression import MOST_PARAMETERS, cross_entropy, softmax_columns
 from ogive._numerics.whitening import minimise, polished
 from ogive.calibrators.matrix.log_values import (
+    bounded_values,
     effective_rows,
     enough_digits,
     log_values,
@@ -79,7 +80,7 @@ class VectorMap(MatrixMap):
     floor: float
 
     def _block(self, preds: Predictions, at: slice) -> FloatArray:
-        scores = log_values(preds, at, self.floor) * self.factor + self.offset
+        scores = bounded_values(preds, at, self.floor) * self.factor + self.offset
         return softmax_columns(scores.T).T
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,9 +98,6 @@ class VectorMap(MatrixMap):
     def from_dict(cls, values: dict[str, Any]) -> VectorMap:
         """Rebuild from `to_dict`."""
         arrays = {key: np.array(values[key], dtype=np.float64) for key in ("factor", "offset")}
-        if any(array.shape != (values["K"],) for array in arrays.values()):
-            msg = f"factor and offset must be {values['K']} numbers each."
-            raise ValueError(msg)
         return cls(**{**values, **arrays})
 
 

@@ -1,0 +1,370 @@
+"""What an artifact may hold: one table of fields for each method, and what `load` checks with it.
+
+A file may come from anyone, and its checksum has no key. So every field is held against its rule
+before a map is built (`ogive.export.artifact`). ``docs/artifact.schema.json`` is written from this
+table: `python -m tests.export.freeze`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.calibrators import METHODS, VECTORS
+from ogive.export.rules import (
+    MAX_CLASSES,
+    Array,
+    Choice,
+    Flag,
+    Listing,
+    Number,
+    Object,
+    Relation,
+    Text,
+    ViewName,
+    broken,
+)
+from ogive.views import OfClass, Score, TopRank, WithinTop, parse_view
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ogive.calibrators.maps import Fitted
+    from ogive.export.rules import Rule
+
+FORMAT, VERSION = "ogive-calibrator", 1
+MAX_KNOTS = 10_000  # of a spline; fits have at most 64, and whoever asks for more waits for it
+MAX_SPLINE_KNOTS = 1000  # of the default spline, whose matrices of knots are dense
+MAX_FOLDS = 1000
+#: Coefficients of logits, which are cut at 1e200 (`log_values.FARTHEST_VALUE`): sums over a million
+#: classes stay finite.
+LARGEST_OF_A_MATRIX = 1e100
+#: Coefficients of the class structure, whose features have no unit; float32 holds their sums.
+LARGEST_OF_CLASSES = 1e12
+
+_NUMBER = Number()
+_SHARE = Number(low=0.0, high=1.0)
+_POSITIVE = Number(above=0.0)
+_NOT_NEGATIVE = Number(low=0.0)
+_FLOOR = Number(high=0.0)  # the logarithm of a probability
+_MASS = Number(low=1e-300, high=1.0)  # half the smallest mass that a fit reads, exp(-690)
+_LOG_ODDS = Number(low=-1000.0, high=1000.0)  # those of the smallest float64 are −745
+_AT_ONE = Number(low=0.0, high=1.0, null=True)
+_TAILS = Number(low=0.0, high=0.5)
+_COUNT = Number(low=0, high=1e15, whole=True)
+
+
+def _rising(tails: str, high: str) -> Relation:
+    """Nodes or edges rise in score: tails of the low side rise, those of the high side fall."""
+
+    def holds(m: Mapping[str, Any]) -> bool:
+        tail, above = np.array(m[tails], dtype=np.float64), m[high]
+        if above > tail.size:
+            return False
+        low, top = np.split(tail, [tail.size - above])
+        return bool((np.diff(low) >= 0).all() and (np.diff(top) <= 0).all())
+
+    return Relation(
+        f"`{tails}` rises up to ½ and then falls, and its last `{high}` are above ½", holds
+    )
+
+
+def _fits_classes(m: Mapping[str, Any]) -> bool:
+    view = None if m["view"] == "vector" else parse_view(m["view"])
+    match view:
+        case OfClass(index):
+            return index < int(m["K"])
+        case TopRank(rank):
+            return rank <= int(m["K"])
+        case WithinTop(rank):
+            return rank < int(m["K"])
+        case Score():
+            return int(m["K"]) == 2  # noqa: PLR2004
+    return True
+
+
+_ENDS = Relation("`lowest` is at most `highest`", lambda m: m["lowest"] <= m["highest"])
+_VIEW_OF_K = Relation("`view` is a view of `K` classes", _fits_classes)
+
+
+def _score_map(words: str, fields: Mapping[str, Rule], *relations: Relation) -> Object:
+    return Object({"view": ViewName(), "n": _POSITIVE, **fields}, relations, words)
+
+
+def _vector_map(words: str, fields: Mapping[str, Rule], *relations: Relation) -> Object:
+    classes = Number(low=2, high=MAX_CLASSES, whole=True)
+    view = ViewName(vector=True)
+    every: dict[str, Rule] = {"view": view, "n": _POSITIVE, "K": classes, **fields}
+    return Object(every, (_VIEW_OF_K, *relations), words)
+
+
+_IN_LOG_ODDS: dict[str, Rule] = {"lowest": _LOG_ODDS, "highest": _LOG_ODDS, "at_one": _SHARE}
+_NODES: dict[str, Rule] = {
+    "high": _COUNT,
+    "tail": Array(item=_TAILS),
+    "value": Array(),
+    "at_one": _AT_ONE,
+    "thinning_error": _NOT_NEGATIVE,
+}
+_PAPERS = Object(
+    {
+        "knots": Array(item=_SHARE, least=3, most=MAX_KNOTS, rising=True),
+        "values": Array(least=3, most=MAX_KNOTS),
+        "runout": Choice(("natural", "parabolic", "cubic")),
+    }
+)
+
+
+#: The maps of one score.
+SCORE_MAPS: dict[str, Object] = {
+    "spline": _score_map(
+        "A natural cubic spline of the calibrated log-odds in the log-odds.",
+        {
+            **_IN_LOG_ODDS,
+            **dict.fromkeys(("edf", "bend", "moved"), _NOT_NEGATIVE),
+            **dict.fromkeys(("keep", "linear"), _SHARE),
+            "monotone": Flag(),
+            **dict.fromkeys(("first", "last", "one"), _LOG_ODDS),
+            "shift": _NUMBER,
+            "gain": Number(optional=True),
+            "gain_error": Number(low=0.0, optional=True),
+            "knots": Array(item=_LOG_ODDS, least=3, most=MAX_SPLINE_KNOTS, rising=True),
+            "values": Array(item=Number(low=-1e9, high=1e9), least=3, most=MAX_SPLINE_KNOTS),
+            "covariance": Array(shape=("triangle",)),
+        },
+        _ENDS,
+        Relation(  # fits have 0.01; bends, values over the square of a distance, stay finite
+            "`knots` are at least 1e-6 apart",
+            lambda m: bool((np.diff(m["knots"]) > 1e-6).all()),  # noqa: PLR2004
+        ),
+        Relation("`first` is at most `last`", lambda m: m["first"] <= m["last"]),
+        Relation(
+            "`covariance` is the lower triangle of a square of as many as `knots`",
+            lambda m: 2 * len(m["covariance"]) == len(m["knots"]) * (len(m["knots"]) + 1),
+        ),
+    ),
+    "paper-spline": _score_map(
+        "Straight lines between nodes, read off the paper's spline.",
+        {
+            **_NODES,
+            "spline": _PAPERS,
+            "target": Choice(("residual", "cumulative")),
+            "constraint": Listing(item=Choice(("unit", "monotone")), most=2),
+        },
+        _rising("tail", "high"),
+    ),
+    "platt": _score_map(
+        "sigmoid(intercept + slope · log-odds).",
+        {**_IN_LOG_ODDS, "intercept": _NUMBER, "slope": _NUMBER},
+        _ENDS,
+    ),
+    "isotonic": _score_map("Straight lines between nodes.", _NODES, _rising("tail", "high")),
+    "beta": _score_map(
+        "sigmoid(c + a log p - b log(1 - p)).",
+        {**_IN_LOG_ODDS, "a": _NOT_NEGATIVE, "b": _NOT_NEGATIVE, "c": _NUMBER},
+        _ENDS,
+    ),
+    "histogram": _score_map(
+        "Steps.",
+        {
+            "edge_high": _COUNT,
+            "edge_tail": Array(shape=("edges",), item=_TAILS, least=0),
+            "value": Array(item=_SHARE),
+            "at_one": _AT_ONE,
+            "spacing": Choice(("mass", "width")),
+        },
+        _rising("edge_tail", "edge_high"),
+        Relation(
+            "`value` has one number more than `edge_tail`",
+            lambda m: len(m["value"]) == len(m["edge_tail"]) + 1,
+        ),
+    ),
+    "none": _score_map("The score itself.", {}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Inner:
+    """A map of one score inside another map: its method and its fields."""
+
+    optional: bool = False
+
+    def check(self, value: Any, where: str) -> None:  # noqa: ANN401
+        if not isinstance(value, dict) or set(value) != {"method", "map"}:
+            raise broken(where, "an object of `method` and `map`", value)
+        Choice(tuple(SCORE_MAPS)).check(value["method"], f"{where}.method")
+        SCORE_MAPS[value["method"]].check(value["map"], f"{where}.map")
+
+    def schema(self) -> dict[str, Any]:
+        return {"$ref": "#/$defs/inner"}
+
+
+def _of_a_matrix(*shape: str) -> Array:
+    item = Number(low=-LARGEST_OF_A_MATRIX, high=LARGEST_OF_A_MATRIX)
+    return Array(shape=shape, item=item, most=MAX_FOLDS if shape[0] == "folds" else None)
+
+
+def _of_classes(*shape: str, null: bool = False) -> Array:
+    item = Number(low=-LARGEST_OF_CLASSES, high=LARGEST_OF_CLASSES)
+    return Array(shape=shape, item=item, null=null)
+
+
+def _structure_fits(s: Mapping[str, Any]) -> bool:
+    """Where V is null it stands for the unit matrix, and M is square."""
+    square = len(s["to_logs"][0]) == len(s["to_probs"][0]) == len(s["logs"])
+    return square if s["of_logs"] is None else s["of_probs"] is not None
+
+
+_PRIORS = Array(shape=("priors",), item=_NOT_NEGATIVE, most=20)
+_STRUCTURE = Object(
+    {
+        "factor": _POSITIVE,
+        "floor": _FLOOR,
+        **dict.fromkeys(("logs", "probs", "offset"), _of_classes("classes")),
+        "to_logs": _of_classes("classes", "rank of logs"),
+        "to_probs": _of_classes("classes", "rank of probs"),
+        "of_logs": _of_classes("classes", "rank of logs", null=True),
+        "of_probs": _of_classes("classes", "rank of probs", null=True),
+        **dict.fromkeys(("precision", "edf"), _PRIORS),
+    },
+    (
+        Relation(
+            "`of_logs` and `of_probs` are both null, and `to_logs` and `to_probs` square, or "
+            "neither is null",
+            lambda s: (s["of_probs"] is None) == (s["of_logs"] is None) and _structure_fits(s),
+        ),
+    ),
+    "The class structure.",
+)
+_CLASSES: dict[str, Rule] = {"structure": _STRUCTURE, "top": _Inner()}
+_STRUCTURE_OF_K = Relation(
+    "`structure` is of `K` classes", lambda m: len(m["structure"]["logs"]) == m["K"]
+)
+_COLUMNS: dict[str, Rule] = {
+    "floor": _MASS,
+    "maps": Listing(item=_Inner(), least=1, most=MAX_CLASSES),
+}
+_ODIR = _vector_map(
+    "The mean of fold models softmax(W x + b).",
+    {
+        "matrix": _of_a_matrix("folds", "K", "K"),
+        "offset": Array(shape=("folds", "K"), most=MAX_FOLDS),
+        "strength": _NOT_NEGATIVE,
+        "offset_strength": _NOT_NEGATIVE,
+        "cv_loss": _NOT_NEGATIVE,
+        "floor": _FLOOR,
+    },
+)
+
+#: The maps of whole vectors.
+VECTOR_MAPS: dict[str, Object] = {
+    "temperature": _vector_map(
+        "softmax(factor · logits).", {"factor": _POSITIVE, "floor": Number(high=0.0, null=True)}
+    ),
+    "vector": _vector_map(
+        "softmax(factor · logits + offset).",
+        {"factor": _of_a_matrix("K"), "offset": Array(shape=("K",)), "floor": _FLOOR},
+    ),
+    "ms-odir": _ODIR,
+    "dir-odir": _ODIR,
+    "keep": _vector_map(
+        "Full vectors by class structure, which keep the decision.",
+        {**_CLASSES, "held": _SHARE, "lost": Number(low=-1.0, high=1.0)},
+        _STRUCTURE_OF_K,
+    ),
+    "free": _vector_map(
+        "Full vectors by class structure; the decision may change.",
+        {**_CLASSES, "changed": _SHARE},
+        _STRUCTURE_OF_K,
+    ),
+    "ranks": _vector_map(
+        "Full vectors by ranks, which keep the decision.",
+        {**_COLUMNS, "power": Number(low=1e-6, high=1e6), "held": _SHARE},
+        Relation("`maps` are fewer than `K`", lambda m: len(m["maps"]) < m["K"]),
+    ),
+    "ovr": _vector_map(
+        "One map for each class; for two classes, one for class 1.",
+        _COLUMNS,
+        Relation(
+            "there are as many `maps` as `K`, or one for two classes",
+            lambda m: len(m["maps"]) == (m["K"] if m["K"] > 2 else 1),  # noqa: PLR2004
+        ),
+    ),
+    "every-rank": _vector_map(
+        "One map for each rank.",
+        _COLUMNS,
+        Relation("there are as many `maps` as `K`", lambda m: len(m["maps"]) == m["K"]),
+    ),
+}
+MAPS = SCORE_MAPS | VECTOR_MAPS
+
+_KS = Number(low=0.0, high=1.0, null=True, optional=True)
+FITTED_ON = Object(
+    {
+        "n": Number(above=0.0, optional=True),
+        "view": ViewName(vector=True, optional=True),
+        "method": Text(optional=True),
+        "kind": Choice(("logits", "probs", None), optional=True),
+        "ks_before": _KS,
+        "ks_after": _KS,
+        "folds": Number(low=2, high=1e6, whole=True, null=True, optional=True),
+        "date": Text(null=True, optional=True),
+        "tag": Text(null=True, optional=True),
+    },
+    words="What it was fitted on. Other fields are ignored.",
+    open_=True,
+    optional=True,
+)
+
+
+def description(gamma: Fitted) -> str:
+    """Return what a file says of its calibrator: only words of ours, a checked view, a number."""
+    ViewName(vector=True).check(gamma.view, "view")
+    return f"{gamma.method} calibrator of {gamma.view}, fitted on {float(gamma.n):g} rows"
+
+
+def name_of_map(method: Any, values: Any) -> str:  # noqa: ANN401 - JSON can be anything
+    """Return the name under which a map stands in the table: "keep" was once what "ranks" is."""
+    Choice(tuple(MAPS)).check(method, "method")
+    old = method == "keep" and isinstance(values, dict) and "maps" in values
+    return "ranks" if old else str(method)
+
+
+def json_schema() -> dict[str, Any]:
+    """Return all rules as one JSON Schema."""
+
+    def of_method(name: str) -> dict[str, Any]:
+        map_: dict[str, Any] = {"$ref": f"#/$defs/maps/{name}"}
+        if name == "keep":  # older files hold maps of ranks under that name
+            map_ = {"anyOf": [map_, {"$ref": "#/$defs/maps/ranks"}]}
+        return {"properties": {"method": {"const": name}, "map": map_}}
+
+    inner = {
+        "type": "object",
+        "properties": {"method": {"enum": list(SCORE_MAPS)}, "map": {"type": "object"}},
+        "required": ["method", "map"],
+        "additionalProperties": False,
+        "oneOf": [of_method(name) for name in SCORE_MAPS],
+    }
+    properties = {
+        "format": {"const": FORMAT},
+        "version": {"const": VERSION},
+        "library": Text().schema(),
+        "method": {"enum": [*METHODS, *VECTORS]},
+        "fitted_on": FITTED_ON.schema(),
+        "map": {"type": "object"},
+        "checksum": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"ogive calibrator, version {VERSION}",
+        "description": "docs/artifact.md says what each field means.",
+        "type": "object",
+        "properties": properties,
+        "required": [name for name in properties if name != "fitted_on"],
+        "additionalProperties": True,
+        "oneOf": [of_method(name) for name in MAPS],
+        "$defs": {"inner": inner, "maps": {name: rule.schema() for name, rule in MAPS.items()}},
+    }
