@@ -1,7 +1,8 @@
 """Artifacts and curve files as a stranger might write them, resealed: what `load` must survive.
 
-`check_artifact_once(seed)` and `check_curve_once(seed)` make one mutant each and raise an
-AssertionError unless it is refused with one of our errors or gives values in [0, 1].
+`check_artifact_once(seed)`, `check_curve_once(seed)` and `check_export_once(seed)` make one mutant
+each and raise an AssertionError unless it is refused with one of our errors, or gives values in
+[0, 1], and exports that agree with it.
 """
 
 import copy
@@ -20,6 +21,7 @@ from ogive.calibrators.maps import Map
 from ogive.errors import OgiveError
 from ogive.export import curve_file, to_python, to_sql
 from ogive.export.artifact import _checksum
+from ogive.export.targets import export
 from ogive.predictions import Predictions
 
 FROZEN = Path(__file__).parent / "frozen"
@@ -195,6 +197,31 @@ def check_artifact_once(seed):
             data[int(rng.integers(len(data)))] = int(rng.integers(32, 127))
         return _told(seed, lambda: check_text(data.decode("latin-1")))
     return _told(seed, lambda: check_text(sealed(mutate_artifact(rng, document))))
+
+
+def check_export_once(seed):
+    """Export an artifact, half of them altered, to one target: it agrees, or one of our errors."""
+    rng = np.random.default_rng([13, seed])
+    document = documents()[int(rng.integers(len(documents())))]
+    if rng.random() < 0.5:
+        document = mutate_artifact(rng, document)
+    target = str(rng.choice(["python", "sql", "onnx", "torch"], p=[0.4, 0.4, 0.15, 0.05]))
+    _told(seed, lambda: _exported(sealed(document), target))
+
+
+def _exported(text, target):
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path, out = Path(folder) / "cal.json", Path(folder) / "out"
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        try:
+            gamma = ogive.load(path)
+            done = export(gamma, target, out, points=500)
+        except OgiveError:
+            assert [path] == list(Path(folder).iterdir()), "a file was left behind"
+            return
+        assert done.max_abs_difference <= 2e-6, done
+        assert sorted(Path(folder).iterdir()) == [path, out]
 
 
 def _told(seed, check):

@@ -276,6 +276,11 @@ def test_mutated_curve_files(first):
         mutants.check_curve_once(seed)
 
 
+def test_mutated_artifacts_are_exported_right_or_not_at_all():
+    for seed in range(12):
+        mutants.check_export_once(seed)
+
+
 def test_mutants_do_break_things():
     """The corpus is worth something: without the checks many mutants give no probabilities."""
     from ogive.calibrators import METHODS, VECTORS

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ogive import Predictions, SplineCalibrator
-from ogive.calibrators.matrix.class_structure import ClassStructure
 from ogive.calibrators.matrix.free import fit_free, fit_kept
 from ogive.calibrators.matrix.tops import kept_log_odds, masses_of, split_top
 from ogive.errors import FallbackWarning, InvalidInput, OgiveWarning
@@ -199,9 +198,6 @@ def test_what_cannot_be_is_refused(rng):
             fit(Predictions(z[:, 0], y > 0, kind="logits"))
         with pytest.raises(InvalidInput, match="3 classes, but the calibrator was fitted on 5"):
             fit(preds)(Predictions(z[:, :3], kind="logits"))
-    numbers = fit_free(preds).structure.to_dict()
-    with pytest.raises(ValueError, match="offset must have 5 rows"):
-        ClassStructure.from_dict({**numbers, "offset": [0.0]})
 
 
 def test_the_estimator_knows_the_ways(rng):
