@@ -281,7 +281,12 @@ VECTOR_MAPS: dict[str, Object] = {
     ),
     "ranks": _vector_map(
         "Full vectors by ranks, which keep the decision.",
-        {**_COLUMNS, "power": Number(low=1e-6, high=1e6), "held": _SHARE},
+        {
+            **_COLUMNS,
+            "power": Number(low=1e-6, high=1e6),
+            "held": _SHARE,
+            "factor": Number(above=0.0, optional=True),
+        },
         Relation("`maps` are fewer than `K`", lambda m: len(m["maps"]) < m["K"]),
     ),
     "ovr": _vector_map(
