@@ -126,13 +126,18 @@ class Case:
                 at = rng.random(z.shape) < 0.2
                 given[at] = -np.inf if self.kind == "logits" else rng.integers(0, 2, at.sum())
             return given.astype(self.dtype).astype(np.float64)
-        rows, top = np.arange(z.shape[0]), z.argmax(axis=1)
+        K, rows, top = self.K, np.arange(z.shape[0]), z.argmax(axis=1)
         if zeros:
             lost = rng.random(z.shape) < 0.3
             lost[rows, top] = False
             z = np.where(lost, -np.inf, z)
         if self.kind == "logits":
             return z.astype(self.dtype).astype(np.float64)
+        if self.shape == "tied":  # shares of a power of two: equal in exact arithmetic
+            rank = z.argsort(axis=1).argsort(axis=1)
+            share = np.arange(1.0, K + 1.0)
+            share[-1] += GRID - share.sum()
+            return share[rank] / GRID
         return softmax(z, axis=1).astype(self.dtype).astype(np.float64)
 
     @property

@@ -27,7 +27,7 @@ from ogive.errors import FallbackWarning, InvalidInput, NotEnoughData
 from ogive.predictions import Predictions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ogive._typing import BoolArray, FloatArray
 
@@ -98,9 +98,18 @@ def unnested(values: dict[str, Any]) -> Map:
 
 
 def class_log_odds(masses: FloatArray) -> FloatArray:
-    """Return the log-odds of each class against all others, (rows, K), from masses above 0."""
-    log_odds: FloatArray = np.log(masses) - np.log(_rest(masses))
+    """Return the log-odds of each class against all others, (rows, K), from masses above 0.
+
+    Rows of the same masses have the same log-odds, in whatever order their classes are.
+    """
+    log_odds: FloatArray = np.log(masses) - np.log(_rest(masses, ordered_sum))
     return log_odds
+
+
+def ordered_sum(masses: FloatArray) -> FloatArray:
+    """Return the sum of each row, to the last bit whatever the order of its columns."""
+    total: FloatArray = np.sort(masses, axis=1).sum(axis=1)
+    return total
 
 
 def class_tails(masses: FloatArray) -> tuple[BoolArray, FloatArray]:
@@ -111,17 +120,22 @@ def class_tails(masses: FloatArray) -> tuple[BoolArray, FloatArray]:
     return (masses > rest) & (tail < 0.5), tail  # noqa: PLR2004 - a tail of ½ has no side
 
 
-def _rest(masses: FloatArray) -> FloatArray:
+def _quick_sum(masses: FloatArray) -> FloatArray:
+    total: FloatArray = masses.sum(axis=1)
+    return total
+
+
+def _rest(masses: FloatArray, add: Callable[[FloatArray], FloatArray] = _quick_sum) -> FloatArray:
     """Return the mass of all other classes, (rows, K).
 
     It is the sum without the class's own, but for the largest, where that could cancel: its
     others are added up.
     """
     rows, top = np.arange(masses.shape[0]), masses.argmax(axis=1)
-    rest: FloatArray = masses.sum(axis=1, keepdims=True) - masses
+    rest: FloatArray = add(masses)[:, None] - masses
     largest = masses[rows, top]
     masses[rows, top] = 0.0  # and back again: cheaper than a copy
-    rest[rows, top] = masses.sum(axis=1)
+    rest[rows, top] = add(masses)
     masses[rows, top] = largest
     return rest
 

@@ -34,6 +34,7 @@ from ogive.calibrators.matrix.columns import (
     column_curve,
     fit_column,
     nested,
+    ordered_sum,
     smallest_mass,
     unnested,
     warn_of,
@@ -253,10 +254,14 @@ class _Ranked(NamedTuple):
     log_masses: FloatArray  # (rows, K) of all
 
 
-def _ranked(preds: Predictions, at: slice, R: int, floor: float) -> _Ranked:
+def _ranked(
+    preds: Predictions, at: slice, R: int, floor: float, *, ordered: bool = False
+) -> _Ranked:
     """Find the first R ranks of some rows, and their log-odds among what is left.
 
-    The first rank's come from the masses as they are, so that they are those of the view.
+    The first rank's come from the masses as they are, so that they are those of the view. If
+    `ordered`, rows of the same masses have the same log-odds, in whatever order their classes are,
+    as equal scores of a curve must have.
     """
     logs = preds.log_masses(at)
     masses = preds.masses(at) if preds.kind == "probs" else np.exp(logs)
@@ -272,6 +277,8 @@ def _ranked(preds: Predictions, at: slice, R: int, floor: float) -> _Ranked:
         np.maximum(logs, np.log(floor), out=logs)
         _put(masses, order, 0.0)
         left = masses.sum(axis=1)
+    if ordered:
+        left = ordered_sum(masses)
     log_odds = np.empty(top.shape)
     for r in range(R - 1, 0, -1):
         log_odds[:, r] = np.log(lifted[:, r]) - np.log(left)
@@ -304,7 +311,7 @@ def _read(
     rest: dict[int, _Rest] = {}
 
     def read(at: slice) -> None:
-        top = _ranked(preds, at, R, floor)
+        top = _ranked(preds, at, R, floor, ordered=True)
         found = top.order == labels[at, None]
         log_odds[at] = top.log_odds
         place[at] = np.where(found.any(axis=1), found.argmax(axis=1), R)

@@ -297,7 +297,8 @@ def _room_left(rows: _Rows) -> Callable[[float], tuple[float, float]]:
 
     def room(b: float) -> tuple[float, float]:
         at = rows.sums(b)
-        left = max(at.value - limit, 1e-300)
-        return math.log(math.log(2.0) / left), -at.slope / left
+        scale = weight_scale(rows.preds)  # sampling weights have no unit
+        left = max(scale * (at.value - limit), 1e-300)
+        return math.log(math.log(2.0) / left), -scale * at.slope / left
 
     return room
