@@ -27,7 +27,6 @@ NOT_YET = {
     ("spline", "every-rank"),
     ("temperature", "matrix"),
     ("vector", "matrix"),
-    ("ms-odir", "matrix"),
 }
 
 
