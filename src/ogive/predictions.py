@@ -17,6 +17,7 @@ the top score is 1.0 in float64, but the other classes still add up to 1.0e-17.
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -195,6 +196,17 @@ class Predictions:
             return self._choice[at]
         chosen: IntArray = self.ranking_values(at).argmax(axis=1)
         return chosen
+
+    def reordered(self, order: IntArray) -> Predictions:
+        """Return the same rows with the columns of a matrix in another order, and no checks."""
+        place = np.argsort(order)
+        result = copy(self)
+        result.values = self.values[:, order]
+        result.classes = self.classes[order]
+        result.labels = None if self.labels is None else place[self.labels]
+        # The same class, also where several are the largest.
+        result._choice = place[self._choice]  # noqa: SLF001 - its own
+        return result
 
     def probabilities(self, at: slice = slice(None)) -> FloatArray:
         """Return the softmax, or the renormalised probabilities, of some rows: (rows, K)."""

@@ -39,7 +39,7 @@ _LOOSELY = 0.3  # the same in Newton's steps, after which the right side is anot
 _CLOSER = 0.1  # and while λ is learnt, from the sizes of what the step leads to
 _STEPS = 60
 _MOST_NEWTON = 30
-_CLOSE, _CLOSE_32 = 1e-10, 5e-4  # what the last step may still gain, in nats for each row
+_CLOSE, _CLOSE_32 = 1e-13, 5e-4  # what the last step may still gain, in nats for each row
 
 
 class Shrunk(NamedTuple):

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from ogive import Predictions
-from ogive.calibrators.matrix.columns import class_log_odds, class_tails
+from ogive import Curve, Predictions
+from ogive.calibrators.matrix.columns import class_log_odds, class_tails, fit_column
 from ogive.calibrators.matrix.every_rank import fit_every_rank
 from ogive.calibrators.matrix.ovr import fit_ovr
+from ogive.calibrators.spline import fit_spline
 from ogive.errors import InvalidType
 from ogive.studies.fitting import fit
 from tests import naive
@@ -90,3 +91,13 @@ def test_maps_of_vectors_take_predictions_alone(method, rng):
     gamma = fit(Predictions(logits, labels, kind="logits"), method, "vector")
     with pytest.raises(InvalidType, match=r"not ndarray; build them with Predictions"):
         gamma(logits)
+
+
+@pytest.mark.parametrize("hits", [0, 30])
+def test_a_column_of_one_outcome_gets_what_the_spline_alone_says(hits, rng):
+    scores = rng.uniform(0.8, 1.0, 30)
+    curve = Curve.from_scores(scores, np.arange(30) < hits)
+    gamma, fell_back = fit_column(curve, "spline", {})
+    np.testing.assert_array_equal(gamma(scores), fit_spline(curve)(scores))
+    assert not fell_back
+    assert fit_column(curve, "platt", {})[1]

@@ -118,7 +118,9 @@ def test_perfect_and_one_hot_rows(fit, K, rng):
         Predictions(20.0 * np.eye(K)[labels], labels, kind="logits"),
         Predictions(np.eye(K)[labels], labels, kind="probs"),
     ):
-        q = fit(preds)(preds)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)  # two distinct scores
+            q = fit(preds)(preds)
         assert q[np.arange(500), labels].min() > 0.98
         np.testing.assert_allclose(q.sum(axis=1), 1.0, atol=1e-12)
 
@@ -233,3 +235,66 @@ def test_rounding_and_shifted_logits_change_nothing(fit, rng):
         np.testing.assert_allclose(
             fit(Predictions(other, y, kind="logits"))(test), first, atol=1e-6
         )
+
+
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("n", [1, 2, 10, 30, 100, 400])
+def test_rows_that_are_all_right_are_not_mistrusted(fit, n, rng):
+    z = 2.0 * rng.normal(size=(n, 3))
+    z[np.arange(n), rng.integers(0, 3, n)] += 5.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        q = fit(Predictions(z, z.argmax(axis=1), kind="logits"))(Predictions(z, kind="logits"))
+    top = q.max(axis=1)
+    assert 1.0 - 1.5 / (n + 1) < top.mean() < 1.0 - 0.05 / (n + 1)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 30, 100, 400])
+def test_rows_that_are_all_wrong_are_not_trusted(n, rng):
+    z = 2.0 * rng.normal(size=(n, 3))
+    y = (z.argmax(axis=1) + rng.integers(1, 3, n)) % 3
+    preds, test = Predictions(z, y, kind="logits"), Predictions(z, kind="logits")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OgiveWarning)
+        kept, free = fit_kept(preds)(test), fit_free(preds)(test)
+    assert kept.max(axis=1).mean() < 0.45 + 0.4 / n  # no less than 1/3
+    assert nll(free, y) < nll(softmax(z), y)
+    assert nll(kept, y) < nll(softmax(z), y)
+
+
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("n", [1, 3, 20, 60, 500])
+@pytest.mark.parametrize("K", [2, 3, 7])
+def test_order_of_classes_and_rows_and_scale_of_logits_do_not_matter(fit, n, K, rng):
+    z, y, _ = sample(rng, n=n, K=K, shift=0.5)
+    test, _, _ = sample(rng, n=200, K=K)
+
+    def fitted(z, y, test, **more):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OgiveWarning)
+            gamma = fit(Predictions(z, y, kind="logits", **more))
+        return gamma(Predictions(test, kind="logits"))
+
+    first = fitted(z, y, test)
+    columns, rows = rng.permutation(K), rng.permutation(n)
+    swapped = fitted(z[:, columns], np.argsort(columns)[y], test[:, columns])
+    np.testing.assert_allclose(swapped, first[:, columns], atol=1e-9)
+    np.testing.assert_allclose(fitted(z[rows], y[rows], test), first, atol=1e-8)
+    for scale in (1e-6, 1e-3, 1e3, 1e6):
+        np.testing.assert_allclose(fitted(scale * z, y, scale * test), first, atol=1e-8)
+    twice = np.repeat(np.arange(n), 2)
+    doubled = fitted(z, y, test, weights=np.full(n, 2))
+    np.testing.assert_allclose(fitted(z[twice], y[twice], test), doubled, atol=1e-7)
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_votes_of_few_trees_in_any_order_of_classes(fit, rng):
+    truth = rng.dirichlet(np.full(4, 0.5), 400)
+    votes = np.array([rng.multinomial(10, p) for p in truth]) / 10
+    labels = np.array([rng.choice(4, p=p) for p in truth])
+    test = rng.dirichlet(np.ones(4), 100)  # no ties: they go to the first class
+    first = fit(Predictions(votes, labels, kind="probs"))(Predictions(test, kind="probs"))
+    for columns in ([3, 2, 1, 0], [1, 2, 3, 0]):
+        preds = Predictions(votes[:, columns], np.argsort(columns)[labels], kind="probs")
+        again = fit(preds)(Predictions(test[:, columns], kind="probs"))
+        np.testing.assert_allclose(again, first[:, columns], atol=1e-9)

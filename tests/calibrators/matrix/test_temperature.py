@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from scipy.special import log_softmax, softmax
+from scipy.stats import beta
 
 from ogive import Curve, Predictions, ks_error, load, save
 from ogive.calibrators.matrix import log_values
@@ -205,16 +206,19 @@ def test_it_meets_the_papers_table(arena):
     assert 100 * ks_error(Curve.from_predictions(calibrated)) == pytest.approx(0.916, abs=0.03)
 
 
-def averaged_factor(logits, labels, weights=1.0):
-    """The mean of log b by a fine sum: b = 1 with the weight 0.3, else log b ~ N(0, 0.7²)."""
-    t = np.linspace(-6.0, 6.0, 4001)
-    logs = np.array(
-        [(weights * _own(log_softmax(np.exp(x) * logits, axis=1), labels)).sum() for x in t]
-    )
-    at_one = (weights * _own(log_softmax(logits, axis=1), labels)).sum()
-    density = np.exp(logs - at_one - (t / 0.7) ** 2 / 2) / (0.7 * np.sqrt(2 * np.pi))
-    mass, step = density.sum(), t[1] - t[0]
-    return float(np.exp(0.7 * (density @ t) * step / (0.3 + 0.7 * mass * step)))
+def averaged_factor(logits, labels, weights=None):
+    """The b whose mean f' is that of the average over b, by a fine sum: A(b) is Beta(2, 1/2)."""
+    weights = np.ones(labels.size) if weights is None else weights
+    t = np.linspace(-12.0, 9.0, 8001)
+    u = logits - logits.max(axis=1, keepdims=True)
+    logs = np.array([log_softmax(np.exp(x) * u, axis=1) for x in t])
+    like = np.array([weights @ _own(one, labels) for one in logs])
+    slope = np.array([weights @ (np.exp(one) * u).sum(axis=1) for one in logs])
+    x = np.array([weights @ np.exp(one.max(axis=1)) for one in logs]) / weights.sum()
+    x = (x - 1 / logits.shape[1]) / (1 - 1 / logits.shape[1])
+    density = np.exp(like - like.max()) * beta.pdf(np.clip(x, 0.0, 1 - 1e-15), 2, 0.5)
+    mean = np.trapezoid(density * slope, x) / np.trapezoid(density, x)
+    return float(np.exp(np.interp(mean, slope, t)))
 
 
 def _own(values, labels):
@@ -227,6 +231,35 @@ def test_the_careful_factor_is_an_average(n, T, rng):
     logits, labels = sample(rng, n, 4, T)
     found = careful_factor(Predictions(logits, labels, kind="logits"))
     assert found == pytest.approx(averaged_factor(logits, labels), rel=0.02)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 60])
+@pytest.mark.parametrize("right", [0.0, 0.7, 1.0])
+def test_no_scale_of_logits_and_no_order_of_rows_matters(n, right, rng):
+    logits = 3.0 * rng.normal(size=(n, 4))
+    labels = (logits.argmax(axis=1) + (rng.random(n) >= right)) % 4
+    order = rng.permutation(n)
+    for fit in (careful_factor, lambda preds: fit_temperature(preds).factor):
+        factor = fit(Predictions(logits, labels, kind="logits"))
+        for scale in (1e-6, 1e-3, 1e3, 1e6, 1e20):
+            scaled = fit(Predictions(scale * logits, labels, kind="logits"))
+            assert scale * scaled == pytest.approx(factor, rel=1e-10)
+        again = fit(Predictions(logits[order], labels[order], kind="logits"))
+        assert again == pytest.approx(factor, rel=1e-10)
+
+
+def test_the_careful_factor_does_not_sharpen_after_a_lucky_sample(rng):
+    logits, labels = sample(rng, 20_000, 5, 1.0, scale=8.0)
+    right = logits.argmax(axis=1) == labels
+    rows = np.append(np.flatnonzero(right)[:99], np.flatnonzero(~right)[0])
+
+    def loss(b):
+        return -_own(log_softmax(b * logits, axis=1), labels).mean()
+
+    preds = Predictions(logits[rows], labels[rows], kind="logits")
+    careful, likeliest = careful_factor(preds), fit_temperature(preds).factor
+    assert careful < 0.85 * likeliest
+    assert loss(careful) < loss(likeliest)
 
 
 def test_the_careful_factor_of_weights(rng):

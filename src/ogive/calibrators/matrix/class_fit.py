@@ -3,7 +3,8 @@
 The curve of the calibrated top class must come from rows that did not fit the structure: on its
 own rows it is too sure of itself. So the rows are dealt to two halves, each half is scored by a
 structure fitted to the other (with the same priors), and the one-dimensional map is fitted to
-these scores.
+these scores. All of it is done with the classes in an order of their own (`class_order`), so
+that the order of the columns does not matter.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ogive._numerics.best_share import Change, best_share
+from ogive._numerics.best_share import Change, mean_share
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import for_each_block
 from ogive._numerics.class_evidence import Shrunk, default_precision, fit_at, shrink
 from ogive._numerics.class_regression import SINGLE, ClassRegression
 from ogive._numerics.halves import halves, row_hashes
+from ogive.calibrators.matrix.class_order import class_order, mean_range
 from ogive.calibrators.matrix.class_structure import ClassStructure
 from ogive.calibrators.matrix.log_values import weight_scale
 from ogive.calibrators.matrix.temperature import careful_factor
@@ -27,7 +29,7 @@ from ogive.errors import FallbackWarning, InvalidInput
 from ogive.predictions import labelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ogive._typing import AnyArray, FloatArray, IntArray, KeyArray
     from ogive.predictions import Predictions
@@ -38,7 +40,7 @@ _SOME_ROWS = 8_192
 _RANK, _RANK_MANY, _MANY_CLASSES = 128, 64, 256
 _FEWEST = 40  # rows with which the classes are looked at: 20 in each half
 _DIGITS = 8
-_CLOSE_HALVES = 1e-7  # nats for each row: a spline is fitted to their scores, no more
+_CLOSE_HALVES = 1e-11  # nats for each row: so near that the order of the rows does not show
 _HARDLY = 1e-6  # the weight in V's moments of a row that is certain
 _NUMBERS_PROBED = 400  # parameters that the probes look at, at least
 
@@ -53,10 +55,14 @@ class Unseen(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassFit:
-    """A class structure, and the scores of all rows by halves."""
+    """A class structure, and the scores of all rows by halves.
+
+    place : (K,) in which row of the scores each class stands
+    """
 
     structure: ClassStructure
     unseen: tuple[Unseen, ...]
+    place: IntArray
 
 
 @dataclass(frozen=True)
@@ -89,8 +95,19 @@ def _fit(preds: Predictions, threads: int | None) -> ClassFit:
     if preds.one_column:
         msg = "`preds` has one column and so no classes to mix: fit its curve, or use fit_ovr."
         raise InvalidInput(msg)
+    scale = mean_range(preds, threads=threads)
+    order = class_order(preds, scale, threads=threads)
+    place = np.argsort(order)
+    structure, unseen = _fit_ordered(preds.reordered(order), place[labels], scale, threads)
+    return ClassFit(structure.reordered(place), tuple(unseen), place)
+
+
+def _fit_ordered(
+    preds: Predictions, labels: IntArray, scale: float, threads: int | None
+) -> tuple[ClassStructure, Iterable[Unseen]]:
+    """Do so with the classes in an order that does not depend on that of the columns."""
     factor = careful_factor(preds, threads=threads)
-    rows, floor = _read(preds, labels, factor, threads)
+    rows, floor = _read(preds, labels, factor, scale, threads)
     bases = _bases(rows)
     if float(rows.weights.sum()) < _FEWEST:
         return _temperature_only(rows, bases, factor, floor)
@@ -103,9 +120,9 @@ def _fit(preds: Predictions, threads: int | None) -> ClassFit:
         # λ is from some of the rows. What halves find is on average nearly what all rows find.
         start = np.mean([half.theta for half in halved], axis=0)
     theta = fit_at(_regression(rows, bases, threads), found.precision, start)
-    share = best_share(changes, threads=threads)
+    share = mean_share(changes, threads=threads)
     structure = _structure(_trust(share) * theta, found, bases, factor, floor)
-    return ClassFit(structure, tuple(_unseen(preds, rows, halved, share)))
+    return structure, _unseen(preds, rows, halved, share)
 
 
 def _trust(share: float) -> float:
@@ -120,25 +137,27 @@ def _trust(share: float) -> float:
 
 def _temperature_only(
     rows: _Rows, bases: tuple[FloatArray, FloatArray], factor: float, floor: float
-) -> ClassFit:
+) -> tuple[ClassStructure, Iterable[Unseen]]:
     """Return a structure that does nothing to the classes, for want of rows."""
     warnings.warn(
         f"{rows.weights.sum():.4g} rows are too few to learn about classes, which takes "
         f"{_FEWEST}: a temperature was fitted instead.",
         FallbackWarning,
-        stacklevel=6,
+        stacklevel=7,
     )
     K, r = bases[0].shape
     nothing = Shrunk(np.zeros((K, SINGLE + 2 * r)), default_precision(K), np.zeros(5))
     structure = _structure(nothing.theta, nothing, bases, factor, floor)
-    return ClassFit(structure, (Unseen(rows.index, rows.logs, rows.weights),))
+    return structure, [Unseen(rows.index, rows.logs, rows.weights)]
 
 
 def _read(
-    preds: Predictions, labels: IntArray, factor: float, threads: int | None
+    preds: Predictions, labels: IntArray, factor: float, scale: float, threads: int | None
 ) -> tuple[_Rows, float]:
     """Read the log-probabilities of the rows with a weight, (K, n), and where zeros are put.
 
+    A probability of 0 is put at half the smallest; a logit of −inf as far below the farthest one
+    as makes half its probability with the factor. Rows are hashed in units of their mean range.
     Sampling weights are scaled so that they add up to the number of rows they are worth.
     """
     index = np.arange(preds.n)
@@ -161,22 +180,23 @@ def _read(
         lowest[at.start] = float(block.min(initial=0.0, where=finite))
         first = int(before[at.start])
         put = slice(first, first + block.shape[0])
+        hashes[put] = row_hashes(block / scale, own)
+        block *= factor  # before digits are dropped: then the scale of logits costs none
         logs[:, put] = block.T
-        hashes[put] = row_hashes(block, own)
 
     weighted = np.ones(preds.n, dtype=np.bool_) if preds.weights is None else preds.weights > 0
     before = np.concatenate([[0], np.cumsum(weighted)])
     for_each_block(read, preds.n, width=K, threads=threads)
-    floor = min(lowest.values()) - float(np.log(2.0))
+    half = float(np.log(2.0)) / (factor if preds.kind == "logits" else 1.0)
+    floor = min(lowest.values()) - half
 
     def finish(at: slice) -> None:
         block = logs[:, at]
         zero = block == -np.inf
         if zero.any():
             own = np.min(block, axis=0, initial=np.inf, where=~zero)
-            block = np.where(zero, np.minimum(own, floor), block)
+            block = np.where(zero, np.minimum(own, factor * floor), block)
         block = block - block.max(axis=0)
-        block *= block.dtype.type(factor)
         block -= np.log(np.exp(block).sum(axis=0))
         logs[:, at] = block
 

@@ -11,7 +11,7 @@ calibration, and u and :math:`M_p` see the probabilities themselves: which class
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ import numpy as np
 from ogive.calibrators.matrix.log_values import with_floor
 
 if TYPE_CHECKING:
-    from ogive._typing import AnyArray, DTypeLike, FloatArray
+    from ogive._typing import AnyArray, DTypeLike, FloatArray, IntArray
     from ogive.predictions import Predictions
 
 #: exp of less than these is not told from 0, with the digits at hand.
@@ -91,6 +91,25 @@ class ClassStructure:
         p *= numbers["probs"]
         s += p
         return s
+
+    def reordered(self, order: IntArray) -> ClassStructure:
+        """Return the structure with its classes in another order."""
+
+        def rows(matrix: FloatArray | None) -> FloatArray | None:
+            return None if matrix is None else matrix[order]
+
+        whole = self.of_logs is None  # then the matrices have a column for each class
+        columns = order if whole else slice(None)
+        return replace(
+            self,
+            logs=self.logs[order],
+            probs=self.probs[order],
+            offset=self.offset[order],
+            to_logs=self.to_logs[order][:, columns],
+            to_probs=self.to_probs[order][:, columns],
+            of_logs=rows(self.of_logs),
+            of_probs=rows(self.of_probs),
+        )
 
     @cached_property
     def matrices(self) -> dict[str, AnyArray]:

@@ -256,15 +256,20 @@ class _Tops(NamedTuple):
 
 
 def _tops(preds: Predictions, fit: ClassFit, *, kept: bool) -> _Tops:
-    """Read the top class of each unseen row."""
+    """Read the top class of each unseen row.
+
+    Of several largest values the model chooses the first; here it is the first in the order of
+    the fit, so that the order of the columns does not matter.
+    """
     parts = []
+    order = np.argsort(fit.place)
     labels = preds.labels
     assert labels is not None  # noqa: S101 - checked by fit_classes
     for unseen in fit.unseen:
         for at in blocks(unseen.rows.size, width=preds.K):
             rows = unseen.rows[at]
-            scores = unseen.scores[:, at].T.astype(np.float64)
-            chosen = preds.choice(rows)
+            scores = unseen.scores[:, at].T[:, fit.place].astype(np.float64)
+            chosen = order[preds.ranking_values(rows)[:, order].argmax(axis=1)]
             parts.append((*_read_tops(scores, chosen, labels[rows], kept), unseen.weights[at]))
     return _Tops(*map(np.concatenate, zip(*parts, strict=True)))
 

@@ -45,9 +45,10 @@ if TYPE_CHECKING:
 
 _NEARLY_UNIFORM = 1e-3
 _ALIKE = 1e-100  # logits that differ by less are taken as equal: their squares underflow
-_KEEP, _SPREAD = 0.3, 0.7  # weight of b = 1, as in the default spline; deviation of log b else
-_KNOWN = 100.0  # precision of log b from which its posterior is a normal distribution's
-_REACH, _NODES = 6.0, 61  # of log b, else
+MIN_PRECISION_FOR_OPTIMUM = 100.0  # of log b: then the average is 1 % from the optimum, or nearer
+_NODES, _NODES_NEAR = 49, 33  # of the sum over log b: from end to end, and around the optimum
+_BEYOND = 3.0  # log b above the optimum where the sum ends: there all rows are as good as decided
+_DEVIATIONS = 6.0  # of log b on either side of the optimum
 _FARTHEST = -1e30  # stands for −inf: its mass is 0, and 0 times it is 0
 
 
@@ -129,52 +130,60 @@ def fit_temperature(preds: Predictions, *, threads: int | None = None) -> Temper
 
 
 def careful_factor(preds: Predictions, *, threads: int | None = None) -> float:
-    r"""Return a factor for what is fitted next, where rows may be few: it leans towards 1.
+    r"""Return a factor for what is fitted next, where rows may be few: an average.
 
-    A few rows that are all right would let the factor grow without end. So it is averaged: with
-    the weight 0.3 the logits are right as they are, b = 1; else log b is N(0, 0.7²). The result
-    is the exponential of the mean of log b given the labels. Thousands of rows leave nothing of
-    the prior.
+    A few rows that are all right would let the factor grow without end. So it is averaged over,
+    with a prior that knows no scale. Let A(b) be the mean of the largest probability of each
+    row: the accuracy that the factor b promises. x = (A − A(0)) / (A(∞) − A(0)) has the prior
+    Beta(2, ½), so the probability of promising more than x is ½ √m (3 − m), m = 1 − x. The
+    result is the b whose vectors are nearest to the average of softmax(b u) over b given the
+    labels (in Kullback and Leibler's sense): the one whose f' is the mean of f'. Hundreds of rows
+    leave nothing of the prior.
 
     >>> from ogive import Predictions
-    >>> right = Predictions([[20.0, 1.0, 0.0], [0.0, 0.5, 0.0]] * 5, [0, 1] * 5, kind="logits")
-    >>> round(fit_temperature(right).factor, 1), round(careful_factor(right), 1)
-    (5.2, 2.1)
+    >>> logits = [[20.0, 1.0, 0.0], [0.0, 0.5, 0.0]] * 5 + [[0.0, 1.0, 0.0]]
+    >>> one_wrong = Predictions(logits, [0, 1] * 5 + [0], kind="logits")
+    >>> round(fit_temperature(one_wrong).factor, 2), round(careful_factor(one_wrong), 2)
+    (2.63, 2.11)
     """
     rows = _read(preds, threads)
     if rows.widest < _ALIKE:
         return 1.0
     factor, scale = _optimum(rows), weight_scale(preds)
-    at, untouched = rows.sums(factor), rows.sums(1.0).value
+    at = rows.sums(factor)
     precision = scale * (at.curvature * factor**2 + at.slope * factor)  # of log b, there
-    if precision > _KNOWN:
-        mean, evidence = _as_normal(math.log(factor), precision)
-        evidence += scale * (untouched - at.value)
-    else:
-        grid = np.linspace(-_REACH, _REACH, _NODES)
-        gain = scale * (untouched - np.array([rows.sums(math.exp(t)).value for t in grid]))
-        mean, evidence = _by_sums(grid, gain)
-    kept = _KEEP / (1.0 - _KEEP) * math.exp(min(-evidence, 700.0))  # the odds of b = 1
-    return math.exp(mean / (1.0 + kept))
+    if precision > MIN_PRECISION_FOR_OPTIMUM:
+        return factor
+    target = _mean_slope(rows, _nodes(rows, factor, precision), scale)
+
+    def above(b: float) -> tuple[float, float]:
+        here = rows.sums(b)
+        return here.slope - target, here.curvature
+
+    return increasing_root(above, factor, low=_NEARLY_UNIFORM / rows.widest)
 
 
-def _as_normal(t: float, precision: float) -> tuple[float, float]:
-    """Return the posterior mean of log b, and the log evidence over that of the best b.
+def _nodes(rows: _Rows, factor: float, precision: float) -> FloatArray:
+    """Return the b of the sum, in order: in proportion to the scale of 1 / logits, all of them."""
+    highest = _BEYOND + math.log(max(factor, 1.0 / rows.range))
+    wide = np.linspace(math.log(_NEARLY_UNIFORM / rows.widest), highest, _NODES)
+    reach = _DEVIATIONS / math.sqrt(max(precision, 1.0))
+    near = math.log(factor) + np.linspace(-reach, reach, _NODES_NEAR)
+    nodes: FloatArray = np.exp(np.sort(np.concatenate([wide, near])))
+    return nodes
 
-    The likelihood is normal about t, with this precision.
-    """
-    variance = _SPREAD**2 + 1.0 / precision
-    evidence = -0.5 * (t * t / variance + math.log(variance * precision))
-    return t * _SPREAD**2 / variance, evidence
 
-
-def _by_sums(grid: FloatArray, gain: FloatArray) -> tuple[float, float]:
-    """Return the posterior mean of log b, and the log evidence, from log-likelihoods on a grid."""
-    logs = gain - 0.5 * (grid / _SPREAD) ** 2 - math.log(_SPREAD * math.sqrt(2.0 * math.pi))
-    top = float(logs.max())
-    weight = np.exp(logs - top)
-    mean = float(weight @ grid / weight.sum())
-    return mean, top + math.log(weight.sum() * (grid[1] - grid[0]))
+def _mean_slope(rows: _Rows, nodes: FloatArray, scale: float) -> float:
+    """Return the mean of f' given the labels: by trapezia, in the prior's probability."""
+    value, slope, _, sure = np.array([rows.sums(b) for b in nodes]).T
+    most, least = rows.sure_at_most(), rows.sums(0.0).sure
+    m = np.clip((most - sure) / (most - least), 0.0, 1.0)
+    beyond = np.concatenate([[1.0], 0.5 * np.sqrt(m) * (3.0 - m), [0.0]])
+    mass = -np.diff(np.minimum.accumulate(beyond))  # between nodes, and outside of them
+    weight = np.exp(-scale * (value - value.min()))
+    weight *= 0.5 * (mass[:-1] + mass[1:])
+    weight[[0, -1]] += 0.5 * np.exp(-scale * (value[[0, -1]] - value.min())) * mass[[0, -1]]
+    return float(weight @ slope / weight.sum())
 
 
 def _gaps(
@@ -195,6 +204,7 @@ class _Rows:
     own : (N,) how far the true class is below the largest of its row, <= 0
     weight : (N,) 0 for rows that say nothing
     widest : the largest distance between two finite values of a row
+    range : its mean over the rows
     zeros : whether there are logits of −inf
     """
 
@@ -204,15 +214,16 @@ class _Rows:
     own: FloatArray
     weight: FloatArray
     widest: float
+    range: float
     zeros: bool
     threads: int | None
 
     def sums(self, b: float, stride: int = 1) -> _Sums:
-        """Return f, f' and f'' at b over every stride-th row."""
+        """Return f, f' and f'' at b over every stride-th row, and the sum of largest parts."""
         n = -(-self.preds.n // stride)
         width = -(-self.preds.K * np.dtype(self.dtype).itemsize // 8)  # in float64 numbers
         step = max(1, BLOCK // width)
-        parts = np.empty((-(-n // step), 3))
+        parts = np.empty((-(-n // step), len(_Sums._fields)))
 
         def work(at: slice) -> None:
             rows = slice(at.start * stride, min(at.stop * stride, self.preds.n), stride)
@@ -224,11 +235,23 @@ class _Rows:
         for_each_block(work, n, width=width, threads=self.threads)
         return _Sums(*parts.sum(axis=0).tolist())
 
+    def sure_at_most(self) -> float:
+        """Return the sum of largest parts as b grows: that of a row with c largest is 1/c."""
+        return float(self.weight @ (1.0 / self.tied()))
+
+    def tied(self) -> FloatArray:
+        """Return how many classes are the largest of each row, (N,)."""
+        tied = np.empty(self.preds.n)
+        for at in blocks(self.preds.n, width=self.preds.K):
+            tied[at] = (_gaps(self.preds, at, self.floor, self.dtype) == 0.0).sum(axis=1)
+        return tied
+
 
 class _Sums(NamedTuple):
     value: float
     slope: float
     curvature: float
+    sure: float  # the sum of w times the largest probability
 
 
 def _block_sums(u: AnyArray, own: FloatArray, weight: FloatArray, b: float) -> FloatArray:
@@ -240,7 +263,8 @@ def _block_sums(u: AnyArray, own: FloatArray, weight: FloatArray, b: float) -> F
     masses *= u
     square = np.vecdot(masses, u) / total
     value = weight @ (np.log(total) - b * own)
-    return np.array([value, weight @ (mean - own), weight @ (square - mean * mean)])
+    slope, curvature = weight @ (mean - own), weight @ (square - mean * mean)
+    return np.array([value, slope, curvature, weight @ (1.0 / total)])
 
 
 def _read(preds: Predictions, threads: int | None) -> _Rows:
@@ -264,7 +288,8 @@ def _read(preds: Predictions, threads: int | None) -> _Rows:
     weight[own == -np.inf] = 0.0
     own[own == -np.inf] = 0.0
     widest = -float(lowest[weight > 0].min(initial=0.0))
-    return _Rows(preds, floor, dtype, own, weight, widest, bool(zeros), threads)
+    mean = -float(weight @ lowest) / max(float(weight.sum()), np.finfo(np.float64).tiny)
+    return _Rows(preds, floor, dtype, own, weight, widest, mean, bool(zeros), threads)
 
 
 @one_blas_thread()
@@ -273,16 +298,16 @@ def _optimum(rows: _Rows) -> float:
     if rows.widest < _ALIKE:
         return 1.0  # all classes alike, or no row to learn from: every b is as good
     low = _NEARLY_UNIFORM / rows.widest
-    b = max(1.0, low)
+    b = 1.0 / rows.range  # where no row is decided yet: from 1 on, large logits would underflow
     cost = rows.own * rows.weight
     if not cost.any():
         return increasing_root(_room_left(rows), b, low=low)
     stride = rows.preds.n * rows.preds.K // log_values.MANY  # the first steps look at a sample
     if stride > 1 and cost[::stride].any():
-        b = increasing_root(lambda b: rows.sums(b, stride)[1:], b, low=low, tolerance=1e-3)
+        b = increasing_root(lambda b: rows.sums(b, stride)[1:3], b, low=low, tolerance=1e-3)
     # Newton's steps square the error: this leaves 1e-12 of b, or 1e-7 where half the digits do.
     tolerance = 1e-6 if rows.dtype is np.float64 else 3e-4
-    return increasing_root(lambda b: rows.sums(b)[1:], b, low=low, tolerance=tolerance)
+    return increasing_root(lambda b: rows.sums(b)[1:3], b, low=low, tolerance=tolerance)
 
 
 def _room_left(rows: _Rows) -> Callable[[float], tuple[float, float]]:
@@ -290,10 +315,7 @@ def _room_left(rows: _Rows) -> Callable[[float], tuple[float, float]]:
 
     The limit is what rows with several largest classes cost at any b.
     """
-    limit = 0.0
-    for at in blocks(rows.preds.n, width=rows.preds.K):
-        tied = (_gaps(rows.preds, at, rows.floor, rows.dtype) == 0.0).sum(axis=1)
-        limit += float(rows.weight[at] @ np.log(tied))
+    limit = float(rows.weight @ np.log(rows.tied()))
 
     def room(b: float) -> tuple[float, float]:
         at = rows.sums(b)
