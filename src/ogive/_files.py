@@ -45,12 +45,8 @@ _TEMPORARY = re.compile(
     r"\..+\.ogive-(?P<node>[0-9a-f]{8})-(?P<pid>\d+)-(?P<start>\d+)-[0-9a-f]{8}(\.[^.]*)?",
     re.DOTALL,
 )
-_KINDS = (
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
+_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
+          stat.S_IFBLK: "a device"}  # fmt: skip
 
 
 def safe_output(
@@ -79,6 +75,9 @@ def safe_output(
     if "\0" in os.fspath(path) or not os.fspath(path):
         msg = f"{os.fspath(path)!r} is not a file name. Give the output a name."
         raise OutputRefused(msg)
+    if _is_open_here(path):
+        msg = f"{path} is where this process reads or prints. Give the output a file of its own."
+        raise OutputRefused(msg)
     target = Path(os.path.realpath(path))
     known = inputs if isinstance(inputs, Mapping) else identities(inputs)
     status = _status(target)
@@ -102,6 +101,16 @@ def identities(paths: Iterable[AnyPath]) -> dict[Identity, Path]:
     return found
 
 
+def _is_open_here(path: AnyPath) -> bool:
+    """Return whether a path is stdin, stdout or stderr, also if that is an ordinary file."""
+    found = identities([path])
+    for handle in range(3):
+        with suppress(OSError):
+            if _identity(os.fstat(handle)) in found:
+                return special_kind(os.fstat(handle)) is None
+    return False
+
+
 def _identity(status: os.stat_result) -> Identity:
     return status.st_dev, status.st_ino
 
@@ -122,7 +131,7 @@ def _unwritable(path: AnyPath, error: OSError) -> OSError:
 
 def special_kind(status: os.stat_result) -> str | None:
     """Return what a path is in words if it is neither a file nor a folder, else None."""
-    return next((words for is_it, words in _KINDS if is_it(status.st_mode)), None)
+    return _KINDS.get(stat.S_IFMT(status.st_mode))
 
 
 def _check_kind(path: AnyPath, status: os.stat_result, *, folder: bool) -> None:
@@ -235,12 +244,8 @@ def _temporary_name(target: Path) -> str:
     start = _start_of(os.getpid()) or 0
     suffix = target.suffix if len(os.fsencode(target.suffix)) < 20 else ""  # noqa: PLR2004 - odd
     tail = f".ogive-{_node()}-{os.getpid()}-{start}-{secrets.token_hex(4)}{suffix}"
-    return "." + _stem(target.name, len(os.fsencode(tail))) + tail
-
-
-def _stem(name: str, tail: int) -> str:
-    """Return as much of a name as fits with a dot before and the tail behind."""
-    return os.fsdecode(os.fsencode(name)[: MAX_NAME_BYTES - tail - 1])
+    room = MAX_NAME_BYTES - len(os.fsencode(tail)) - 1
+    return "." + os.fsdecode(os.fsencode(target.name)[:room]) + tail
 
 
 def remove_left_over(folder: AnyPath, name: str | None = None) -> int:

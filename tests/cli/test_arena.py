@@ -1,4 +1,10 @@
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,3 +77,41 @@ def test_wrong_words_fail_in_one_line(run, tmp_path, monkeypatch, rng, words, co
     assert out == ""
     assert err.count("\n") == 1
     assert message in err
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_no_worker_outlives_a_run_that_was_ended(tmp_path, rng, how):
+    for name in ("a", "b", "c", "d"):
+        save_scores(tmp_path / f"{name}.npz", rng)
+    # Peers that take longer than the test: the workers are in the middle of a task.
+    (tmp_path / "slow_peers.py").write_text(
+        "import os, time\n"
+        "def wait(*_):\n"
+        "    open(f'{os.getpid()}.pid', 'w').close()\n"
+        "    time.sleep(120)\n"
+        "SCORES = {'slow': wait}\n"
+    )
+    words = [sys.executable, "-m", "ogive.cli", "arena", ".", "--methods", "none", "--jobs", "2",
+             "--peers", "module:slow_peers"]  # fmt: skip
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "PYTHONPATH": path}
+    run = subprocess.Popen(words, cwd=tmp_path, env=env, stderr=subprocess.DEVNULL)  # noqa: S603
+    workers = _wait_for(lambda: [int(p.stem) for p in tmp_path.glob("*.pid")], 60)
+    assert workers
+    run.send_signal(how)
+    run.wait(timeout=60)
+    assert _wait_for(lambda: not any(_runs(pid) for pid in workers), 20)
+
+
+def _wait_for(what, seconds):
+    deadline = time.monotonic() + seconds
+    while not what() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return what()
+
+
+def _runs(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -101,17 +101,17 @@ def run(group: click.Group, argv: Sequence[str] | None) -> int:  # noqa: PLR0911
 
 
 def _message(error: Exception) -> str:
-    if isinstance(error, OSError) and not isinstance(error, OgiveError):
-        with suppress(OSError, ValueError):
-            sys.stdout.flush()
-            return f"{error.filename}: {error.strerror}" if error.filename else _said(error)
+    if not isinstance(error, OSError) or isinstance(error, OgiveError):
+        return str(error) or type(error).__name__
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
         _close_stdout()  # a full disk: Python would try again at its end, and complain
-        return f"the result cannot be printed: {_said(error)}"
-    return str(error) or type(error).__name__
-
-
-def _said(error: OSError) -> str:
-    return error.strerror or str(error) or type(error).__name__
+    if error.filename:
+        return f"{error.filename}: {error.strerror}"
+    plain = error.errno is not None and error.strerror == os.strerror(error.errno)
+    said = error.strerror or str(error) or type(error).__name__
+    return f"reading or printing failed: {said}" if plain else said
 
 
 def _close_stdout() -> None:
