@@ -205,7 +205,7 @@ USAGE = [
     (("fit", DEMO, "-o", "x.json", "--method", "splin"), 2, "Did you mean 'spline'"),
     (("measure", DEMO, "--view", "top1"), 2, "Did you mean 'top-1'"),
     (("measure", DEMO, "--part", "tests"), 2, "Did you mean 'test'"),
-    (("apply", DEMO, DEMO, "-o", "x.npz"), 1, "not an ogive calibrator"),
+    (("apply", DEMO, DEMO, "-o", "x.npz"), 1, "is not JSON of a calibrator"),
     (("fit", DEMO), 2, "Missing option"),
 ]
 
