@@ -1,15 +1,43 @@
 """What every cluster engine must do as the local one does."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ogive import Curve, ks_error
 from ogive.engines import local
-from ogive.errors import InvalidInput
+from ogive.errors import FileFormatError, InvalidInput
 from ogive.metrics.bracket import brackets
 from tests.engines.logs import spoiled, write_log
 
 PLAIN = ["score", "outcome", "country"]
+
+
+def _matrix(K, name="logit", kind=float):
+    return pa.table({f"{name}_{k}": np.full(4, 1 / K, kind) for k in range(K)} | {"label": [0] * 4})
+
+
+def _scores(**more):
+    return pa.table({"score": [0.5] * 4, "outcome": [0, 1, 0, 1]} | more)
+
+
+def _lists(K):
+    return pa.table({"logits": [[0.5] * K] * 4, "label": [0] * 4})
+
+
+#: Pairs of files that are no log together, and what the error says.
+UNLIKE = [
+    (lambda: (_matrix(3), _matrix(4)), "`logit_2`, but .*`logit_3`"),
+    (lambda: (_matrix(3), _matrix(3, "prob")), "has logits, but .* has probs"),
+    (lambda: (_matrix(3), _scores()), "has logits, but .* has scores"),
+    (lambda: (_lists(3), _lists(4)), "has 3 classes, but .* has 4 classes"),
+    (lambda: (_matrix(3), _lists(3)), "has logits in `logit_0` … .* has logits in `logits`"),
+    (lambda: (_scores(), _scores(weight=[1.0] * 4)), "no column of weights, but .* `weight`"),
+    (lambda: (_scores(part=["cal"] * 4), _scores()), "a column `part`, but .* no column of parts"),
+    (lambda: (_scores(), _scores().drop_columns("outcome")), "no column of the truth"),
+    (lambda: (_scores(), _scores().set_column(0, "score", [["x"] * 4])), "numbers in .* text in"),
+]
 
 
 class AsLocal:
@@ -67,3 +95,15 @@ class AsLocal:
             engine.curve(log, **where)
         found = engine.read_log(log, skip_bad=True, **where)
         assert (found.rows, found.skipped, found.curve.n) == (6000, 2, 5998)
+
+    @pytest.mark.parametrize(("change", "words"), UNLIKE, ids=[words for _, words in UNLIKE])
+    def test_files_that_differ_stop_the_job(self, cluster, tmp_path, change, words):
+        engine, where = cluster
+        (tmp_path / "log").mkdir()
+        one, other = change()
+        pq.write_table(one, tmp_path / "log" / "a.parquet")
+        pq.write_table(other, tmp_path / "log" / "b.parquet")
+        with pytest.raises(FileFormatError, match=words) as caught:
+            engine.curve(tmp_path / "log", **where)
+        for name in ("a.parquet", "b.parquet"):
+            assert name in str(caught.value)

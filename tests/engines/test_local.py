@@ -1,6 +1,7 @@
 """The local engine: any cut of any files, bounded, with bad rows named or counted."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -18,6 +19,7 @@ from ogive.engines.pieces import count_piece
 from ogive.errors import FileFormatError, InvalidInput, UnknownName
 from ogive.readers.memory import parse_memory
 from ogive.readers.source import Columns
+from tests.engines.contract import UNLIKE, AsLocal
 from tests.engines.test_batches import exact, logits_table, scores_table
 
 
@@ -118,9 +120,15 @@ def test_many_groups_outgrow_a_small_memory(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     table = scores_table(4000, who=rng.integers(0, 500, 4000))
     store(table, tmp_path / "a.parquet")
-    monkeypatch.setattr(local, "_ROW", 10**6)
-    with pytest.raises(InvalidInput, match=r"summaries of 500 curves .* Raise --memory"):
+    monkeypatch.setattr("ogive.engines.tally._ROW", 10**6)
+    words = r"summaries of 500 curves do not fit .* 1 GB: --memory (\d+)GB is enough.*--bits 5"
+    with pytest.raises(InvalidInput, match=words) as caught:
         local.curve(tmp_path, by="who", bits=7)
+    enough = re.search(words, str(caught.value))[1]  # the advice is true
+    assert len(local.curve(tmp_path, by="who", bits=7, memory=f"{enough}GB")) == 500
+    with pytest.raises(InvalidInput) as caught:
+        local.curve(tmp_path, by="who", bits=4)
+    assert "--bits" not in str(caught.value)  # there are no fewer
 
 
 def test_weights_do_not_depend_on_threads(tmp_path):
@@ -244,6 +252,20 @@ def test_missing_foreign_and_truncated_files(tmp_path):
     (tmp_path / "a.parquet").write_bytes(broken)
     with pytest.raises(FileFormatError, match=r"a\.parquet cannot be read as parquet"):
         local.curve(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(("change", "words"), UNLIKE, ids=[words for _, words in UNLIKE])
+def test_files_that_differ_stop_the_job(tmp_path, change, words):
+    check = AsLocal().test_files_that_differ_stop_the_job
+    check((local, {}), tmp_path, change, words)
+
+
+def test_a_group_must_be_in_all_files(tmp_path):
+    store(scores_table(10, who=["a"] * 10), tmp_path / "a.parquet")
+    store(scores_table(10), tmp_path / "b.parquet")
+    with pytest.raises(FileFormatError, match=r"a\.parquet has a column `who`, but .*b\.parquet"):
+        local.curve(tmp_path, by="who")
+    assert local.curve(tmp_path).n == 20  # a column that is not read may differ
 
 
 def test_mixed_schemas(tmp_path):

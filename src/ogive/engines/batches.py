@@ -12,7 +12,15 @@ from ogive._packing import keys_of_scores, keys_of_view
 from ogive._spans import MIDDLE, tail_at
 from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Rows, numbers, read_rows
-from ogive.engines.tally import Pile, Tally, added_tallies, in_ranges, renumbered
+from ogive.engines.tally import (
+    Pile,
+    Tally,
+    added_tallies,
+    check_room,
+    in_ranges,
+    renumbered,
+    summary_bytes,
+)
 from ogive.engines.vectors import NONE, Vectors
 from ogive.predictions import Predictions
 from ogive.readers.arrow import from_indices
@@ -81,6 +89,7 @@ class Tallier:
             self.vectors += Vectors.of(_predictions(rows, self.plan), rows.weights)
         for view, keys in _keys(rows, self.plan):
             self._count(view, keys, rows)
+        check_room(self.size, len(self._names), self.plan)
 
     def include(self, other: Tally) -> None:
         """Add what was counted elsewhere."""
@@ -109,6 +118,11 @@ class Tallier:
     def size(self) -> int:
         """How many rows of summaries are held; counters of few curves do not count."""
         return self._adder.size
+
+    @property
+    def used(self) -> int:
+        """About how many bytes the summaries take."""
+        return summary_bytes(self.size, len(self._names))
 
     @property
     def names(self) -> tuple[Name, ...]:

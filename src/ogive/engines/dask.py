@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ogive.engines.cluster import (
@@ -95,7 +96,8 @@ def read_log(
         As in `ogive.engines.local.read_log`. Without `bits` a data frame has the buckets of a
         long log; files are the same log whichever engine reads them.
     memory : str or int
-        What the scores of a further reading may take where they are brought together.
+        What the summaries of a task may take, and the scores of a further reading where they
+        are brought together.
     scheduler : str or distributed.Client, optional
         Default: the client in use, if there is one; else a cluster of processes on this machine,
         closed at the end.
@@ -115,7 +117,9 @@ def read_log(
         weight_kind=weight_kind,
         vectors=vectors,
     )
-    limit = limit_in(parse_memory(memory))
+    room = parse_memory(memory)
+    log.check_memory(room)
+    plan, limit = replace(plan, room=room), limit_in(room)
     with client_of(scheduler, workers) as client:
         job = _Job(log, frame, client, progress)
         return curves_of(job.run, plan, exact=not one_pass, limit=limit)

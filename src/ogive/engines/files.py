@@ -13,6 +13,7 @@ from ogive.engines.pieces import piece_batches
 from ogive.engines.plan import CLASSWISE, group_bits, make_plan
 from ogive.errors import FileFormatError, UnknownName
 from ogive.readers.folders import find_files, is_glob
+from ogive.readers.memory import check_fits
 from ogive.readers.source import Columns
 from ogive.summary import MANTISSA
 
@@ -129,6 +130,13 @@ class Log:
         )
         short = bits is None and self._is_short(plan)
         return replace(plan, bits=MANTISSA if short else plan.bits, vectors=vectors)
+
+    def check_memory(self, limit: int) -> None:
+        """Refuse a log with a batch that does not fit the memory limit once it is unpacked."""
+        for file in self.files:
+            largest = open_table(file).largest()
+            way = "or write it with smaller batches (max_chunksize)"
+            check_fits(file, largest, limit, way)
 
     def groups(self, by: str) -> int:
         """Return how many groups there are among the first rows, or in the names of folders."""

@@ -60,8 +60,8 @@ class Table(Protocol):
     def width(self, column: str) -> int:
         """Return the length of the first list of a column of lists, 0 if there is none."""
 
-    def largest(self, columns: Sequence[str], rows: int) -> int:
-        """Return about how many bytes the largest batch of at most so many rows takes."""
+    def largest(self) -> int:
+        """Return the bytes of the largest part that is unpacked at once; 0 if it is small."""
 
     def batches(self, piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
         """Yield record batches of at most so many rows, with some columns."""
@@ -104,7 +104,7 @@ class _Parquet:
     def width(self, column: str) -> int:
         return first_length(self._file.iter_batches(1, columns=[column]), column)
 
-    def largest(self, columns: Sequence[str], rows: int) -> int:  # noqa: ARG002
+    def largest(self) -> int:
         return 0  # it is read in batches, however long its groups are
 
     def batches(self, piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
@@ -137,10 +137,10 @@ class _Arrow:
         every = range(self._file.num_record_batches)
         return first_length((self._batch(i, [column]) for i in every), column)
 
-    def largest(self, columns: Sequence[str], rows: int) -> int:  # noqa: ARG002
-        """Batches are unpacked as a whole, with all their columns."""
-        packed = max((batch.size for batch in self._sizes), default=0)
-        return packed + sum(words.size for words in self._words)
+    def largest(self) -> int:
+        """Packed batches are unpacked whole, with all columns; others stay in the file."""
+        batches = [batch.size for batch in self._sizes if batch.packed]
+        return max(batches, default=0) + sum(words.size for words in self._words if words.packed)
 
     def _batch(self, i: int, columns: Sequence[str]) -> Any:  # noqa: ANN401
         return checked(self._file.get_batch(i).select(list(columns)), self.path)
@@ -169,7 +169,7 @@ class _Csv:
     def width(self, column: str) -> int:  # noqa: ARG002 - CSV has no lists
         return 0
 
-    def largest(self, columns: Sequence[str], rows: int) -> int:  # noqa: ARG002
+    def largest(self) -> int:
         return 0  # it is read in blocks
 
     def batches(self, piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:

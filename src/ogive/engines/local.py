@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ogive._numerics.blocks import thread_count
@@ -17,6 +18,7 @@ from ogive.engines.batches import Tallier, added_tallies
 from ogive.engines.files import open_log
 from ogive.engines.pieces import count_into, count_piece
 from ogive.engines.refine import LIMIT, curves_of
+from ogive.engines.tally import TooManyCurves, too_many
 from ogive.errors import InvalidInput, OgiveError, need
 from ogive.readers.memory import parse_memory
 
@@ -36,9 +38,10 @@ if TYPE_CHECKING:
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
     Progress = Callable[[str, float, int], None]
 
-_ROW = 300  # bytes that a row of a summary takes, with what adding it up needs
+_ROW = 300  # bytes that a row of a further reading takes
 _KEY = 256  # bytes of the limit for each key that is collected, a tenth of which it takes
 _RELEASE = 4  # pieces after which memory that was freed is given back
+_LEAST_SHARE = 1e-4  # of a log, from which the memory of all of it is told
 _SHARE = 1 << 19  # rows of a summary that a thread keeps to itself
 
 
@@ -128,6 +131,7 @@ def read_log(
         vectors=vectors,
     )
     room = parse_memory(memory)
+    log.check_memory(room)
     job = _Job(log, room, thread_count(threads), progress)
     limit = limit_in(room)
     keep = max(room // _KEY, limit)
@@ -169,9 +173,10 @@ class _Job:
         report = _Report(self.progress, self.passes, self.log.size if total is None else total)
         if plan.layout.weight is None:
             return _Threads(plan, pieces, self.threads, report, self.room).run()
+        own = replace(plan, room=self.room // self.threads)
         with ThreadPoolExecutor(self.threads) as pool:
-            done = pool.map(lambda piece: count_piece(piece, plan), pieces)
-            return added_tallies(report.each(done, pieces), plan)
+            done = pool.map(lambda piece: count_piece(piece, own), pieces)
+            return added_tallies(report.each(done, pieces), replace(plan, room=self.room))
 
 
 class _Report:
@@ -183,11 +188,15 @@ class _Report:
         self._done, self._lock = 0, threading.Lock()
 
     def __call__(self, more: int) -> None:
-        if self._progress is None:
-            return
         with self._lock:
             self._done += more
-            self._progress(self._what, min(self._done, self._total), self._total)
+            if self._progress is not None:
+                self._progress(self._what, min(self._done, self._total), self._total)
+
+    @property
+    def share(self) -> float:
+        """The share of the log that was read."""
+        return self._done / max(self._total, 1)
 
     def each(self, tallies: Iterable[Tally], pieces: Sequence[Piece]) -> Iterator[Tally]:
         """Pass tallies on, and tell of each."""
@@ -205,8 +214,9 @@ class _Threads:
     def __init__(
         self, plan: Plan, pieces: Sequence[Piece], threads: int, report: _Report, room: int
     ) -> None:
-        self.plan, self.report, self.room = plan, report, room
+        self.report, self.room = report, room
         self.count = max(1, min(threads, len(pieces)))
+        self.plan = replace(plan, room=room // self.count)
         self._pieces: Iterator[tuple[int, Piece]] = iter(enumerate(pieces))
         self._lock = threading.Lock()
         self._shared = Tallier(plan)
@@ -219,13 +229,16 @@ class _Threads:
             try:
                 for future in futures:
                     future.result()
+            except TooManyCurves as error:
+                self._pieces = iter(())
+                raise self._told(error) from error
             except BaseException:
                 self._pieces = iter(())  # an interrupt: the threads end with their piece
                 raise
         if self._errors:
-            raise min(self._errors, key=lambda pair: pair[0])[1]
+            raise self._told(min(self._errors, key=lambda pair: pair[0])[1])
         need("pyarrow", extra="files").default_memory_pool().release_unused()
-        return added_tallies([self._shared.result()], self.plan)
+        return added_tallies([self._shared.result()], replace(self.plan, room=None))
 
     def _next(self) -> tuple[int, Piece] | None:
         with self._lock:
@@ -250,12 +263,13 @@ class _Threads:
     def _give(self, tally: Tally) -> None:
         with self._lock:
             self._shared.include(tally)
-            used = self._shared.size * _ROW
+            used, curves = self._shared.used, len(self._shared.names)
         if used > self.room:
-            curves = len(self._shared.names)
-            msg = (
-                f"the summaries of {curves:,} curves do not fit into the memory limit "
-                f"({used / 1e9:.1f} GB). Raise --memory, or join more scores: --bits "
-                f"{max(self.plan.bits - 2, 4)} (the KS error stays exact)."
-            )
-            raise InvalidInput(msg)
+            raise too_many(used // self.count, self.room, curves, self.plan.bits)
+
+    def _told(self, error: BaseException) -> BaseException:
+        """Return an error; of one about memory, how much is enough, as summaries grow with rows."""
+        if not isinstance(error, TooManyCurves):
+            return error
+        enough = round(error.used * self.count / max(self.report.share, _LEAST_SHARE))
+        return too_many(error.used, self.room, error.curves, self.plan.bits, enough)

@@ -12,6 +12,7 @@ import json
 import os
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ogive.engines.cluster import Frame, is_paths, shares
@@ -97,7 +98,8 @@ def read_log(
         As in `ogive.engines.local.read_log`. Without `bits` a data frame has the buckets of a
         long log; files are the same log whichever engine reads them.
     memory : str or int
-        What the scores of a further reading may take where they are brought together.
+        What the summaries of a task may take, and the scores of a further reading where they
+        are brought together.
     master : str, optional
         Where Spark runs. Default: the session in use, if there is one; else this machine,
         ``local[*]``, until the log is read.
@@ -117,7 +119,9 @@ def read_log(
         weight_kind=weight_kind,
         vectors=vectors,
     )
-    limit = limit_in(parse_memory(memory))
+    room = parse_memory(memory)
+    log.check_memory(room)
+    plan, limit = replace(plan, room=room), limit_in(room)
     with session_of(master, session if frame is None else frame.sparkSession) as spark:
         job = _Job(log, frame, spark, progress)
         return curves_of(job.run, plan, exact=not one_pass, limit=limit)

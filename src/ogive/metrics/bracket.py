@@ -120,18 +120,24 @@ def brackets(curve: Curve, bins: ArrayLike | int = BINS) -> dict[str, Bracket]:
     n = curve.n
     bounds = gap_bounds(curve)
     lowest, highest = min(float(bounds.low.min()), 0.0), max(float(bounds.high.max()), 0.0)
-    ks = max(bounds.highest, -bounds.lowest), max(highest, -lowest)
     kuiper = bounds.highest - bounds.lowest, highest - lowest
     mean = mean_score(curve)
     found = {
-        "ks": _over(ks, n),
         "kuiper": _over(kuiper, n),
         "ece": _over(_ece(curve, as_edges(curve, bins)), n),
         "brier": _over(_brier(_spans(curve)), n),
         "nll": _over(_nll(_spans(curve)), n),
         "mean_score": (mean, mean),
     }
-    return {key: _widened(ends) for key, ends in found.items()}
+    return {"ks": ks_bracket(curve)} | {key: _widened(ends) for key, ends in found.items()}
+
+
+def ks_bracket(curve: Curve) -> Bracket:
+    """Return the bracket of the KS error alone, of a summarised curve."""
+    bounds = gap_bounds(curve)
+    least = max(bounds.highest, -bounds.lowest)
+    most = max(float(bounds.high.max()), -float(bounds.low.min()), 0.0)
+    return _widened(_over((least, most), curve.n))
 
 
 def _over(ends: Bracket, n: float) -> Bracket:

@@ -26,10 +26,11 @@ _DICTIONARIES, _BATCHES, _HEADER, _DATA, _BUFFERS, _COMPRESSION = 2, 3, 2, 1, 2,
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What the header of a batch says: its rows, and its bytes once unpacked."""
+    """What the header of a batch says: its rows, its bytes once unpacked, whether it is packed."""
 
     rows: int
     size: int
+    packed: bool
 
 
 def batches_of(path: Path) -> tuple[list[Batch], list[Batch]]:
@@ -74,13 +75,13 @@ def _batch(
     if rows < 0 or body < 0:
         raise struct.error
     if batch.place(_COMPRESSION) is None:
-        return Batch(rows, body)
+        return Batch(rows, body, packed=False)
     size = 0
     for place, length in batch.structs(_BUFFERS, "<qq"):
         if length > 0:  # a buffer begins with its unpacked length, or -1 if it is not packed
             (unpacked,) = struct.unpack("<q", at(offset + header + place, 8))
             size += length if unpacked < 0 else unpacked
-    return Batch(rows, size)
+    return Batch(rows, size, packed=True)
 
 
 class _Table:

@@ -12,7 +12,7 @@ from ogive._validate import as_array, check_length
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics.binned import BINS, BinReader, as_edges
-from ogive.metrics.bracket import brackets
+from ogive.metrics.bracket import ks_bracket
 from ogive.metrics.many import benjamini_hochberg
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader, NllReader
@@ -216,4 +216,4 @@ def _measured(
 
 def _bracket(curve: Curve, value: float) -> tuple[float, float]:
     """Return the bracket of the KS error; of a curve of all scores, the error itself."""
-    return (value, value) if curve.spans is None else brackets(curve)["ks"]
+    return (value, value) if curve.spans is None else ks_bracket(curve)
