@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.csv
@@ -105,9 +106,11 @@ def test_what_spark_cannot_finish_is_said_in_a_line(session, table, tmp_path):
     log = write_log(tmp_path / "log", table.select(PLAIN), 2)
     opened = engine.open_log(log)
     assert opened.pieces
-    (log / "part-001.parquet").unlink()  # gone after the log was opened
     plan = opened.plan()
-    with pytest.raises(OgiveError, match="Spark could not finish the work: FileNotFoundError"):
+    with pytest.raises(OgiveError, match="Spark could not finish the work: TypeError"):
+        engine._Job(opened, None, session, None).run(replace(plan, views=None))
+    (log / "part-001.parquet").unlink()  # gone after the log was opened
+    with pytest.raises(FileFormatError, match=r"part-001\.parquet does not exist"):
         engine._Job(opened, None, session, None).run(plan)
 
 
