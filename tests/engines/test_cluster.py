@@ -49,7 +49,7 @@ def test_where_an_engine_runs_is_said_of_that_engine(words, said, tmp_path, caps
 
 def test_an_unknown_engine_is_named(tmp_path, capsys):
     log = write_log(tmp_path / "log", rows_of(100))
-    assert main(["measure", str(log), "--engine", "dusk"]) == 1
+    assert main(["measure", str(log), "--engine", "dusk"]) == 2
     assert "Did you mean 'dask'?" in capsys.readouterr().err
 
 
