@@ -136,6 +136,7 @@ def answer(case, rows=None, shown=None, **how):
     with warnings.catch_warnings(), np.errstate(over="ignore"):
         warnings.simplefilter("error")  # NumPy's warnings are failures
         warnings.simplefilter("ignore", OgiveWarning)
+        warnings.filterwarnings("ignore", "The number of unique classes")  # scikit-learn's
         try:
             gamma = fitted(case, Rows(case) if rows is None else rows, **how)
         except OgiveError as error:

@@ -21,6 +21,8 @@ from tests.cases import ODIR, Case, draw, extreme_rows
 #: Probabilities agree to this where only the order of sums differs. Sums of 5,000 rows are right
 #: to 1e-13; a search then ends within 1e-10, and the slope of a map multiplies that.
 CLOSE = 1e-9
+#: Scores that differ by a thousandth of a log-odds ("tiny") have three digits fewer than others.
+CLOSE_TINY = 1e-6
 #: Logits of seven digits are applied in float32 where nothing but the split among unlikely
 #: classes depends on it: their probabilities have seven digits.
 CLOSE_IN_FLOAT32 = 1e-6
@@ -37,6 +39,11 @@ ANY_SCALE = {
     ("spline", "keep"),
     ("spline", "free"),
 }
+#: The class structure is fitted to 1e-10 nats a row. Where exact zeros, saturated or constant rows
+#: or an unseen class leave the likelihood flat, rounding can change the number of steps, and that
+#: shows as 1e-5.
+FLAT = {"zeros", "huge", "saturated", "constant", "one-class", "one-unseen"}
+CLOSE_FLAT = 1e-5
 #: ODIR's folds are dealt by position, as published: another order of rows is another deal.
 BY_POSITION = set(ODIR)
 #: Vector scaling reads logits as given, so that a constant for each row is a change and one for all
@@ -51,6 +58,10 @@ def expect(case, what, found, base, tolerance=CLOSE):
             msg = f"{what}: refused as {found.refused!r}, before as {base.refused!r}, in {case}"
             raise AssertionError(msg)
         return
+    if case.shape == "tiny":
+        tolerance = max(tolerance, CLOSE_TINY)
+    if case.way in {"keep", "free"} and case.shape in FLAT:
+        tolerance = max(tolerance, CLOSE_FLAT)
     off = np.abs(found.probs - base.probs)
     if not off.max(initial=0.0) <= tolerance:
         at = np.unravel_index(int(np.nanargmax(off)), off.shape)
@@ -108,8 +119,13 @@ def logits_shifted(case, base):
 
 
 def logits_scaled(case, base):
-    """Any scale gives the same answer. (A logit of −inf is put at a floor that has a scale.)"""
-    if case.kind == "logits" and (case.method, case.way) in ANY_SCALE and case.shape != "zeros":
+    """Any scale gives the same answer. (A logit of −inf is put at a floor that has a scale.)
+
+    One column under "keep" or "free" is a curve: its log-odds are the probability itself.
+    """
+    if case.kind == "probs" or case.shape == "zeros" or (case.K == 1 and case.way != "matrix"):
+        return
+    if (case.method, case.way) in ANY_SCALE:
         for scale in (2.0**-10, 2.0**10):
             found = answer(case, Rows(case, scale * case.given), scale * case.shown)
             expect(case, f"logits times {scale:g}", found, base)

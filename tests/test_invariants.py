@@ -19,17 +19,6 @@ EXAMPLES = settings(
 )
 
 
-#: Pairs that are checked by the soak only, until they hold.
-NOT_YET = {
-    ("spline", "keep"),
-    ("spline", "free"),
-    ("spline", "ovr"),
-    ("spline", "every-rank"),
-    ("temperature", "matrix"),
-    ("vector", "matrix"),
-}
-
-
 @st.composite
 def made(draw, pair):
     """Draw a case of one method and way; small ones first, so that failures are short."""
@@ -51,7 +40,7 @@ def made(draw, pair):
     )
 
 
-@pytest.mark.parametrize("pair", [p for p in cases.table() if p not in NOT_YET], ids=".".join)
+@pytest.mark.parametrize("pair", cases.table(), ids=".".join)
 @given(data=st.data())
 @EXAMPLES
 def test_invariants_hold(pair, data):

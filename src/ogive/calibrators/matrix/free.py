@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Map
 
 _TOGETHER = 32  # blocks of rows that go through the matrices together
+#: Decimals of the log-odds of the top class: rows of the same numbers are one score, though the
+#: matrices leave them 1e-15 apart, and the spline's knots stand at distinct scores.
+_DIGITS_OF_TIES = 10
 _LOST = 0.01  # accuracy that "keep" may forgo without a warning
 _SURE = 3.0  # standard errors
 
@@ -291,7 +294,7 @@ def _curve(preds: Predictions, tops: _Tops) -> Curve:
     """Return the curve of the top class."""
     plain = preds.weights is None
     column = Predictions(
-        tops.log_odds,
+        np.round(tops.log_odds, _DIGITS_OF_TIES),
         tops.hit,
         kind="logits",
         weights=None if plain and bool((tops.weights == 1.0).all()) else tops.weights,
