@@ -1,3 +1,5 @@
+import csv
+import importlib.resources
 import json
 import pickle
 
@@ -64,6 +66,29 @@ def test_the_papers_numbers_are_all_there():
     }
     assert values["ks-top1-percent", "spline"] == "0.643"
     assert values["accuracy-percent", "vector"] == "93.50"
+
+
+def test_the_published_top_2_of_ms_odir_contradicts_its_neighbours():
+    """The end gaps of top-1 and top-2 add up to that of within-top-2: see docs/paper.md."""
+    text = (importlib.resources.files("ogive") / "data" / "paper_tables.csv").read_text()
+    triples = {}
+    for row in csv.DictReader(text.splitlines()):
+        if row["metric"].startswith("ks-") and row["status"] == "published":
+            net = row["dataset"], row["model"], row["method"]
+            triples.setdefault(net, {})[row["metric"]] = float(row["value"])
+    names = ("ks-top1-percent", "ks-top2-percent", "ks-within-top2-percent")
+    broken = []
+    for net, of in triples.items():
+        if net[2] != "spline" and all(name in of for name in names):
+            first, second, within = (of[name] for name in names)
+            broken.append((round(abs(first - second) - within, 3), net))
+    worst = sorted(broken, reverse=True)
+    assert len(broken) == 65
+    assert sum(by > 0 for by, _ in broken) == 11
+    assert sum(by > 0.05 for by, _ in broken) == 7
+    assert [by for by, _ in worst[:5]] == [0.68, 0.459, 0.239, 0.116, 0.08]
+    assert {net[2] for _, net in worst[:3]} == {"ms-odir"}
+    assert worst[2][1] == ("CIFAR-10", "Resnet-110", "ms-odir")
 
 
 def test_every_table_has_all_its_columns(tmp_path, sample, small_grid):

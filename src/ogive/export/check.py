@@ -66,8 +66,12 @@ def expected(
     """
     if isinstance(gamma, Map) and from_scores:
         return gamma(values)
-    if isinstance(gamma, Map) and gamma.view == "score" and kind == "logits":
-        return gamma.from_log_odds(values)  # which may be infinite
+    # log-odds of +inf are a score of exactly 1; as logits of predictions they are refused
+    certain = values == np.inf if values.ndim == 1 else np.zeros(values.shape[0], dtype=np.bool_)
+    if certain.any() and isinstance(gamma, Map):
+        found = expected(gamma, np.where(certain, 0.0, values), kind, from_scores=False)
+        found[certain] = gamma(1.0)
+        return found
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LooksLikeProbabilities)
         preds = Predictions(values, kind=kind)
@@ -107,7 +111,9 @@ def compare(
     at_jump = np.zeros(wrong.shape, dtype=np.bool_)
     if wrong.any():
         rows = np.flatnonzero(wrong)
-        exact = from_scores or (gamma.view == "score" and kind == "probs")
+        # maps of vectors read one column by its log-odds, which are rounded
+        exact = isinstance(gamma, Map) and gamma.view == "score" and kind == "probs"
+        exact |= from_scores
         for side in (-1, 1):
             there = of(moved(gamma, side, exact=exact), values[rows])
             at_jump[rows] |= _per_row(np.abs(there - wanted[rows])) > bound
