@@ -21,6 +21,7 @@ from ogive.readers import open_file, pickled
 from ogive.readers.ipc import batches_of
 from ogive.readers.text import header, line_of, scan
 from ogive.readers.together import expand, read_together
+from ogive.studies.apply_log import apply_log
 from tests import naive
 
 BOTH = pytest.mark.parametrize("read", [ogive.read, local.curve], ids=["file", "log"])
@@ -103,6 +104,17 @@ def test_an_unclosed_quote_is_named(tmp_path, read):
     path.write_text("name,score,outcome\n" + "\n".join(rows) + "\n")
     with pytest.raises(FileFormatError, match=r"line 2 opens .* line 5,002"):
         read(path)
+
+
+def test_apply_to_a_log_refuses_an_unclosed_quote(tmp_path):
+    log = tmp_path / "log"
+    log.mkdir()
+    (log / "a.csv").write_text("name,score,outcome\nx,0.5,1\n" + "y,0.25,0\n" * 50)
+    ogive.save(ogive.fit_platt(local.curve(log)), tmp_path / "cal.json")
+    (log / "b.csv").write_text('name,score,outcome\nx,0.5,1\n"y,0.25,0\n' + "z,0.5,1\n" * 50)
+    with pytest.raises(FileFormatError, match=r"b\.csv(: line 3 opens a quote| cannot be read)"):
+        apply_log(tmp_path / "cal.json", log, tmp_path / "out")
+    assert not (tmp_path / "out" / "b.csv.parquet").exists()
 
 
 @BOTH

@@ -14,7 +14,7 @@ from ogive.readers.arrow import checked, first_length, is_list
 from ogive.readers.guard import check_regular, guarded
 from ogive.readers.ipc import batches_of
 from ogive.readers.memory import arrow
-from ogive.readers.text import header
+from ogive.readers.text import check_rows, header, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -175,7 +175,11 @@ class _Csv:
     def batches(self, piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
         from ogive.engines.text import csv_batches  # noqa: PLC0415 - CSV alone needs it
 
-        yield from csv_batches(piece.path, columns, rows)
+        seen = 0
+        for batch in csv_batches(piece.path, columns, rows):
+            seen += batch.num_rows
+            yield batch
+        check_rows(piece.path, scan(piece.path), seen)
 
 
 #: How each suffix is opened.

@@ -82,8 +82,8 @@ def load(path: Path, columns: Columns | None = None, *, whole: bool = True) -> A
             return checked(table, path)
     batches_of(path)  # a damaged header is refused before pyarrow follows it
     with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
-        table = checked(file.read_all(), path)
-        return table if whole else table.select(wanted(table.column_names))
+        table = file.read_all()
+        return checked(table.select(wanted(table.column_names)), path)
 
 
 def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:

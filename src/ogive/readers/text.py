@@ -66,10 +66,16 @@ class Scan:
 
 def scan(path: Path) -> Scan:
     """Count the records of a CSV file; refuse what cannot be counted."""
-    records, has_newlines = 0, False
-    for starts, inside in _record_lines(path):
-        records += starts.size
-        has_newlines |= inside
+    records, has_newlines, state = 0, False, _State(path)
+    for block in _blocks(path):
+        _check_bytes(path, block, state)
+        plain = state.plain_starts(block)
+        if plain is None:
+            starts, inside = state.starts_in(block)
+            has_newlines |= inside
+            plain = starts.size
+        records += plain
+    state.check_closed()
     return Scan(records, has_newlines)
 
 
@@ -127,12 +133,7 @@ def _record_lines(path: Path) -> Iterator[tuple[IntArray, bool]]:
         _check_bytes(path, block, state)
         if block:
             yield state.starts_in(block)
-    if state.open_since:
-        msg = (
-            f"{path}: line {state.open_since:,} opens a quote that is never closed, and all "
-            'further lines are inside it. Close it, or remove the ".'
-        )
-        raise FileFormatError(msg)
+    state.check_closed()
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
@@ -177,6 +178,28 @@ class _State:
         self.line = 1  # of the next byte
         self.open_since = 0  # the line of the quote that is open, 0 if none is
         self.before = _LF  # the last byte
+
+    def check_closed(self) -> None:
+        """Refuse a text that ends inside a quote."""
+        if self.open_since:
+            msg = (
+                f"{self.path}: line {self.open_since:,} opens a quote that is never closed, and "
+                'all further lines are inside it. Close it, or remove the ".'
+            )
+            raise FileFormatError(msg)
+
+    def plain_starts(self, block: bytes) -> int | None:
+        """Return how many records begin in a block without quotes or empty lines; else None."""
+        if not block:
+            return 0
+        at_start = self.before in {_LF, _CR}
+        empty = b"\n\n" in block or (at_start and block[0] == _LF)
+        if self.open_since or empty or b'"' in block or b"\r" in block:
+            return None
+        ends = block.count(b"\n")
+        self.line += ends
+        self.before = block[-1]
+        return ends - block.endswith(b"\n") + at_start
 
     def starts_in(self, block: bytes) -> tuple[IntArray, bool]:
         """Return the lines on which records begin, and whether cells have line breaks."""
