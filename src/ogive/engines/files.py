@@ -13,6 +13,7 @@ from ogive.engines.pieces import piece_batches
 from ogive.engines.plan import CLASSWISE, group_bits, make_plan
 from ogive.errors import FileFormatError, UnknownName
 from ogive.readers.folders import find_files, is_glob
+from ogive.readers.guard import printable
 from ogive.readers.memory import check_fits
 from ogive.readers.source import Columns
 from ogive.summary import MANTISSA
@@ -111,7 +112,7 @@ class Log:
         """Return the plan of reading this log; `default_part` is taken where there are parts."""
         if by is not None and by not in self.names:
             what = f"column of {self.name}:"
-            raise UnknownName.among(what, by, self.names)
+            raise UnknownName.among(what, by, map(printable, self.names))
         if by is not None:
             check_column(self.names_of, by)
         blunt = group_bits(self.groups(by)) if by is not None and bits is None else bits

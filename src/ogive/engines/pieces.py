@@ -11,7 +11,7 @@ from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Where
 from ogive.engines.text import Broken, csv_batches, numeric_types, raise_broken
 from ogive.errors import FileFormatError, OgiveError, need
-from ogive.readers.guard import guarded
+from ogive.readers.guard import guarded, printable
 from ogive.readers.text import check_rows, check_utf8, scan
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def split_columns(piece: Piece, columns: Sequence[str]) -> tuple[list[str], dict
     missing = [name for name in columns if name not in names and name not in partition]
     if missing:
         msg = (
-            f"{piece.path} has no column `{missing[0]}` (it has: {', '.join(names)}). "
+            f"{piece.path} has no column `{missing[0]}` (it has: {printable(', '.join(names))}). "
             "The files of a log must have the same columns."
         )
         raise FileFormatError(msg)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ogive.errors import FileFormatError, UnknownName
+from ogive.readers.guard import printable
 from ogive.readers.source import Columns, ValueKind
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def find_columns(present: Sequence[str], columns: Columns, path: Path | str) -> 
     for asked in (columns.score, columns.outcome, columns.label, columns.weight):
         if asked is not None and asked not in present:
             what = f"column of {path}:"
-            raise UnknownName.among(what, asked, present)
+            raise UnknownName.among(what, asked, map(printable, present))
     kind, values = _values(present, columns, names, path)
     truth = names.outcome if kind == "scores" else names.label
 
@@ -89,7 +90,7 @@ def _values(
     if names.score is not None and names.score in present:
         return "scores", (names.score,)
     msg = (
-        f"{path} has no known columns (it has: {', '.join(present)}). It needs `score` and "
+        f"{path} has no known columns (it has: {printable(', '.join(present))}). It needs `score` and "
         "`outcome`, or `label` with logit_0… or prob_0… or a list column `logits` or `probs`; "
         "other names go in with --score, --outcome, --label."
     )
