@@ -90,8 +90,8 @@ def _values(
     if names.score is not None and names.score in present:
         return "scores", (names.score,)
     msg = (
-        f"{path} has no known columns (it has: {printable(', '.join(present))}). It needs `score` and "
-        "`outcome`, or `label` with logit_0… or prob_0… or a list column `logits` or `probs`; "
+        f"{path} has no known columns (it has: {printable(', '.join(present))}). It needs "
+        "`score` and `outcome`, or `label` with logit_0… or prob_0… or a list column `logits` or `probs`; "
         "other names go in with --score, --outcome, --label."
     )
     raise FileFormatError(msg)
