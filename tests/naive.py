@@ -2,6 +2,8 @@
 
 import csv
 import io
+from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 
@@ -35,6 +37,39 @@ def scores_and_hits(view, values, probabilities, labels):
     scores = [sum(p[k] for k in event) for event, p in zip(events, probabilities, strict=True)]
     hits = [label in event for event, label in zip(events, labels, strict=True)]
     return np.array(scores, dtype=float), np.array(hits)
+
+
+def exact_tail(view, row, kind):
+    """The side (score > ½) and the tail min(score, 1 − score) of one row, from the given numbers.
+
+    Of probabilities they are exact; rows whose sum is 1 but for rounding are not divided by it.
+    Of logits the tail has 60 digits.
+    """
+    (chosen,) = event(view, [row])
+    rest = set(range(len(row))) - chosen
+    if kind == "logits":
+        with localcontext() as context:
+            context.prec = 80
+            top = Decimal(float(max(row)))
+            mass = [(Decimal(float(x)) - top).exp() if x > -np.inf else Decimal(0) for x in row]
+            a, b = (sum(mass[k] for k in part) for part in (chosen, rest))
+            tail = min(a, b) / (a + b)
+            context.prec = 60
+            return a > b, Fraction(+tail)
+    p = [Fraction(float(x)) for x in row]
+    score, total = sum(p[k] for k in chosen), sum(p)
+    in_half = all(float(np.float16(x)) == float(x) for x in row)
+    if abs(total - 1) > Fraction(len(row) + 2, 2**24) and not in_half:
+        score /= total
+    return score > Fraction(1, 2), min(score, 1 - min(score, 1))
+
+
+def exact_groups(view, values, kind):
+    """The rows of each exact score, in order of score: ((side, tail), rows)."""
+    groups = {}
+    for i, row in enumerate(values):
+        groups.setdefault(exact_tail(view, row, kind), set()).add(i)
+    return sorted(groups.items(), key=lambda item: (item[0][0], item[0][1] * (1 - 2 * item[0][0])))
 
 
 def gap_at(t, scores, hits, weights=None):

@@ -243,30 +243,3 @@ def test_what_cannot_become_a_curve():
         a.merge(b)
     with pytest.raises(InvalidType, match="must be a Curve"):
         a.merge([0.5])
-
-
-def test_many_float32_logits_give_scores_of_seven_digits(rng, monkeypatch):
-    monkeypatch.setattr("ogive.curve._MANY", 100)
-    z = (4 * rng.standard_normal((500, 30))).astype(np.float32)
-    z[:50, 3] += 15.0  # sure
-    z[50:60, 4] += 200.0  # beyond what float32 can hold of the others
-    z[60] = 1.0  # all alike
-    z[61, :2] = 30.0  # two alike
-    labels = rng.integers(0, 30, 500)
-    for view in ("top-1", "within-top-1"):
-        quick, exact = (
-            Curve.from_predictions(Predictions(v, labels, kind="logits"), view)
-            for v in (z, z.astype(np.float64))
-        )
-        assert quick.total_hits == exact.total_hits
-        assert np.array_equal(quick.count, exact.count)
-        np.testing.assert_allclose(quick.tail, exact.tail, rtol=3e-6)
-        sure = exact.score > 0.991
-        assert sure.sum() > 50
-        np.testing.assert_array_equal(quick.tail[sure], exact.tail[sure])
-        assert ks_error(quick) == pytest.approx(ks_error(exact), abs=1e-7)
-    other = (
-        Curve.from_predictions(Predictions(v, labels, kind="logits"), "top-2")
-        for v in (z, z.astype(np.float64))
-    )
-    assert next(other) == next(other)

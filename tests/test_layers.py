@@ -15,7 +15,7 @@ LEVELS = [
     {"errors", "_typing", "_files", "_html", "_rooms"},
     {"_validate"},
     {"_numerics"},
-    {"_labels", "predictions", "views"},
+    {"_labels", "predictions", "_tails", "views"},
     {
         "_keys",
         "_groups",
@@ -39,6 +39,8 @@ LEVELS = [
 SIDEWAYS = {
     ("_files", "errors"),
     ("predictions", "_labels"),
+    ("_tails", "predictions"),
+    ("views", "_tails"),
     ("views", "predictions"),
     ("_groups", "_keys"),
     ("curve", "_keys"),

@@ -14,14 +14,15 @@ import numpy as np
 
 from ogive._groups import groups_of_weighted
 from ogive._keys import EVEN, ONE
-from ogive._numerics.blocks import thread_count
+from ogive._numerics.blocks import blocks, thread_count
+from ogive._tails import TOGETHER, tails_of_classes
 from ogive.curve import Curve
 from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ogive._typing import IntArray, KeyArray
+    from ogive._typing import KeyArray
     from ogive.predictions import Predictions
 
 _KEYS = 1 << 25  # keys held at a time: 256 MB
@@ -29,7 +30,7 @@ _ROWS = 1 << 18  # numbers in a block of rows: wide enough to write whole cache 
 
 
 def class_curves(preds: Predictions, *, threads: int | None = None) -> Iterator[Curve]:
-    """Yield the curve of each class in turn; scores agree with ``view="class-k"`` to rounding."""
+    """Yield the curve of each class in turn: the same as of ``view="class-k"``."""
     labelled(preds)
     plain = preds.weights is None
     for k, column in class_keys(preds, ordered=plain, threads=threads):
@@ -59,37 +60,19 @@ def class_keys(
 
 
 def _pack_block(preds: Predictions, at: slice, chosen: range, keys: KeyArray) -> None:
-    """Write the keys of some rows, all of some classes: the side and the hit are of one class each.
+    """Write the keys of some rows, all of some classes; `ogive._keys` has the layout.
 
-    A row has at most one class with more than half of the mass; only its tail is that of the
-    other classes, and these are added up without it. So nearly all keys are just q << 1, and what
-    differs is put in afterwards: `ogive._keys` has the layout.
+    Nearly all keys are just q << 1: at most a class or two of a row have more than half, and one
+    is the true one.
     """
     assert preds.labels is not None  # noqa: S101 - checked by the caller
-    masses = preds.masses(at)
-    rows, top = np.arange(masses.shape[0]), masses.argmax(axis=1)
-    largest = masses[rows, top]
-    total = masses.sum(axis=1, keepdims=True)
-    masses[rows, top] = 0.0
-    rest = masses.sum(axis=1)
-    masses[rows, top] = largest
-    tail = masses[:, chosen.start : chosen.stop] / total
-    column = _places(top, chosen)
-    here = rows[column >= 0]
-    upper = rest[here] / (largest[here] + rest[here])
-    high = upper < 0.5  # noqa: PLR2004
-    column = column[here]
-    tail[here, column] = np.where(high, upper, np.minimum(tail[here, column], 0.5))
-    block = tail.view(np.uint64)
-    block <<= ONE
-    block[here[high], column[high]] ^= EVEN
-    column = _places(preds.labels[at], chosen)
-    here = rows[column >= 0]
-    block[here, column[here]] |= ONE
+    block = np.empty((at.stop - at.start, len(chosen)), dtype=np.uint64)
+    for rows in blocks(at.stop, start=at.start, width=preds.K, together=TOGETHER):
+        high, tail = tails_of_classes(preds, rows, chosen)
+        part = block[rows.start - at.start : rows.stop - at.start]
+        np.left_shift(tail.view(np.uint64), ONE, out=part)
+        part[high] ^= EVEN
+    true = preds.labels[at]
+    here = np.flatnonzero((true >= chosen.start) & (true < chosen.stop))
+    block[here, true[here] - chosen.start] |= ONE
     keys[:, at] = block.T
-
-
-def _places(classes: IntArray, chosen: range) -> IntArray:
-    """Return the column of each row's class among the chosen ones, or −1."""
-    inside = (classes >= chosen.start) & (classes < chosen.stop)
-    return np.where(inside, classes - chosen.start, -1)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ogive._keys import pack
 from ogive._numerics.blocks import for_each_block
+from ogive._tails import TOGETHER
 from ogive._validate import bad_scores
 from ogive.views import score_block
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 
 _LONG = 1 << 22  # scores from which they do help
-_QUICK = 32  # blocks at a time, where the numbers are small and the work on each is little
 
 
 def keys_of_scores(s: AnyArray, hit: BoolArray) -> KeyArray:
@@ -38,22 +38,19 @@ def keys_of_scores(s: AnyArray, hit: BoolArray) -> KeyArray:
     return keys
 
 
-def keys_of_view(
-    preds: Predictions, view: View, *, quick: bool = False, threads: int | None = None
-) -> KeyArray:
-    """Return the keys of a view of labelled predictions, in their order; `quick`: `score_block`."""
+def keys_of_view(preds: Predictions, view: View, *, threads: int | None = None) -> KeyArray:
+    """Return the keys of a view of labelled predictions, in their order."""
     keys = np.empty(preds.n, dtype=np.uint64)
 
     def pack_block(at: slice) -> None:
-        rows = score_block(preds, view, at, quick=quick)
+        rows = score_block(preds, view, at)
         assert rows.hit is not None  # noqa: S101 - there are labels
         pack(rows.tail, rows.high, rows.hit, keys[at])
 
     if preds.one_column:
         _for_each_row(pack_block, preds.n, threads)
     else:
-        together = _QUICK if quick else 1
-        for_each_block(pack_block, preds.n, width=preds.width, together=together, threads=threads)
+        for_each_block(pack_block, preds.n, width=preds.K, together=TOGETHER, threads=threads)
     return keys
 
 
@@ -62,4 +59,4 @@ def _for_each_row(work: Callable[[slice], None], n: int, threads: int | None = N
 
     In short blocks threads wait for each other more than they help.
     """
-    for_each_block(work, n, together=8, threads=threads if n > _LONG else 1)
+    for_each_block(work, n, together=TOGETHER, threads=threads if n > _LONG else 1)

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, KeyArray, WeightKind
     from ogive.summary import Summary
 
-_MANY = 1 << 22  # logits from which seven digits make seven digits
-
 
 class Curve(Derived):
     """Distinct scores, with how often each was given and how often it came true.
@@ -141,9 +139,8 @@ class Curve(Derived):
         preds : Predictions
         view : str or view
             ``"top-r"``, ``"within-top-r"``, ``"class-k"`` (k from 0) or ``"score"``. Default:
-            ``"top-1"``, or ``"score"`` for one-column predictions. The top-1 scores of more than
-            four million float32 or float16 logits have seven digits, as the logits have; those
-            above 0.99, where digits matter, and all others have sixteen.
+            ``"top-1"``, or ``"score"`` for one-column predictions. Scores that are equal in exact
+            arithmetic on the given numbers are one row of the curve: see `Predictions`.
         threads : int, optional
         """
         if not isinstance(preds, Predictions):
@@ -154,8 +151,7 @@ class Curve(Derived):
             raise InvalidType(msg)
         chosen = check_view(view, preds)
         labelled(preds)
-        quick = preds.n * preds.K > _MANY
-        keys = keys_of_view(preds, chosen, quick=quick, threads=threads)
+        keys = keys_of_view(preds, chosen, threads=threads)
         return cls._from_keys(keys, preds.weights, preds.weight_kind, chosen.name, threads)
 
     @classmethod

@@ -24,6 +24,7 @@ import numpy as np
 
 from ogive._labels import index_labels
 from ogive._numerics.blocks import blocks, for_each_block
+from ogive._numerics.exact_shares import totals
 from ogive._validate import (
     as_choice,
     as_floats,
@@ -34,11 +35,19 @@ from ogive._validate import (
 from ogive.errors import InvalidInput, InvalidType, LooksLikeProbabilities, rows_that
 
 if TYPE_CHECKING:
-    from ogive._typing import AnyArray, ArrayLike, DTypeLike, FloatArray, IntArray, Kind, WeightKind
+    from ogive._typing import (
+        AnyArray,
+        ArrayLike,
+        BoolArray,
+        DTypeLike,
+        FloatArray,
+        IntArray,
+        Kind,
+        WeightKind,
+    )
 
-_SUM_TOLERANCE = 1e-3
+SUM_TOLERANCE = 1e-3 + 2.0**-40  # so that decimals that sum to 0.999 are within 0.001
 _LOOKS = 32  # blocks at a time for a check, which makes no copy of them
-_FAR = 50.0  # logits up to which exponentials and their sums are far from the ends of float32
 _KINDS: tuple[Kind, Kind] = ("logits", "probs")
 
 
@@ -116,6 +125,9 @@ class Predictions:
         matrix = kind == "logits" and not self.one_column
         self._top: FloatArray = np.empty(self.n if matrix else 0)
         self._choice: IntArray = np.empty(self.n if matrix else 0, dtype=np.int32)
+        # (N,) which rows of probabilities are divided by their sum, found while checking too.
+        matrix = kind == "probs" and not self.one_column
+        self._divided: BoolArray = np.zeros(self.n if matrix else 0, dtype=np.bool_)
         one = 1 if self.one_column else None  # too little work per row to share
         width = max(1, self.width // _LOOKS)
         for_each_block(self._check_block, self.n, width=width, threads=one or threads)
@@ -125,47 +137,45 @@ class Predictions:
     def __repr__(self) -> str:
         labels = "" if self.labels is not None else ", no labels"
         weights = "" if self.weights is None else f", {self.weight_kind} weights"
+        divided = f", {self.renormalised:,} renormalised" if self.renormalised else ""
         return (
-            f"Predictions({self.n:,} rows, {self.K} classes, kind={self.kind!r}{labels}{weights})"
+            f"Predictions({self.n:,} rows, {self.K} classes, kind={self.kind!r}"
+            f"{labels}{weights}{divided})"
         )
+
+    @property
+    def renormalised(self) -> int:
+        """How many rows of probabilities are divided by their sum: see the class's notes."""
+        return int(self._divided.sum())
 
     @property
     def width(self) -> int:
         """How many numbers a row holds: K, or 1 for one column."""
         return 1 if self.one_column else self.K
 
-    @property
-    def half_digits(self) -> bool:
-        """Whether they are logits of seven digits or fewer, a column for each class."""
-        few = self.values.dtype.itemsize < np.float64().itemsize
-        return few and self.kind == "logits" and not self.one_column
-
-    def masses(self, at: slice | IntArray, dtype: DTypeLike = np.float64) -> AnyArray:
-        """Return the mass of each class for some rows: (rows, K), a fresh array.
+    def masses(self, at: slice | IntArray, out: FloatArray | None = None) -> FloatArray:
+        """Return the mass of each class for some rows: (rows, K), in `out` or a fresh array.
 
         Their share of the row's sum is the probability; see the module's docstring.
         """
         block = self.values[at]
         if self.one_column:
             return _two_columns(block.reshape(-1), self.kind)
-        if self.kind == "probs":
-            return np.array(block, dtype=dtype, order="C")
-        top = self._top[at, None].astype(dtype, copy=False)  # casts inside a ufunc are slow
-        shifted: AnyArray = np.subtract(block.astype(dtype, copy=False), top, order="C")
-        np.exp(shifted, out=shifted)
-        return shifted
+        masses = np.empty(block.shape) if out is None else out
+        np.copyto(masses, block)  # casts inside a ufunc are slow
+        if self.kind == "logits":
+            masses -= self._top[at, None]
+            np.exp(masses, out=masses)
+        return masses
 
-    def quick_masses(self, at: slice) -> tuple[AnyArray, FloatArray]:
-        """Return masses of rows of logits in seven digits, (rows, K), and the largest of each row.
+    def logits(self, at: IntArray) -> FloatArray:
+        """Return the logits of some rows as float64, (rows, K)."""
+        z = self.values[at].astype(np.float64)
+        return np.stack([np.zeros(z.size), z.reshape(-1)], axis=1) if self.one_column else z
 
-        Where no exponential can leave the range of float32, the logits are not shifted first:
-        that would take a fifth of the time.
-        """
-        top = self._top[at]
-        if np.abs(top).max() > _FAR:
-            return self.masses(at, np.float32), np.ones(top.size)
-        block = self.values[at].astype(np.float32, copy=False)
-        return np.exp(block, order="C"), np.exp(top)
+    def renormalised_rows(self, at: slice) -> IntArray:
+        """Return which of some rows are divided by their sum, counted from the first of these."""
+        return np.flatnonzero(self._divided[at])
 
     def log_masses(self, at: slice, dtype: DTypeLike = np.float64) -> AnyArray:
         """Return the logarithm of the masses of some rows, (rows, K), a fresh array; −inf for 0.
@@ -211,7 +221,11 @@ class Predictions:
     def probabilities(self, at: slice = slice(None)) -> FloatArray:
         """Return the softmax, or the renormalised probabilities, of some rows: (rows, K)."""
         masses = self.masses(at)
-        masses /= masses.sum(axis=1, keepdims=True)
+        if self.kind == "logits":
+            masses /= masses.sum(axis=1, keepdims=True)
+        elif self.renormalised:
+            i = self.renormalised_rows(at)
+            masses[i] /= masses[i].sum(axis=1, keepdims=True)
         return masses
 
     def _check_block(self, at: slice) -> None:
@@ -228,10 +242,39 @@ class Predictions:
                 raise _bad_logits(self.values)
             self._top[at], self._choice[at] = top, choice
         else:
-            sums = block.sum(axis=1, dtype=np.float64)
-            close = np.abs(sums - 1.0) <= _SUM_TOLERANCE  # False for NaN
-            if not close.all() or block.min() < 0:
+            off = distance_from_one(block)
+            if not (off <= SUM_TOLERANCE).all() or block.min() < 0:  # False for NaN
                 raise _bad_probabilities(self.values)
+            self._divided[at] = _needs_division(block, off)
+
+
+def distance_from_one(block: AnyArray) -> FloatArray:
+    """Return |sum − 1| of each row, which compares with both limits as the exact sum does."""
+    distance: FloatArray = np.abs(totals(block, (SUM_TOLERANCE, _given_within(block.shape[1]))) - 1)
+    return distance
+
+
+def _given_within(K: int) -> float:
+    """Return the distance of a row's sum from 1 up to which its numbers are taken as given.
+
+    float32 has 24 bits, so that K numbers of at most 1 are rounded by K/2 units of 2^-24, and
+    a softmax in float32 divides by a sum that is as far off: together K/2 + 1 units of 2^-23.
+    The bound is the same for float64, which often holds what was computed, stored or printed as
+    float32: what a row means does not depend on its container.
+    """
+    return (K / 2 + 1) * 2.0**-23
+
+
+def _needs_division(block: AnyArray, off: FloatArray) -> BoolArray:
+    """Return which rows do not sum to 1 by more than rounding: of float32, or of float16.
+
+    Numbers that float16 holds (11 bits) were rounded to it.
+    """
+    divided: BoolArray = off > _given_within(block.shape[1])
+    if divided.any():
+        rows = block[divided]
+        divided[divided] = (rows != rows.astype(np.float16)).any(axis=1)
+    return divided
 
 
 def _two_columns(column: AnyArray, kind: Kind) -> FloatArray:
@@ -276,10 +319,10 @@ def _bad_probabilities(values: AnyArray) -> InvalidInput:
             "Logits? Say kind='logits'."
         )
     else:
-        wrong = np.abs(sums - 1.0) > _SUM_TOLERANCE
+        wrong = np.abs(sums - 1.0) > SUM_TOLERANCE
         first = sums[int(wrong.argmax())]
         msg = (
-            f"each row of `probs` must sum to 1 within {_SUM_TOLERANCE}: {rows_that(wrong)} "
+            f"each row of `probs` must sum to 1 within 0.001: {rows_that(wrong)} "
             f"(sum {first:.6g}). Logits? Say kind='logits'."
         )
     return InvalidInput(msg)
@@ -312,7 +355,7 @@ def _warn_if_probabilities(values: AnyArray) -> None:
     for at in blocks(values.shape[0], width=values.shape[1]):
         block = values[at]
         sums = block.sum(axis=1, dtype=np.float64)
-        if not (block.min() >= 0 and (np.abs(sums - 1.0) <= _SUM_TOLERANCE).all()):
+        if not (block.min() >= 0 and (np.abs(sums - 1.0) <= SUM_TOLERANCE).all()):
             return
     warnings.warn(
         "kind='logits', but every row is >= 0 and sums to 1. Probabilities? Say kind='probs'; "

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ogive._numerics.blocks import for_each_block
+from ogive._numerics.blocks import blocks, for_each_block
+from ogive._tails import TOGETHER, tails_of_column, tails_of_ranks
 from ogive.errors import InvalidInput, InvalidType, UnknownName
 
 if TYPE_CHECKING:
@@ -80,7 +81,6 @@ class Score:
 View: TypeAlias = OfClass | TopRank | WithinTop | Score
 
 _PATTERN = re.compile(r"(class|top|within-top)-(\d+)")
-_SURE = 0.01  # what the other classes hold, below which all digits are wanted
 _KNOWN = ("top-1", "top-2", "within-top-2", "class-0", "score")
 
 
@@ -187,62 +187,21 @@ def score_rows(
         if rows.hit is not None:
             hit[at] = rows.hit
 
-    for_each_block(work, preds.n, width=preds.K, threads=threads)
+    for_each_block(work, preds.n, width=preds.width, together=TOGETHER, threads=threads)
     return Scored(high, tail, None if preds.labels is None else hit)
 
 
-def score_block(preds: Predictions, view: View, at: slice, *, quick: bool = False) -> Scored:
-    """Return the scores of some rows, and the hits if the predictions have labels.
-
-    `quick`: the largest score of logits of seven digits has seven digits.
-
-    With A the mass of the event and B that of all other classes, the score is A / (A + B) and
-    its tail min(A, B) / (A + B): neither is ever the difference of two nearly equal numbers.
-    """
-    labels = None if preds.labels is None else preds.labels[at]
-    if isinstance(view, Score) and preds.kind == "probs":  # the scores themselves, bit for bit
-        p = preds.values[at].reshape(-1).astype(np.float64, copy=False)
-        return Scored(p > 0.5, np.minimum(p, 1.0 - p), None if labels is None else labels == 1)  # noqa: PLR2004
+def score_block(preds: Predictions, view: View, at: slice) -> Scored:
+    """Return the scores of some rows, and the hits if the predictions have labels."""
     column = _event_column(preds, view, at)
-    if quick and column is not None and preds.half_digits and isinstance(view, TopRank | WithinTop):
-        return _top_block(preds, at, column, labels)
-    masses = preds.masses(at)
-    if column is None:
-        first, last = _rank_range(view)
-        event, rest = _split_ranked(masses, first, last)
-        hit = None if labels is None else _ranked_hits(preds, labels, at, first, last)
-    else:
-        rows = np.arange(column.size)
-        event = masses[rows, column]
-        masses[rows, column] = 0.0
-        rest = masses.sum(axis=1)
-        hit = None if labels is None else labels == column
-    tail = np.minimum(event, rest)
-    tail /= event + rest
-    high = (event > rest) & (tail < 0.5)  # noqa: PLR2004 - a tail that rounds to ½ has no side
-    return Scored(high, tail, hit)
-
-
-def _top_block(preds: Predictions, at: slice, column: IntArray, labels: IntArray | None) -> Scored:
-    """Return the largest score of rows of float32 logits, whose exponentials are float32 too.
-
-    They have seven digits, as the logits have, and take a quarter of the time. Where the others
-    hold less than 1 % their masses are computed with all digits, so that nothing underflows.
-    """
-    masses, largest = preds.quick_masses(at)
-    masses[np.arange(column.size), column] = 0.0
-    rest = np.einsum("ij->i", masses) / largest  # half the time of sum, seven digits
-    sure = np.flatnonzero(rest < _SURE)
-    if sure.size:
-        exact = preds.masses(sure + at.start)
-        exact[np.arange(sure.size), column[sure]] = 0.0
-        rest[sure] = exact.sum(axis=1)
-    tail = np.minimum(rest, 1.0) / (1.0 + rest)  # in units of the largest mass
-    return Scored(
-        (rest < 1.0) & (tail < 0.5),  # noqa: PLR2004 - a tail that rounds to ½ has no side
-        tail,
-        None if labels is None else labels == column,
-    )
+    labels = None if preds.labels is None else preds.labels[at]
+    if column is not None:
+        return Scored(
+            *tails_of_column(preds, at, column), None if labels is None else labels == column
+        )
+    first, last = _rank_range(view)
+    tails = tails_of_ranks(preds, at, first, last)
+    return Scored(*tails, None if labels is None else _ranked_hits(preds, at, first, last))
 
 
 def _event_column(preds: Predictions, view: View, at: slice) -> IntArray | None:
@@ -270,32 +229,21 @@ def _rank_range(view: View) -> tuple[int, int]:
             raise AssertionError(msg)
 
 
-def _split_ranked(masses: FloatArray, first: int, last: int) -> tuple[FloatArray, FloatArray]:
-    """Return the mass of ranks [first, last), and of all others.
-
-    Masses rise with the values, so that partitioning them finds the ranks without sorting.
-    """
-    K = masses.shape[1]
-    masses.partition(sorted({K - last, min(K - first, K - 1)}), axis=1)  # rank r: column K − 1 − r
-    event = masses[:, K - last : K - first].sum(axis=1)
-    rest = masses[:, : K - last].sum(axis=1) + masses[:, K - first :].sum(axis=1)
-    return event, rest
-
-
-def _ranked_hits(
-    preds: Predictions, labels: IntArray, at: slice, first: int, last: int
-) -> BoolArray:
+def _ranked_hits(preds: Predictions, at: slice, first: int, last: int) -> BoolArray:
     """Return whether the true class has a rank in [first, last).
 
     Its rank is the number of classes before it: larger, or equal with a lower index.
     """
-    values = preds.ranking_values(at)
-    own = np.take_along_axis(values, labels[:, None], axis=1)
-    ranks = (values > own).sum(axis=1)
-    equal = values == own
-    tied = equal.sum(axis=1) > 1
-    if tied.any():
-        before = np.arange(values.shape[1]) < labels[tied, None]
-        ranks[tied] += (equal[tied] & before).sum(axis=1)
-    hit: BoolArray = (first <= ranks) & (ranks < last)
+    assert preds.labels is not None  # noqa: S101 - checked by the caller
+    hit = np.empty(at.stop - at.start, dtype=np.bool_)
+    for rows in blocks(at.stop, start=at.start, width=preds.K):
+        values, labels = preds.ranking_values(rows), preds.labels[rows]
+        own = np.take_along_axis(values, labels[:, None], axis=1)
+        ranks = (values > own).sum(axis=1)
+        equal = values == own
+        tied = equal.sum(axis=1) > 1
+        if tied.any():
+            before = np.arange(values.shape[1]) < labels[tied, None]
+            ranks[tied] += (equal[tied] & before).sum(axis=1)
+        hit[rows.start - at.start : rows.stop - at.start] = (first <= ranks) & (ranks < last)
     return hit

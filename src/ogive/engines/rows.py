@@ -10,6 +10,7 @@ import numpy as np
 
 from ogive._validate import _HEAVIEST
 from ogive.errors import FileFormatError, InvalidInput, need
+from ogive.predictions import SUM_TOLERANCE, distance_from_one
 from ogive.readers.arrow import is_list, list_lengths, numbers_of, to_numpy
 from ogive.readers.guard import printable
 from ogive.readers.text import line_of, number
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray
     from ogive.engines.plan import Plan
 
-_SUM_TOLERANCE = 1e-3
 _LONGEST_NAME = 1000  # characters of the name of a group
 NO_GROUP = "(none)"  # the name of the group of rows that have none
 
@@ -322,6 +322,5 @@ def _bad_values(values: AnyArray, plan: Plan) -> BoolArray:
         return bad
     if matrix.shape[1] == 1:
         return ~((matrix[:, 0] >= 0) & (matrix[:, 0] <= 1))
-    sums = matrix.sum(axis=1, dtype=np.float64)
-    good: BoolArray = (np.abs(sums - 1.0) <= _SUM_TOLERANCE) & (matrix.min(axis=1) >= 0)
+    good: BoolArray = (distance_from_one(matrix) <= SUM_TOLERANCE) & (matrix.min(axis=1) >= 0)
     return ~good
