@@ -1,14 +1,18 @@
 """Summaries: integers that add up exactly, and rows that stand where the samples' mean is."""
 
+from fractions import Fraction
+from itertools import groupby
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ogive import Curve
+from ogive import Curve, CurveStream, ks_error
 from ogive._counter import Adder, Counter
 from ogive._packing import keys_of_scores
 from ogive.errors import InvalidInput
+from ogive.metrics.bracket import brackets
 from ogive.summary import added, empty, summarise, summarise_weighted
 from tests import naive
 
@@ -165,3 +169,66 @@ def test_nothing_adds_nothing():
     assert added([]).size == 0
     part = summarise(keys_of([(0.3, True)]), 9)
     assert added([empty(9), part, empty(9)]) == part
+
+
+EDGE = 2.0**46  # samples of one row up to which limbs hold their sums
+
+
+def exact_ks(scores, hits, weights):
+    """The KS error in rational arithmetic."""
+    rows = sorted(zip(map(Fraction, scores), hits, map(Fraction, weights), strict=True))
+    gap, largest = Fraction(0), Fraction(0)
+    for s, group in groupby(rows, key=lambda row: row[0]):
+        gap += sum(w * (Fraction(int(hit)) - s) for _, hit, w in group)
+        largest = max(largest, abs(gap))
+    return float(largest / sum(map(Fraction, weights)))
+
+
+@pytest.mark.parametrize("weight", [1.0, EDGE / 4, EDGE - 1, EDGE, 1.5e14, 1e15])
+@pytest.mark.parametrize("bits", [4, 12])
+def test_heavy_repetition_weights_stay_inside_their_brackets(rng, weight, bits):
+    scores, hits = rng.random(8).round(3), rng.random(8) < 0.5
+    scores[1] = scores[0] + 1e-6
+    weights = np.full(8, weight)
+    whole = Curve.from_scores(scores, hits, weights=weights)
+    truth = exact_ks(scores.tolist(), hits.tolist(), weights.tolist())
+    assert ks_error(whole) == pytest.approx(truth, abs=1e-15)
+    parts = [Curve.from_scores(scores[i::2], hits[i::2], weights=weights[i::2]) for i in (0, 1)]
+    stream = CurveStream(bits=bits)
+    for i in (0, 1):
+        stream.update(scores[i::2], hits[i::2], weights[i::2])
+    for small in (
+        whole.summarised(bits),
+        parts[0].summarised(bits).merge(parts[1].summarised(bits)),
+        parts[1].merge(parts[0]).summarised(bits),
+        stream.curve(),
+    ):
+        assert small.n == 8 * weight
+        low, high = brackets(small)["ks"]
+        assert low <= truth <= high
+        np.testing.assert_allclose(
+            (small.count * small.score).sum(), (weights * scores).sum(), rtol=1e-13
+        )
+
+
+def test_sums_of_integers_give_way_to_floats_before_they_overflow():
+    one = Curve.from_scores([0.3, 0.3001], [0, 1], weights=[EDGE / 4, EDGE / 4])
+    total = one.summarised(4)
+    assert total.summary().sums.dtype == np.int64
+    for _ in range(3):
+        total = total.merge(total)
+    assert total.summary().sums.dtype == np.float64
+    assert total.n == 8 * EDGE / 2
+    assert total.score == pytest.approx(0.30005, abs=1e-12)
+
+
+def test_more_repetitions_than_can_be_counted_are_refused():
+    for weights in ([1e19, 1.0], [2.0**53, 1.0, 2.0]):
+        n = len(weights)
+        with pytest.raises(InvalidInput, match=r"counted exactly.*common factor.*'sampling'"):
+            Curve.from_scores([0.5] * n, [0] * n, weights=weights)
+        with pytest.raises(InvalidInput, match="counted exactly"):
+            CurveStream().update([0.5] * n, [1] * n, weights)
+        survey = Curve.from_scores([0.5] * n, [0] * n, weights=weights, weight_kind="sampling")
+        assert ks_error(survey.summarised(8)) == 0.5
+    assert Curve.from_scores([0.5], [1], weights=[2.0**53]).n == 2**53

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray, WeightKind
 
-_HEAVIEST = 1e100  # the squares of weights are added up
+HEAVIEST = 1e100  # the squares of weights are added up
+MOST_REPETITIONS = 2.0**53  # float64 counts rows one by one up to here
 _FLOATS = ("float16", "float32", "float64")
 Choice = TypeVar("Choice", bound=str)
 
@@ -94,8 +95,8 @@ def as_hits(values: ArrayLike, n: int, *, name: str = "hits", of: str = "scores"
     return hits
 
 
-def as_weights(values: ArrayLike | None, n: int, *, of: str) -> FloatArray | None:
-    """Return weights as float64, finite and >= 0, not all 0."""
+def as_weights(values: ArrayLike | None, n: int, *, of: str, kind: WeightKind) -> FloatArray | None:
+    """Return weights as float64, finite and >= 0, not all 0; repetitions can be counted."""
     if values is None:
         return None
     weights = as_floats(values, "weights", ndim=(1,)).astype(np.float64, copy=False)
@@ -105,12 +106,19 @@ def as_weights(values: ArrayLike | None, n: int, *, of: str) -> FloatArray | Non
         first = weights[int(bad.argmax())]
         msg = f"`weights` must be finite and >= 0: {rows_that(bad)} ({first}). Drop those rows."
         raise InvalidInput(msg)
-    far = (weights > _HEAVIEST) | ((weights > 0) & (weights < 1 / _HEAVIEST))
+    far = (weights > HEAVIEST) | ((weights > 0) & (weights < 1 / HEAVIEST))
     if far.any():
         first = weights[int(far.argmax())]
         msg = (
-            f"`weights` must be 0, or from {1 / _HEAVIEST:g} to {_HEAVIEST:g}: {rows_that(far)} "
+            f"`weights` must be 0, or from {1 / HEAVIEST:g} to {HEAVIEST:g}: {rows_that(far)} "
             f"({first}). Divide all of them by their mean."
+        )
+        raise InvalidInput(msg)
+    if kind == "repetition" and weights.sum() > MOST_REPETITIONS:
+        msg = (
+            f"`weights` of kind 'repetition' add up to {weights.sum():.4g} rows, more than can be "
+            "counted exactly (2^53, 9e15). Divide all of them by a common factor; weights that are "
+            "not counts of rows are weight_kind='sampling'."
         )
         raise InvalidInput(msg)
     if not weights.any():

@@ -125,8 +125,9 @@ class Curve(Derived):
         s = as_floats(scores, "scores", ndim=(1,))
         hit = as_hits(hits, s.size)
         keys = keys_of_scores(s, hit)
-        w = as_weights(weights, s.size, of="scores")
-        return cls._from_keys(keys, w, as_weight_kind(weight_kind), view)
+        kind = as_weight_kind(weight_kind)
+        w = as_weights(weights, s.size, of="scores", kind=kind)
+        return cls._from_keys(keys, w, kind, view)
 
     @classmethod
     def from_predictions(

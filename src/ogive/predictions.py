@@ -24,7 +24,7 @@ import numpy as np
 
 from ogive._labels import index_labels
 from ogive._numerics.blocks import blocks, for_each_block
-from ogive._numerics.exact_shares import totals
+from ogive._numerics.exact_shares import given_within, needs_division, totals
 from ogive._validate import (
     as_choice,
     as_floats,
@@ -117,7 +117,9 @@ class Predictions:
         self.n: int = self.values.shape[0]
         self.K: int = 2 if self.one_column else self.values.shape[1]
         self.weight_kind: WeightKind = as_weight_kind(weight_kind)
-        self.weights: FloatArray | None = as_weights(weights, self.n, of=kind)
+        self.weights: FloatArray | None = as_weights(
+            weights, self.n, of=kind, kind=self.weight_kind
+        )
         self.labels: IntArray | None
         self.classes, self.labels = index_labels(labels, classes, self.n, self.K, kind)
         # (N,) the first of the largest logits of each row and where it stands, found while
@@ -245,36 +247,13 @@ class Predictions:
             off = distance_from_one(block)
             if not (off <= SUM_TOLERANCE).all() or block.min() < 0:  # False for NaN
                 raise _bad_probabilities(self.values)
-            self._divided[at] = _needs_division(block, off)
+            self._divided[at] = needs_division(block, off)
 
 
 def distance_from_one(block: AnyArray) -> FloatArray:
     """Return |sum − 1| of each row, which compares with both limits as the exact sum does."""
-    distance: FloatArray = np.abs(totals(block, (SUM_TOLERANCE, _given_within(block.shape[1]))) - 1)
+    distance: FloatArray = np.abs(totals(block, (SUM_TOLERANCE, given_within(block.shape[1]))) - 1)
     return distance
-
-
-def _given_within(K: int) -> float:
-    """Return the distance of a row's sum from 1 up to which its numbers are taken as given.
-
-    float32 has 24 bits, so that K numbers of at most 1 are rounded by K/2 units of 2^-24, and
-    a softmax in float32 divides by a sum that is as far off: together K/2 + 1 units of 2^-23.
-    The bound is the same for float64, which often holds what was computed, stored or printed as
-    float32: what a row means does not depend on its container.
-    """
-    return (K / 2 + 1) * 2.0**-23
-
-
-def _needs_division(block: AnyArray, off: FloatArray) -> BoolArray:
-    """Return which rows do not sum to 1 by more than rounding: of float32, or of float16.
-
-    Numbers that float16 holds (11 bits) were rounded to it.
-    """
-    divided: BoolArray = off > _given_within(block.shape[1])
-    if divided.any():
-        rows = block[divided]
-        divided[divided] = (rows != rows.astype(np.float16)).any(axis=1)
-    return divided
 
 
 def _two_columns(column: AnyArray, kind: Kind) -> FloatArray:

@@ -143,10 +143,13 @@ class CurveStream:
         if self.kind == "scores":
             s = as_floats(values, "scores", ndim=(1,))
             keys = keys_of_scores(s, as_hits(truth, s.size))
-            return keys, as_weights(weights, s.size, of="scores")
+            return keys, as_weights(weights, s.size, of="scores", kind=self.weight_kind)
         kind: Kind = "logits" if self.kind == "logits" else "probs"
-        preds = Predictions(values, kind=kind, weights=weights)
+        how: WeightKind = self.weight_kind
+        preds = Predictions(values, kind=kind, weights=weights, weight_kind=how)
         labels = as_hits(truth, preds.n, name="labels", of=kind) if preds.one_column else truth
         # The classes are given, since a batch need not hold them all.
-        preds = Predictions(values, labels, kind=kind, weights=weights, classes=preds.classes)
+        preds = Predictions(
+            values, labels, kind=kind, weights=weights, weight_kind=how, classes=preds.classes
+        )
         return keys_of_view(preds, check_view(self.view, preds)), preds.weights

@@ -11,8 +11,8 @@ the sum of the tails is known exactly. A row of a summary is, for one bucket,
 * the smallest and the largest place.
 
 All are integers; adding two summaries adds them (or takes the smaller and the larger), so that
-the sum is the same bit for bit whatever the parts and their order. Limbs hold the sums of 2^40
-samples with room to spare. With weights, the sums are float64 and agree to rounding.
+the sum is the same bit for bit whatever the parts and their order. Limbs hold the sums of 2^46
+samples in one row; rows of more, and weights, have sums in float64, which agree to rounding.
 
 Rows of many curves (classes, groups) can be in one summary: the column `curve` tells them apart.
 """
@@ -42,6 +42,9 @@ WEIGHED = ("count", "hits", "square", "square_hits", "offset", "offset_hits")
 
 _LIMB = 32
 _LOW = (1 << _LIMB) - 1
+#: Samples of one row from which the limbs could overflow: an offset is below 2^48, so that n of
+#: them add n · 2^16 to each limb (`coarsened`), and carries of up to 2^30 rows 2^62 more.
+_TOO_MANY_FOR_LIMBS = 1 << 46
 _SIDE_AND_EXPONENT = 11  # bits of a place above the mantissa
 _PIECE = 1 << 18  # keys that are sorted at a time
 
@@ -89,7 +92,7 @@ class Summary:
     def of(self, curve: int) -> Summary:
         """Return the rows of one curve, as curve 0."""
         at = slice(*np.searchsorted(self.curve, [curve, curve + 1]))
-        part = self._take(at)
+        part = self.take(at)
         return replace(part, curve=np.zeros_like(part.curve))
 
     def coarsened(self, bits: int) -> Summary:
@@ -103,7 +106,7 @@ class Summary:
             sums[4:6] += sums[0:2] * (inside * float(step))
         else:
             for low, high, n in ((2, 3, sums[0]), (4, 5, sums[1])):
-                # The shift is below 2^52, and n below 2^40: multiply limb by limb.
+                # The shift is below 2^48, and n below 2^46: multiply limb by limb.
                 shift = inside * step
                 sums[low] += n * (shift & 0xFFFF)
                 upper = n * ((shift >> 16) & 0xFFFF)
@@ -140,10 +143,6 @@ class Summary:
         inside: BoolArray = (index < ranges.shape[0]) & (ranges[at, 0] <= self.last)
         return inside
 
-    def take(self, keep: BoolArray) -> Summary:
-        """Return some of the rows."""
-        return self._take(keep)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Summary):
             return NotImplemented
@@ -157,15 +156,10 @@ class Summary:
         """Yield all columns: curve, bucket, first, last and the sums."""
         yield from (self.curve, self.bucket, self.first, self.last, *self.sums)
 
-    def _take(self, at: slice | BoolArray) -> Summary:
-        return Summary(
-            self.bits,
-            self.curve[at],
-            self.bucket[at],
-            self.first[at],
-            self.last[at],
-            self.sums[:, at],
-        )
+    def take(self, at: slice | BoolArray) -> Summary:
+        """Return some of the rows."""
+        curve, bucket, first, last = self.curve[at], self.bucket[at], self.first[at], self.last[at]
+        return Summary(self.bits, curve, bucket, first, last, self.sums[:, at])
 
 
 def check_bits(bits: int) -> int:
@@ -284,11 +278,12 @@ def summarise_weighted(
 def summary_of_groups(
     cell: KeyArray, count: FloatArray, hits: FloatArray, square: FloatArray, square_hits: FloatArray
 ) -> Summary:
-    """Return a row for each of some grouped rows; whole weights are counts."""
+    """Return a row for each of some grouped rows; whole weights are counts, if limbs hold them."""
     place = (cell >> ONE).view(np.int64)
     zero = np.zeros_like(count)
     sums = np.stack([count, hits, square, square_hits, zero, zero])
-    if np.array_equal(sums[0:2], sums[2:4]) and not (sums[0:2] % 1).any():
+    whole = np.array_equal(sums[0:2], sums[2:4]) and not (sums[0:2] % 1).any()
+    if whole and float(count.max()) < _TOO_MANY_FOR_LIMBS:
         sums[2:4] = 0
         sums = sums.astype(np.int64)
     return Summary(MANTISSA, np.zeros_like(place), place, place, place, sums)
@@ -315,6 +310,9 @@ def added(parts: Sequence[Summary]) -> Summary:
     curve, bucket = curve[order], bucket[order]
     start = np.flatnonzero(_is_new(curve, bucket))
     sums = np.empty((6, start.size), dtype=parts[0].sums.dtype)
+    count = np.add.reduceat(np.concatenate([part.count for part in parts])[order], start)
+    if not parts[0].weighted and int(count.max()) >= _TOO_MANY_FOR_LIMBS:
+        return added([_as_weighted(part) for part in parts])
     for i, row in enumerate(sums):
         np.add.reduceat(np.concatenate([part.sums[i] for part in parts])[order], start, out=row)
     return Summary(

@@ -169,7 +169,12 @@ def test_parts():
         ("score", None, r"row 17: `score` must be a number in \[0, 1\] \(no value\)"),
         ("outcome", 2, r"row 17: `outcome` must be 0 or 1 \(2\)"),
         ("outcome", None, r"row 17: `outcome` must be 0 or 1 \(no value\)"),
-        ("weight", -1.0, r"row 17: `weight` must be 0, or from 1e-100 to 1e\+100 \(-1.0\)"),
+        (
+            "weight",
+            -1.0,
+            r"row 17: `weight` must be 0, or from 1e-100 to 9.0072e.*\(-1.0\)",
+        ),
+        ("weight", 1e19, r"row 17: `weight` must be 0, or .* to 9.0072e\+15 as repetition weight"),
         ("part", "dev", r"row 17: `part` must be cal or test \(dev\)"),
     ],
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ogive._numerics.softmax_tails import Tails
-    from ogive._typing import AnyArray, FloatArray
+    from ogive._typing import AnyArray, BoolArray, FloatArray
 
 _TINY = 2.0**-900  # quotients below which a pair of float64 loses digits
 _LEAST_EXPONENT = 1074  # every float64 is a whole number of 2^-1074
@@ -32,6 +32,29 @@ def totals(rows: AnyArray, limits: Sequence[float]) -> FloatArray:
     for i in np.flatnonzero(near).tolist():
         sums[i] = math.fsum(rows[i].tolist())
     return sums
+
+
+def given_within(K: int) -> float:
+    """Return the distance of a row's sum from 1 up to which its numbers are taken as given.
+
+    float32 has 24 bits, so that K numbers of at most 1 are rounded by K/2 units of 2^-24, and
+    a softmax in float32 divides by a sum that is as far off: together K/2 + 1 units of 2^-23.
+    The bound is the same for float64, which often holds what was computed, stored or printed as
+    float32: what a row means does not depend on its container.
+    """
+    return (K / 2 + 1) * 2.0**-23
+
+
+def needs_division(block: AnyArray, off: FloatArray) -> BoolArray:
+    """Return which rows do not sum to 1 by more than rounding: of float32, or of float16.
+
+    Numbers that float16 holds (11 bits) were rounded to it.
+    """
+    divided: BoolArray = off > given_within(block.shape[1])
+    if divided.any():
+        rows = block[divided]
+        divided[divided] = (rows != rows.astype(np.float16)).any(axis=1)
+    return divided
 
 
 def sides_and_tails(share: FloatArray) -> Tails:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive._validate import _HEAVIEST
+from ogive._validate import HEAVIEST, MOST_REPETITIONS
 from ogive.errors import FileFormatError, InvalidInput, need
 from ogive.predictions import SUM_TOLERANCE, distance_from_one
 from ogive.readers.arrow import is_list, list_lengths, numbers_of, to_numpy
@@ -172,7 +172,7 @@ def _rows(batch: Any, plan: Plan) -> Rows:  # noqa: ANN401
     group, names = _groups(batch, plan)
     if batch.num_rows == 0:
         return Rows(values, truth.astype(np.bool_), weights, group, names)
-    if weights is not None and _bad_weights(weights).any():
+    if weights is not None and _bad_weights(weights, plan).any():
         _refuse()
     if layout.kind == "scores":
         if not (values.min() >= 0 and values.max() <= 1):
@@ -185,6 +185,11 @@ def _rows(batch: Any, plan: Plan) -> Rows:  # noqa: ANN401
     if not (whole.min() >= 0 and whole.max() < plan.K) or _bad_values(values, plan).any():
         _refuse()
     return Rows(values, whole, weights, group, names)
+
+
+def _heaviest(plan: Plan) -> float:
+    """Return the largest weight of a row: repetitions have to be counted one by one."""
+    return MOST_REPETITIONS if plan.weight_kind == "repetition" else HEAVIEST
 
 
 def _refuse() -> None:
@@ -280,14 +285,15 @@ def _faults(batch: Any, plan: Plan) -> list[_Fault]:  # noqa: ANN401
         note(~inside, layout.truth, f"must be a whole number in [0, {plan.K})")
     if layout.weight is not None:
         weight = numbers(batch.column(layout.weight), layout.weight, plan)
-        rule = f"must be 0, or from {1 / _HEAVIEST:g} to {_HEAVIEST:g}"
-        note(_bad_weights(weight), layout.weight, rule)
+        rule = f"must be 0, or from {1 / HEAVIEST:g} to {_heaviest(plan):g}"
+        note(_bad_weights(weight, plan), layout.weight, f"{rule} as {plan.weight_kind} weight")
     assert all(fault.bad.size == n for fault in faults)  # noqa: S101 - one entry per row
     return faults
 
 
-def _bad_weights(weights: AnyArray) -> BoolArray:
-    bad: BoolArray = ~((weights == 0) | ((weights >= 1 / _HEAVIEST) & (weights <= _HEAVIEST)))
+def _bad_weights(weights: AnyArray, plan: Plan) -> BoolArray:
+    inside = (weights >= 1 / HEAVIEST) & (weights <= _heaviest(plan))
+    bad: BoolArray = ~((weights == 0) | inside)
     return bad
 
 
