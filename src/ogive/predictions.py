@@ -2,7 +2,7 @@ r"""Predictions: a classifier's output with its labels, and the only place that 
 
 A row is a vector of K numbers and the index of the true class. What the numbers are is said,
 never guessed: ``kind="logits"`` (any real number; −inf is probability 0) or ``kind="probs"``
-(>= 0, sum to 1 within 1e-3, then renormalised). One column, or a 1-D array, is class 1 of two.
+(>= 0, sum to 1 within 1e-3). One column, or a 1-D array, is class 1 of two.
 
 Softmax is never stored. What the views need of a row is the **mass** of each class, the softmax
 before its division:
@@ -10,8 +10,9 @@ before its division:
 .. math:: e_k = \exp(z_k - \max_j z_j) \quad\text{or}\quad e_k = p_k ,
 
 because the share of any set of classes, and of its complement, is a sum of masses over the sum
-of all. Adding up the complement keeps what ``1 - p`` would round away: for z = (40, 0, 0, −1)
-the top score is 1.0 in float64, but the other classes still add up to 1.0e-17.
+of all. For logits, adding up the complement keeps what ``1 - p`` would round away: for
+z = (40, 0, 0, −1) the top score is 1.0 in float64, but the other classes still add up to 1.0e-17.
+Probabilities are taken as they are given: 1.0 is 1.0, whatever the other columns hold.
 """
 
 from __future__ import annotations
@@ -84,6 +85,15 @@ class Predictions:
         The label of each column.
     weights : (N,) float64 array or None
     weight_kind : str
+    renormalised : int
+        How many rows of probabilities are divided by their sum.
+
+    Notes
+    -----
+    Probabilities are taken as they are given, bit for bit, if their row sums to 1 but for rounding:
+    within (K/2 + 1) · 2^-23, or within 1e-3 if float16 holds all of its numbers. Other rows are
+    renormalised, and counted in `renormalised`. A given 1.0 takes no order from its other columns.
+    Scores that are equal in exact arithmetic are equal in every view: ``docs/theory/curve.md``.
 
     Examples
     --------

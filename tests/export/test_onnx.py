@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import ogive
 from ogive.export import to_onnx
 from ogive.export.check import expected
 from tests.export.calibrators import fitted, predictions
@@ -56,3 +57,14 @@ def test_a_map_of_a_view_takes_any_number_of_classes():
         z = predictions(rows=50, K=K).values.astype(np.float32)
         wanted = expected(gamma, z, "logits", from_scores=False)
         np.testing.assert_allclose(to_onnx.run(contents, z), wanted, rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("view", ["top-1", "class-2", "top-2"])
+def test_given_probabilities_fall_on_the_artifacts_side_of_every_step(rng, view):
+    P = rng.multinomial(10, [0.5, 0.3, 0.2], size=500) / 10  # all scores are edges of the bins
+    preds = ogive.Predictions(P, rng.integers(0, 3, 500), kind="probs")
+    curve = ogive.Curve.from_predictions(preds, view)
+    gamma = ogive.fit_histogram(curve, bins=10, spacing="width")
+    contents = to_onnx.write(gamma, kind="probs", dtype="float64")
+    wanted = expected(gamma, P, "probs", from_scores=False)
+    np.testing.assert_array_equal(to_onnx.run(contents, P, "float64").reshape(-1), wanted)

@@ -104,7 +104,14 @@ def view_tails(xp: Namespace, x: Array, view: str, kind: Kind) -> tuple[Array, A
             # no difference of the two: log-odds of ± inf are a score of exactly 0 or 1
             return _sides(xp, xp.exp(xp.minimum(x, 0.0)), xp.exp(-xp.maximum(x, 0.0)))
     event = xp.sum(xp.columns(e, first, last))
-    return _sides(xp, event, xp.sum(xp.without(e, first, last)))
+    rest = xp.sum(xp.without(e, first, last))
+    if kind == "probs":
+        # Taken as they are if they sum to 1 but for rounding, as `Predictions` does: p + (1 − p)
+        # is exactly 1, so that the score is p and its tail 1 − p.
+        K = xp.sum(x * 0.0 + 1.0)
+        given = xp.absolute(event + rest - 1.0) <= (K * 0.5 + 1.0) * 2.0**-23
+        rest = xp.where(given, xp.maximum(1.0 - event, 0.0), rest)
+    return _sides(xp, event, rest)
 
 
 def _sides(xp: Namespace, event: Array, rest: Array) -> tuple[Array, Array]:
