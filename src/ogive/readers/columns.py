@@ -91,7 +91,7 @@ def _values(
         return "scores", (names.score,)
     msg = (
         f"{path} has no known columns (it has: {printable(', '.join(present))}). It needs "
-        "`score` and `outcome`, or `label` with logit_0… or prob_0… or a list column `logits` or `probs`; "
-        "other names go in with --score, --outcome, --label."
+        "`score` and `outcome`, or `label` with logit_0… or prob_0… or a list column `logits` or "
+        "`probs`; other names go in with --score, --outcome, --label."
     )
     raise FileFormatError(msg)
