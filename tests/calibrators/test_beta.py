@@ -64,3 +64,22 @@ def test_two_scores_that_fall_are_a_constant():
     with pytest.warns(FallbackWarning, match="two scores"):
         gamma = fit_beta(Curve.from_scores([0.1, 0.0], [0, 1]))
     assert gamma(0.0) == gamma(1.0) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("score", [1e-300, 0.3, 0.5, 0.999])
+@pytest.mark.parametrize("ulps", [1, 50])
+def test_scores_that_differ_by_rounding_are_a_single_score(score, ulps):
+    near = score * (1 + ulps * 2.0**-52)
+    assert near > score
+    curve = Curve.from_scores([score, near] * 50, [0, 1] * 40 + [0, 0] * 10)
+    with pytest.warns(FallbackWarning, match="single score"):
+        gamma = fit_beta(curve)
+    assert gamma.a == 1.0
+    assert gamma(score) == pytest.approx(0.4, abs=0.01)
+
+
+def test_two_scores_and_a_neighbour_are_two_scores():
+    curve = Curve.from_scores([0.3, np.nextafter(0.3, 1), 0.7] * 20, [0, 1, 1] * 15 + [1, 0, 0] * 5)
+    with pytest.warns(FallbackWarning, match="two scores"):
+        gamma = fit_beta(curve)
+    assert gamma.a == gamma.b

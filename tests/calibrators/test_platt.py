@@ -60,3 +60,24 @@ def test_sampling_weights_have_no_unit(scale, rng):
     ]
     assert maps[0].slope == pytest.approx(maps[1].slope, rel=1e-9)
     assert maps[0].intercept == pytest.approx(maps[1].intercept, rel=1e-9)
+
+
+@pytest.mark.parametrize("score", [1e-300, 0.3, 0.5, 0.999])
+@pytest.mark.parametrize("ulps", [1, 50])
+def test_scores_that_differ_by_rounding_are_a_single_score(score, ulps):
+    near = score * (1 + ulps * 2.0**-52)
+    assert near > score
+    curve = Curve.from_scores([score, near] * 50, [0, 1] * 40 + [0, 0] * 10)
+    with pytest.warns(FallbackWarning, match="single score"):
+        gamma = fit_platt(curve)
+    assert gamma.slope == 1.0
+    assert gamma(score) == pytest.approx(0.4, abs=0.01)
+
+
+def test_scores_close_together_but_beyond_rounding_keep_their_slope(rng):
+    eta = rng.normal(0.0, 1.0, 2000)
+    hits = rng.random(2000) < 1 / (1 + np.exp(-eta))
+    slopes = [
+        fit_platt(Curve.from_scores(1 / (1 + np.exp(-c * eta)), hits)).slope * c for c in (1, 1e-6)
+    ]
+    assert slopes[0] == pytest.approx(slopes[1], rel=1e-3)

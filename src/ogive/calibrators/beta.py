@@ -21,14 +21,12 @@ import numpy as np
 
 from ogive._numerics.logistic import LogisticFit, expit, logistic_fit
 from ogive.calibrators.log_odds import LogOddsMap, places
-from ogive.calibrators.platt import fit_platt, lacking, shifted, smoothed_hits
+from ogive.calibrators.platt import fit_platt, lacking, same_score, shifted, smoothed_hits
 from ogive.errors import FallbackWarning
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
     from ogive.curve import Curve
-
-_COEFFICIENTS = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -57,7 +55,7 @@ def fit_beta(curve: Curve) -> BetaMap:
     array([0.2  , 0.347, 0.698])
     """
     reason = lacking(curve)
-    if not reason and curve.log_odds.size < _COEFFICIENTS:
+    if not reason and not _has_three_scores(curve.log_odds):
         reason = "the curve has two scores"
     if reason:
         _warn(f"{reason}, and 'beta' needs more: 'platt' is fitted instead.")
@@ -73,6 +71,13 @@ def fit_beta(curve: Curve) -> BetaMap:
         )
         hits = smoothed_hits(curve)
     return _map(curve, *_constrained(curve, hits))
+
+
+def _has_three_scores(eta: FloatArray) -> bool:
+    """Whether some rising log-odds lie apart, beyond rounding, from the first and from the last."""
+    first, last = float(eta[0]), float(eta[-1])
+    near = same_score(first, last)
+    return bool(((eta - first > near) & (last - eta > near)).any())
 
 
 def _warn(message: str) -> None:

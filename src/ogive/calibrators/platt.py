@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
 
 
+#: Log-odds this close (times their own size, above 1) are one score: they differ by rounding.
+#: Sums over a thousand classes in float64 err by 1e-13, and logits divided by a million still
+#: differ by 1e-6.
+SAME_SCORE = 1e-9
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PlattMap(LogOddsMap):
     """sigmoid(intercept + slope * log-odds)."""
@@ -43,8 +49,8 @@ class PlattMap(LogOddsMap):
 def fit_platt(curve: Curve) -> PlattMap:
     """Fit Platt's method to a curve.
 
-    With only hits, only misses or a single score there is no slope to be had: it stays 1, the
-    scores are shifted to the right mean, and a `FallbackWarning` says so.
+    With only hits, only misses or a single score (up to rounding) the slope cannot be estimated:
+    it stays 1, the scores are shifted to the right mean, and a `FallbackWarning` says so.
 
     >>> from ogive import Curve
     >>> gamma = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
@@ -67,9 +73,15 @@ def lacking(curve: Curve) -> str:
     """Return what a curve lacks for a slope, in words; nothing if it has both classes."""
     if curve.total_hits in {0.0, float(curve.n)}:
         return "the curve has only " + ("hits" if curve.total_hits else "misses")
-    if curve.log_odds[0] == curve.log_odds[-1]:
-        return "the curve has a single score"
+    first, last = float(curve.log_odds[0]), float(curve.log_odds[-1])
+    if last - first <= same_score(first, last):
+        return "the curve has a single score" + (", up to rounding" if last > first else "")
     return ""
+
+
+def same_score(first: float, last: float) -> float:
+    """Return the distance up to which log-odds in [first, last] are one score."""
+    return SAME_SCORE * max(1.0, abs(first), abs(last))
 
 
 def smoothed_hits(curve: Curve) -> FloatArray:
