@@ -68,6 +68,12 @@ class Likelihood:
         lost = self.count @ softplus
         return self.at_zero + float(self.hit @ coef - lost), np.subtract(logit, softplus, out=logit)
 
+    def values(self, coefs: FloatArray) -> FloatArray:
+        """Return the log-likelihood of each row of coefficients (k, d)."""
+        lost = np.logaddexp(0.0, coefs @ self.columns + self.offset) @ self.count
+        result: FloatArray = self.at_zero + coefs @ self.hit - lost
+        return result
+
     def point(self, coef: FloatArray) -> Point:
         """Return the likelihood and its derivatives at some coefficients."""
         return self._point(coef, *self.value(coef))

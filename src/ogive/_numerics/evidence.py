@@ -25,6 +25,11 @@ numbers. In the directions in which S is diagonal, :math:`\lambda` its eigenvalu
 for every o the variances :math:`v = o^2 / (1 + o^2 \lambda)`, the mean v u, and adds
 :math:`\tfrac12 \sum (v u^2 - \log(1 + o^2 \lambda))` to the evidence.
 
+**Far from the mode** the quadratic may be wrong without bound: rows that are certain at the mode
+have no curvature there, and cost nothing however far the line moves. The mean c of each (s, o) is
+therefore put into the likelihood itself, and log Z moves by ll(c) minus the quadratic there. At
+the mode that is 0. Where o leads to a mean against the outcomes, it takes the weight away.
+
 **Average.** l is linear in c: the average over (s, o), weighted by Z times the prior, has the
 average coefficients. Nothing is selected.
 """
@@ -105,7 +110,7 @@ def _path(like: Likelihood, prior: Prior, line: FloatArray | None) -> list[Node]
     for s, weight in zip(prior.bend.tolist(), prior.bend_weight.tolist(), strict=True):
         precision[LINE:] = s**-2 if s > 0 else STIFF
         at = like.ascend(at, precision)
-        nodes.append(_node(at, s, log(weight), prior))
+        nodes.append(_corrected(_node(at, s, log(weight), prior), like, at, prior))
         top = float(nodes[-1].log_weight.max())
         best = max(best, top)
         if top < best - DROP:
@@ -137,6 +142,28 @@ def _node(at: Point, s: float, log_prior: float, prior: Prior) -> Node:
     log_weight += np.log(prior.shift_weight)
     precision = s**-2 if s > 0 else 0.0
     return Node(precision, value, pull, lift @ turn, bend, factor, log_weight)
+
+
+def _corrected(node: Node, like: Likelihood, at: Point, prior: Prior) -> Node:
+    """Move the log weights of a node by ll(c) minus the quadratic at c, where they count."""
+    log_weight = node.log_weight.copy()
+    done = np.zeros(log_weight.size, dtype=bool)
+    while (now := ~done & (log_weight > log_weight.max() - DROP)).any():
+        coef = _means(node.value, node.pull, node.lift, node.bend, prior)[now]
+        step = coef - at.coef
+        quadratic = at.value + step @ at.score - 0.5 * ((step @ at.info) * step).sum(axis=1)
+        log_weight[now] += like.values(coef) - quadratic
+        done |= now
+    return node._replace(log_weight=log_weight)
+
+
+def _means(
+    value: FloatArray, pull: FloatArray, lift: FloatArray, bend: FloatArray, prior: Prior
+) -> FloatArray:
+    """Return the mean coefficients for every o, (..., o, d)."""
+    line = _variances(value, prior) * pull[..., None, :]
+    result: FloatArray = line @ lift.swapaxes(-1, -2) + bend[..., None, :]
+    return result
 
 
 def _directions(S: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -194,7 +221,7 @@ def _grid(nodes: Sequence[Node], prior: Prior) -> _Grid:
     parts = list(zip(*nodes, strict=True))[:5]
     precision, value, pull, lift, bend = map(np.array, parts)
     variance = _variances(value, prior)
-    coef = (variance * pull[:, None]) @ lift.swapaxes(1, 2) + bend[:, None]
+    coef = _means(value, pull, lift, bend, prior)
     none = np.zeros((bend.shape[1] - LINE,) * 2)
     W = [none if node.factor is None else dpotri(node.factor, lower=1)[0] for node in nodes]
     return _Grid(precision, coef, value, variance, lift, np.array(W))

@@ -23,6 +23,7 @@ from ogive.calibrators.log_odds import LogOddsMap, places
 from ogive.errors import FallbackWarning
 
 if TYPE_CHECKING:
+    from ogive._numerics.binomial import Trials
     from ogive._typing import FloatArray
     from ogive.curve import Curve
 
@@ -65,8 +66,24 @@ def fit_platt(curve: Curve) -> PlattMap:
             stacklevel=2,
         )
         return shifted(curve)
-    fit = logistic_fit(curve.log_odds[:, None], curve.count, smoothed_hits(curve))
-    return _map(curve, fit.intercept, float(fit.slopes[0]))
+    return _map(curve, *_line(curve.log_odds, curve.count, smoothed_hits(curve)))
+
+
+def platt_line(trials: Trials) -> tuple[float, float]:
+    """Return the intercept and the slope that `fit_platt` gives to trials, without a warning."""
+    eta, count = trials.offset, trials.count
+    hits = float(trials.hits.sum())
+    misses = float(count.sum()) - hits
+    targets = _targets(trials.hits, count, hits, misses)
+    first, last = float(eta[0]), float(eta[-1])
+    if min(hits, misses) > 0 and last - first > same_score(first, last):
+        return _line(eta, count, targets)
+    return intercept_for_share(eta, count, float(targets.sum()) / float(count.sum())), 1.0
+
+
+def _line(eta: FloatArray, count: FloatArray, targets: FloatArray) -> tuple[float, float]:
+    fit = logistic_fit(eta[:, None], count, targets)
+    return fit.intercept, float(fit.slopes[0])
 
 
 def lacking(curve: Curve) -> str:
@@ -91,9 +108,12 @@ def smoothed_hits(curve: Curve) -> FloatArray:
     """
     worth = curve.effective_n / curve.n
     hits, misses = worth * curve.total_hits, worth * (curve.n - curve.total_hits)
-    target: FloatArray = curve.hits * (hits + 1.0) / (hits + 2.0)
-    target += (curve.count - curve.hits) / (misses + 2.0)
-    return target
+    return _targets(curve.hits, curve.count, hits, misses)
+
+
+def _targets(hits: FloatArray, count: FloatArray, P: float, M: float) -> FloatArray:
+    result: FloatArray = hits * (P + 1.0) / (P + 2.0) + (count - hits) / (M + 2.0)
+    return result
 
 
 def shifted(curve: Curve) -> PlattMap:

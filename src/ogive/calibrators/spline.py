@@ -37,6 +37,7 @@ from ogive._numerics.natural_spline import NaturalSpline
 from ogive.calibrators.bundles import log_odds, trials_of
 from ogive.calibrators.gain import left_out_gain
 from ogive.calibrators.log_odds import NEAREST_TO_ONE, seen_ends
+from ogive.calibrators.platt import platt_line
 from ogive.calibrators.spline_map import LIMIT, MIN_SLOPE, SplineMap
 from ogive.curve import check_curve
 from ogive.errors import FallbackWarning
@@ -61,6 +62,8 @@ MIN_GAP = 0.01  # least distance of knots: in log-odds or, if larger, in their d
 MIN_ROWS = 20  # with fewer rows, or fewer scores than this, no bend is fitted
 MIN_SCORES = 4
 MIN_KNOTS = 3
+ROWS_WORTH_PLATT = 20.0  # of the rarer outcome: with as many, Platt's line has half of the weight
+STEEP = 3.0  # a line steeper than this is taken for a matter of unit, not for underconfidence
 _HARDLY = 1e-12  # of the information, where a row or a direction has none
 
 
@@ -85,6 +88,7 @@ class _Problem(NamedTuple):
     to_values: FloatArray  # (K, d)
     like: Likelihood
     line: FloatArray  # (2,) a and d of the likeliest line
+    centre: float  # c: the mean log-odds, weighted by information
 
 
 def fit_spline(curve: Curve, *, monotone: bool = False) -> SplineMap:
@@ -130,12 +134,55 @@ def _fit(curve: Curve, *, monotone: bool) -> SplineMap:
     problem = _problem(trials, straight=few)
     prior = _prior(1 if few else BEND.size)
     found = posterior(problem.like, prior, problem.line)
-    mean = found.mean
     if monotone:
         rise = problem.spline.slopes() @ problem.to_values
         least = np.full(len(rise), MIN_SLOPE - 1.0)  # the identity has the slope 1
-        mean = obeying(problem.like, found, prior, rise, least)
-    return _map(curve, trials, problem, found._replace(mean=mean), monotone=monotone)
+        found = found._replace(mean=obeying(problem.like, found, prior, rise, least))
+    found = _with_platt(found, trials, problem.centre, monotone=monotone)
+    return _map(curve, trials, problem, found, monotone=monotone)
+
+
+def _with_platt(found: Posterior, trials: Trials, centre: float, *, monotone: bool) -> Posterior:
+    r"""Average the map with Platt's line, which counts for much where one outcome is rare.
+
+    With few rows of one outcome, the prior decides where the line lies, and a model far from the
+    identity is left half repaired. Platt's line asks no prior. The log loss is convex in l: that
+    of the average exceeds Platt's by at most the share 1 − w of what the spline's does.
+    """
+    intercept, slope = platt_line(trials)
+    if monotone and slope < MIN_SLOPE:
+        return found
+    share = _share_of_platt(trials)
+    line = np.zeros_like(found.mean)
+    line[:LINE] = intercept + (slope - 1.0) * centre, slope - 1.0
+    moved = share * (line - found.mean)
+    spread: FloatArray = (1.0 - share) * found.spread
+    spread[:LINE, :LINE] += share * _line_covariance(trials, intercept, slope, centre)
+    covariance = found.covariance.copy()
+    covariance += np.outer(moved, moved)  # it is about the mean
+    return found._replace(mean=found.mean + moved, covariance=covariance, spread=spread)
+
+
+def _line_covariance(trials: Trials, intercept: float, slope: float, centre: float) -> FloatArray:
+    """Return the covariance (2, 2) of (a, d) of a line: the inverse of their information."""
+    p = expit(intercept + slope * trials.offset)
+    X = np.stack([np.ones_like(p), trials.offset - centre])
+    info = (X * (trials.count * p * (1.0 - p))) @ X.T
+    return np.linalg.pinv(info, rcond=_HARDLY, hermitian=True).astype(np.float64)
+
+
+def _share_of_platt(trials: Trials) -> float:
+    """Return w = 20 / (20 + r), r the rows of the rarer outcome.
+
+    If there are none, a shift is all that Platt's method can find, and it is right only where
+    the scores expected some: with e of them expected, w = e / (1 + e).
+    """
+    hits, rows = float(trials.hits.sum()), float(trials.count.sum())
+    rarer = min(hits, rows - hits)
+    if rarer > 0:
+        return ROWS_WORTH_PLATT / (ROWS_WORTH_PLATT + rarer)
+    expected = float(trials.count @ expit(-trials.offset if hits else trials.offset))
+    return expected / (1.0 + expected)
 
 
 def _warn_of(trials: Trials) -> None:
@@ -159,7 +206,7 @@ def _problem(trials: Trials, *, straight: bool) -> _Problem:
         to_values, columns = to_values[:, :LINE], columns[:, :LINE]
     hit = spline.basis_sum(trials.offset_hit, trials.hits) @ to_values
     line = np.array([shift + slope * centre, slope])
-    return _Problem(spline, to_values, Likelihood(trials, columns, hit), line)
+    return _Problem(spline, to_values, Likelihood(trials, columns, hit), line, centre)
 
 
 def _information(trials: Trials) -> tuple[FloatArray, FloatArray]:
@@ -235,8 +282,8 @@ def _map(
         linear=min(float(found.weight[0].sum()), 1.0),
         bend=float(found.weight.sum(axis=1) @ BEND[: len(found.weight)]),
         monotone=bool(monotone),
-        first=float(trials.offset[0]),
-        last=float(trials.offset[-1]),
+        **_range(curve),
+        **_slopes_beyond(problem, found, monotone=monotone),
         **seen_ends(curve),
         **_TO_COME,
     )
@@ -254,6 +301,33 @@ def _map(
         gain=gain,
         gain_error=gain_error,
     )
+
+
+def _range(curve: Curve) -> dict[str, float]:
+    """Return `first` and `last`: the least and the greatest log-odds seen, exact 0 and 1 placed."""
+    row = curve.at_fractiles(np.array([0.0, 1.0]))
+    ends = zip(("first", "last"), row.high[[0, -1]], row.tail[[0, -1]], strict=True)
+    return {name: _placed(curve, bool(high), float(tail)) for name, high, tail in ends}
+
+
+def _placed(curve: Curve, high: bool, tail: float) -> float:
+    tail = max(tail, curve.placed_tail(high))
+    odds = float(np.log(tail / (1.0 - tail)))
+    return -odds if high else odds
+
+
+def _slopes_beyond(problem: _Problem, found: Posterior, *, monotone: bool) -> dict[str, float]:
+    """Return `below`, `above` and `rise`: the slopes at the ends, cut to [0, most], and the line's.
+
+    The bend is orthogonal to lines in the information: 1 + d is the slope b of the line nearest
+    to the map, and `most` = min(b, max(1, b / 3)).
+    """
+    least = MIN_SLOPE if monotone else 0.0
+    rise = max(1.0 + float(found.mean[1]), least)
+    most = min(rise, max(1.0, rise / STEEP))
+    slopes = problem.spline.slopes()[[0, problem.spline.knots.size - 1]] @ problem.to_values
+    below, above = np.clip(1.0 + slopes @ found.mean, least, most).tolist()
+    return {"below": below, "above": above, "rise": rise}
 
 
 _TO_COME = {"one": 0.0, "at_one": 0.5, "shift": 0.0, "moved": 0.0}  # read off the map itself

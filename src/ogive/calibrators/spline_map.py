@@ -6,6 +6,12 @@ l the natural cubic spline through (knots, values), straight beyond the knots. T
 posterior covariance C, so l has the standard deviation :math:`\sqrt{b(\eta)' C b(\eta)}`, b the
 row of the spline's basis.
 
+**Beyond the log-odds that were seen**, [first, last], l goes on straight from its value there, with
+a slope of its own: that of the spline at the end, cut to between 0 and that of the line nearest to
+l, b (``docs/theory/spline.md``). At a distance x the variance is that of the end, plus x² times
+the variance of the slope there, the square of what was cut from it and b² / 4: the band holds
+every slope in [0, b].
+
 **Order.** A map fitted with ``monotone=True`` rises with a slope of at least `MIN_SLOPE`. Between
 neighbouring floats rounding could still turn two values round, so its log-odds are first rounded
 to a grid on which one step raises l by more than the rounding errors of l. Rounding, and each
@@ -17,14 +23,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import blocks
 from ogive._numerics.logistic import expit
-from ogive._numerics.natural_spline import Evaluator, NaturalSpline
+from ogive._numerics.natural_spline import Evaluator, NaturalSpline, Pieces
 from ogive._validate import as_floats
 from ogive.calibrators.log_odds import LogOddsMap
 from ogive.calibrators.maps import bad_log_odds
@@ -42,6 +48,15 @@ BAND = 2.24
 
 _ROUNDINGS = 32  # two values of l, each by Horner's rule: 16 roundings of the sum of its terms
 _ANY_SHAPE = tuple(range(1, 9))
+
+
+class _End(NamedTuple):
+    """An end of the log-odds seen: its side (−1 or 1), its place, l there, the slope beyond."""
+
+    side: float
+    place: float
+    value: float
+    slope: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -66,6 +81,11 @@ class SplineMap(LogOddsMap):
         Whether the map was made to rise.
     first, last : float
         The range of the log-odds that were seen.
+    below, above : float or None
+        Slopes of l below `first` and above `last`. None in calibrators saved before these were
+        kept: those go on as the spline does.
+    rise : float
+        Slope of the line nearest to l, at least 0.
     one : float
         The log-odds that stand for a score of exactly 1.0 in the band.
     shift, moved : float
@@ -92,6 +112,9 @@ class SplineMap(LogOddsMap):
     moved: float
     gain: float | None = None
     gain_error: float | None = None
+    below: float | None = None
+    above: float | None = None
+    rise: float = 0.0
 
     @cached_property
     def _spline(self) -> NaturalSpline:
@@ -113,11 +136,39 @@ class SplineMap(LogOddsMap):
         largest = float(terms.sum(axis=0).max()) + LIMIT
         return float(2.0 ** np.ceil(np.log2(_ROUNDINGS * largest * 2.0**-52 / slope)))
 
+    @cached_property
+    def _ends(self) -> tuple[_End, ...]:
+        """Both ends of what was seen; none in calibrators saved before their slopes were kept."""
+        if self.below is None or self.above is None:
+            return ()
+        low, high = min(self.first, self.knots[0]), max(self.last, self.knots[-1])
+        value = self._evaluator(np.array([low, high])).tolist()
+        return (
+            _End(-1.0, float(low), value[0], self.below),
+            _End(1.0, float(high), value[1], self.above),
+        )
+
+    def pieces(self) -> tuple[FloatArray, Pieces]:
+        """Return l as cubics: where one ends and the next begins, and the cubics."""
+        inner = self._spline.pieces(self.values)
+        if not self._ends:
+            return self.knots, inner
+        _, place, value, slope = np.array(self._ends).T
+        lines = np.stack([value, slope, *np.zeros((2, 2))])
+        start = np.concatenate([place[:1], inner.start, place[1:]])
+        powers = np.hstack([lines[:, :1], inner.powers, lines[:, 1:]])
+        return np.concatenate([place[:1], self.knots, place[1:]]), Pieces(start, powers)
+
     def log_odds_at(self, eta: FloatArray) -> FloatArray:
         """Return l at finite log-odds, (m,), not cut."""
         if self._grid:
             eta = np.rint(eta / self._grid) * self._grid  # exact, but for the rounding meant
-        return self._evaluator(eta)
+        result = self._evaluator(eta)
+        for end in self._ends:
+            outside = np.flatnonzero(eta > end.place if end.side > 0 else eta < end.place)
+            if outside.size:
+                result[outside] = end.value + end.slope * (eta[outside] - end.place)
+        return result
 
     def _of_log_odds(self, eta: FloatArray) -> FloatArray:
         logit = self.log_odds_at(eta)
@@ -166,11 +217,26 @@ class SplineMap(LogOddsMap):
     @one_blas_thread()
     def deviation(self, eta: FloatArray) -> FloatArray:
         """Return the posterior standard deviation of l at finite log-odds, (m,)."""
+        seen = eta
+        if self._ends:
+            low, high = self._ends
+            seen = np.clip(eta, low.place, high.place)
         variance = np.empty(eta.size)
         for at in blocks(eta.size, width=self.knots.size):
-            rows = self._spline.basis(eta[at])
+            rows = self._spline.basis(seen[at])
             variance[at] = np.einsum("ij,ij->i", rows @ self.covariance, rows)
+        for end in self._ends:
+            distance = np.maximum(end.side * (eta - end.place), 0.0)
+            variance += distance**2 * self._slope_variance(end)
         return np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
+
+    def _slope_variance(self, end: _End) -> float:
+        """Return the variance of the slope beyond an end, about the slope that is used."""
+        width = float(self.knots[-1] - self.knots[0])  # the spline is straight beyond its knots
+        places = end.place + np.array([0.0, end.side * width])
+        row = np.diff(self._spline.basis(places), axis=0)[0] / (end.side * width)
+        cut = float(row @ self.values) - end.slope
+        return float(row @ self.covariance @ row) + cut**2 + (self.rise / 2.0) ** 2
 
     def summary(self, gain: Gain | None = None) -> SplineSummary:
         """Tell what the map did to the scores, in words and numbers.
@@ -198,16 +264,12 @@ class SplineMap(LogOddsMap):
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values; of the covariance, the lower triangle."""
         low = self.covariance[np.tril_indices(self.knots.size)]
-        gain = {"gain": self.gain, "gain_error": self.gain_error} if self.gain is not None else {}
-        return (
-            {name: getattr(self, name) for name in _NUMBERS}
-            | gain
-            | {
-                "knots": self.knots.tolist(),
-                "values": self.values.tolist(),
-                "covariance": low.tolist(),
-            }
-        )
+        later = [name for name in _LATER if getattr(self, name) is not None]
+        return {name: getattr(self, name) for name in (*_NUMBERS, *later)} | {
+            "knots": self.knots.tolist(),
+            "values": self.values.tolist(),
+            "covariance": low.tolist(),
+        }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> SplineMap:
@@ -227,6 +289,8 @@ _NUMBERS = (
     *("view", "n", "lowest", "highest", "at_one", "edf", "keep", "linear", "bend"),
     *("monotone", "first", "last", "one", "shift", "moved"),
 )
+# The fields that calibrators saved by earlier versions do not have.
+_LATER = ("gain", "gain_error", "below", "above", "rise")
 
 
 def _as_log_odds(log_odds: ArrayLike) -> FloatArray:

@@ -186,8 +186,8 @@ def _of_beta(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a BetaMap
 def _of_spline(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a SplineMap
     from ogive.calibrators.spline_map import LIMIT  # noqa: PLC0415 - only where there is one
 
-    start, powers = gamma._spline.pieces(gamma.values)  # noqa: SLF001
-    pieces = Pieces(gamma.knots, start, powers)
+    breaks, (start, powers) = gamma.pieces()
+    pieces = Pieces(breaks, start, powers)
     ends = gamma.at_one, gamma.lowest, gamma.highest
     return LogOddsForm(pieces, *ends, limit=LIMIT, grid=gamma._grid, direct=True)  # noqa: SLF001
 
