@@ -82,7 +82,8 @@ class Node(NamedTuple):
 class Posterior(NamedTuple):
     """The mixture: mean (d,), covariances (d, d), degrees of freedom, weights (s, o).
 
-    ``covariance`` leaves out the atoms at 0; ``spread`` is that of the whole mixture.
+    ``covariance`` leaves out the atoms at 0 and weighs each s by s² as well; ``spread`` is that
+    of the whole mixture.
     """
 
     mean: FloatArray
@@ -190,7 +191,8 @@ def _average(nodes: Sequence[Node], prior: Prior) -> Posterior:
     """Mix the nodes by weight.
 
     The covariance is about the mean but leaves out the atoms s = 0 and o = 0: it must not be
-    small only because the simpler map is likely.
+    small only because the simpler map is likely. And each s counts with s²: what an average that
+    is too stiff misses of a bend grows with its size, and its square with s².
     """
     log_weight = np.array([node.log_weight for node in nodes])
     weight = np.exp(log_weight - log_weight.max())
@@ -198,7 +200,7 @@ def _average(nodes: Sequence[Node], prior: Prior) -> Posterior:
     free = weight.copy()
     free[:, 0] = 0.0
     if len(nodes) > 1 and free[1:].sum() > 0:
-        free[0] = 0.0
+        free *= prior.bend[: len(nodes), None] ** 2
     free = free / free.sum() if free.sum() > 0 else weight
     grid = _grid(nodes, prior)
     mean = weight.ravel() @ grid.coef.reshape(weight.size, -1)

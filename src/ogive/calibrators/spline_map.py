@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 LIMIT = 36.0  # |l| is cut here: sigmoid(36) is the last step but one below 1 in float64
 MIN_SLOPE = 1e-3  # least slope of l with monotone=True: far above rounding, far below any effect
-#: Half width of the 95 % band, in posterior standard deviations. The mean is shrunk, and 1.96
-#: covers too little: 0.89 to 0.93 of simulated truths, against 0.93 to 0.97 with this.
+#: Half width of the 95 % band, in posterior standard deviations. The mean is shrunk, and with 1.96
+#: the band covers too little at the worst places of simulated truths (docs/theory/spline.md).
 BAND = 2.24
 
 _ROUNDINGS = 32  # two values of l, each by Horner's rule: 16 roundings of the sum of its terms

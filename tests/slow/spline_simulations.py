@@ -1,0 +1,115 @@
+"""The default spline on known truths: `python -m tests.slow.spline_simulations`.
+
+Prints the tables of docs/theory/spline.md: how often its band covers, and its log loss on few rows
+against Platt's. The tests beside it assert bounds of the same numbers.
+"""
+
+import warnings
+
+import numpy as np
+from scipy.stats import norm
+
+from ogive import Curve, fit_platt, fit_spline
+from ogive.errors import FallbackWarning
+
+
+def expit(x):
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+#: Place and spread of normal log-odds, and the true log-odds there.
+TRUTHS = {
+    "right": (0.0, 2.0, lambda e: e),
+    "overconfident": (0.0, 3.0, lambda e: 0.5 * e),
+    "too high": (0.0, 1.5, lambda e: e - 0.7),
+    "top-1": (3.0, 2.0, lambda e: 0.5 * e + 0.3),
+    "hinge": (0.0, 2.0, lambda e: e - 0.8 * np.maximum(e, 0.0)),
+    "parabola": (0.0, 1.5, lambda e: e - 0.3 * e * e),
+    "slow wave": (0.0, 2.0, lambda e: 0.8 * e + 0.7 * np.sin(e)),
+    "wave": (0.5, 2.0, lambda e: 0.6 * e + np.sin(1.5 * e)),
+    "fast wave": (0.0, 2.0, lambda e: 0.8 * e + 0.5 * np.sin(2.5 * e)),
+    "plateau": (1.0, 2.0, lambda e: np.minimum(e, 1.5)),
+    "tail": (3.0, 2.0, lambda e: np.minimum(e, 4.0 + 0.1 * (e - 4.0))),
+    "steep tails": (0.0, 1.5, lambda e: 0.5 * e + 0.12 * e**3),
+    "step": (0.0, 2.0, lambda e: 0.7 * e + np.where(e > 0.5, 0.8, -0.8)),
+}
+JUMP = {"step": 0.5}
+SIZES = {100: 150, 300: 150, 1000: 100, 5000: 50}  # and how many samples of each
+SHARES = np.linspace(0.02, 0.98, 25)  # of the scores: the places looked at
+
+FEW_ROWS = {
+    "right": TRUTHS["right"],
+    "overconfident": TRUTHS["overconfident"],
+    "underconfident": (0.0, 1.0, lambda e: 2.0 * e),
+    "too high": (0.0, 1.5, lambda e: e - 1.5),
+    "saturated": (9.0, 4.0, lambda e: 0.3 * e),
+    "wave": TRUTHS["wave"],
+    "plateau": (2.0, 2.0, lambda e: np.minimum(e, 1.5)),
+    "rare, right": (-6.5, 0.8, lambda e: e),
+    "rare, too high": (-4.5, 0.8, lambda e: e - 2.0),
+    "rare, too low": (-8.5, 0.8, lambda e: e + 2.0),
+    "rare, 1 in 100": (-5.0, 1.5, lambda e: 0.7 * e - 1.0),
+    "two groups": (None, 0.5, lambda e: 0.4 * e),
+    "inverted": (0.0, 2.0, lambda e: -0.7 * e),
+}
+FEW_SIZES = (10, 30, 100, 300, 1000)
+
+
+def draw(rng, n, place, spread):
+    """Log-odds: normal, or in two groups around −4 and 4."""
+    if place is None:
+        return np.where(rng.random(n) < 0.5, -4.0, 4.0) + rng.normal(0.0, spread, n)
+    return rng.normal(place, spread, n)
+
+
+def fitted(fit, curve):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        return fit(curve)
+
+
+def coverage(kind, n, draws):
+    """How often the band holds the truth, at each place; not next to a jump."""
+    place, spread, truth = TRUTHS[kind]
+    at = place + spread * norm.ppf(SHARES)
+    at = at[np.abs(at - JUMP.get(kind, np.inf)) > 0.5]
+    held = np.zeros(at.size)
+    for seed in range(draws):
+        rng = np.random.default_rng([n, seed])
+        eta = draw(rng, n, place, spread)
+        curve = Curve.from_scores(expit(eta), rng.random(n) < expit(truth(eta)))
+        low, high = fitted(fit_spline, curve).band_from_log_odds(at)
+        held += (low <= expit(truth(at))) & (expit(truth(at)) <= high)
+    return held / draws
+
+
+def loss_over_platt(kind, n, draws):
+    """Mean log loss of the spline over Platt's, minus 1."""
+    place, spread, truth = FEW_ROWS[kind]
+    new = draw(np.random.default_rng(0), 2000, place, spread)
+    p = expit(truth(new))
+    total = np.zeros(2)
+    for seed in range(draws):
+        rng = np.random.default_rng([n, seed, 1])
+        eta = draw(rng, n, place, spread)
+        curve = Curve.from_scores(expit(eta), rng.random(n) < expit(truth(eta)))
+        for i, fit in enumerate((fit_spline, fit_platt)):
+            q = np.clip(fitted(fit, curve)(expit(new)), 1e-7, 1 - 1e-7)
+            total[i] -= np.mean(p * np.log(q) + (1 - p) * np.log1p(-q))
+    return total[0] / total[1] - 1.0
+
+
+def main():
+    print("| truth | " + " | ".join(f"N = {n:,}" for n in SIZES) + " |")
+    for kind in TRUTHS:
+        held = [coverage(kind, n, draws) for n, draws in SIZES.items()]
+        cells = [f"{100 * h.mean():.0f} ({100 * h.min():.0f})" for h in held]
+        print(f"| {kind} | " + " | ".join(cells) + " |", flush=True)
+    print("| truth | " + " | ".join(f"n = {n:,}" for n in FEW_SIZES) + " |")
+    for kind in FEW_ROWS:
+        cells = [f"{100 * loss_over_platt(kind, n, 60):+.1f}" for n in FEW_SIZES]
+        print(f"| {kind} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
