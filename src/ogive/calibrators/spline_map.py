@@ -81,11 +81,9 @@ class SplineMap(LogOddsMap):
         Whether the map was made to rise.
     first, last : float
         The range of the log-odds that were seen.
-    below, above : float or None
-        Slopes of l below `first` and above `last`. None in calibrators saved before these were
-        kept: those go on as the spline does.
-    rise : float
-        Slope of the line nearest to l, at least 0.
+    below, above, rise : float or None
+        Slopes of l below `first` and above `last`, and of the line nearest to l, all at least 0.
+        None in calibrators saved before these were kept: those go on as the spline does.
     one : float
         The log-odds that stand for a score of exactly 1.0 in the band.
     shift, moved : float
@@ -114,7 +112,7 @@ class SplineMap(LogOddsMap):
     gain_error: float | None = None
     below: float | None = None
     above: float | None = None
-    rise: float = 0.0
+    rise: float | None = None
 
     @cached_property
     def _spline(self) -> NaturalSpline:
@@ -236,7 +234,7 @@ class SplineMap(LogOddsMap):
         places = end.place + np.array([0.0, end.side * width])
         row = np.diff(self._spline.basis(places), axis=0)[0] / (end.side * width)
         cut = float(row @ self.values) - end.slope
-        return float(row @ self.covariance @ row) + cut**2 + (self.rise / 2.0) ** 2
+        return float(row @ self.covariance @ row) + cut**2 + ((self.rise or 0.0) / 2.0) ** 2
 
     def summary(self, gain: Gain | None = None) -> SplineSummary:
         """Tell what the map did to the scores, in words and numbers.

@@ -51,6 +51,7 @@ _NOT_NEGATIVE = Number(low=0.0)
 _FLOOR = Number(high=0.0)  # the logarithm of a probability
 _MASS = Number(low=1e-300, high=1.0)  # half the smallest mass that a fit reads, exp(-690)
 _LOG_ODDS = Number(low=-1000.0, high=1000.0)  # those of the smallest float64 are −745
+_SLOPE = Number(low=0.0, high=1e12, optional=True)  # of log-odds that differ by 1e-9 or more
 _AT_ONE = Number(low=0.0, high=1.0, null=True)
 _TAILS = Number(low=0.0, high=0.5)
 _COUNT = Number(low=0, high=1e15, whole=True)
@@ -130,6 +131,7 @@ SCORE_MAPS: dict[str, Object] = {
             "shift": _NUMBER,
             "gain": Number(optional=True),
             "gain_error": Number(low=0.0, optional=True),
+            **dict.fromkeys(("below", "above", "rise"), _SLOPE),
             "knots": Array(item=_LOG_ODDS, least=3, most=MAX_SPLINE_KNOTS, rising=True),
             "values": Array(item=Number(low=-1e9, high=1e9), least=3, most=MAX_SPLINE_KNOTS),
             "covariance": Array(shape=("triangle",)),
@@ -140,6 +142,10 @@ SCORE_MAPS: dict[str, Object] = {
             lambda m: bool((np.diff(m["knots"]) > 1e-6).all()),  # noqa: PLR2004
         ),
         Relation("`first` is at most `last`", lambda m: m["first"] <= m["last"]),
+        Relation(
+            "`below`, `above` and `rise` come together",
+            lambda m: len({m.get(name) is None for name in ("below", "above", "rise")}) == 1,
+        ),
         Relation(
             "`covariance` is the lower triangle of a square of as many as `knots`",
             lambda m: 2 * len(m["covariance"]) == len(m["knots"]) * (len(m["knots"]) + 1),
