@@ -94,6 +94,18 @@ def seen_ends(curve: Curve) -> dict[str, float]:
     return ends
 
 
+def seen_range(curve: Curve) -> dict[str, float]:
+    """Return `first` and `last`: the least and the greatest log-odds seen, exact 0 and 1 placed."""
+    row = curve.at_fractiles(np.array([0.0, 1.0]))
+    ends = {}
+    for name, at in (("first", 0), ("last", -1)):
+        high = bool(row.high[at])
+        tail = max(float(row.tail[at]), curve.placed_tail(high))
+        odds = float(np.log(tail / (1.0 - tail)))
+        ends[name] = -odds if high else odds
+    return ends
+
+
 def mean_at_one(curve: Curve, values: FloatArray) -> float | None:
     """Return the mean of a fit over the rows whose score rounds to 1.0; None if there are none."""
     ones = curve.high & (curve.tail <= ROUNDS_TO_ONE)

@@ -36,7 +36,7 @@ from ogive._numerics.logistic import expit
 from ogive._numerics.natural_spline import NaturalSpline
 from ogive.calibrators.bundles import log_odds, trials_of
 from ogive.calibrators.gain import left_out_gain
-from ogive.calibrators.log_odds import NEAREST_TO_ONE, seen_ends
+from ogive.calibrators.log_odds import NEAREST_TO_ONE, seen_ends, seen_range
 from ogive.calibrators.platt import platt_line
 from ogive.calibrators.spline_map import LIMIT, MIN_SLOPE, SplineMap
 from ogive.curve import check_curve
@@ -282,7 +282,7 @@ def _map(
         linear=min(float(found.weight[0].sum()), 1.0),
         bend=float(found.weight.sum(axis=1) @ BEND[: len(found.weight)]),
         monotone=bool(monotone),
-        **_range(curve),
+        **seen_range(curve),
         **_slopes_beyond(problem, found, monotone=monotone),
         **seen_ends(curve),
         **_TO_COME,
@@ -301,19 +301,6 @@ def _map(
         gain=gain,
         gain_error=gain_error,
     )
-
-
-def _range(curve: Curve) -> dict[str, float]:
-    """Return `first` and `last`: the least and the greatest log-odds seen, exact 0 and 1 placed."""
-    row = curve.at_fractiles(np.array([0.0, 1.0]))
-    ends = zip(("first", "last"), row.high[[0, -1]], row.tail[[0, -1]], strict=True)
-    return {name: _placed(curve, bool(high), float(tail)) for name, high, tail in ends}
-
-
-def _placed(curve: Curve, high: bool, tail: float) -> float:
-    tail = max(tail, curve.placed_tail(high))
-    odds = float(np.log(tail / (1.0 - tail)))
-    return -odds if high else odds
 
 
 def _slopes_beyond(problem: _Problem, found: Posterior, *, monotone: bool) -> dict[str, float]:

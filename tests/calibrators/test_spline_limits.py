@@ -1,0 +1,138 @@
+"""The default calibrator where data are short: few outcomes, and beyond the scores seen."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ogive import Curve, Predictions, fit_platt, fit_spline
+from ogive.calibrators.spline import SplineMap
+from ogive.errors import FallbackWarning
+
+
+def fitted(curve):
+    """Fit, and let pass what is said about too little data."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        return fit_spline(curve)
+
+
+def test_rows_that_are_certain_hold_the_map_where_they_are():
+    # At the mode, 23 certain hits have no curvature: a quadratic there lets a line ignore them.
+    eta = np.array([11.4, 12.4, 12.7, 12.8, 13.7, 15.2, 15.9] + [16.6] * 23)
+    hits = np.ones(30)
+    hits[4] = 0
+    gamma = fit_spline(Curve.from_scores(1 / (1 + np.exp(-eta)), hits))
+    assert gamma.from_log_odds(16.6) > 0.9
+
+
+def log_loss(truth, p):
+    return -np.mean(truth * np.log(p) + (1 - truth) * np.log1p(-p))
+
+
+@pytest.mark.parametrize(
+    ("n", "place", "spread", "slope", "shift"),
+    [
+        (1000, -4.5, 0.8, 1.0, -2.0),  # rare events, the scores too high: 0 to 5 hits
+        (1000, -6.5, 0.8, 1.0, 0.0),  # and right
+        (30, 9.0, 4.0, 0.3, 0.0),  # a saturated net
+        (30, 0.0, 1.5, 1.0, -1.5),
+        (30, 0.0, 2.0, 1.0, 0.0),
+    ],
+)
+def test_few_rows_of_one_outcome_cost_little_against_platt(n, place, spread, slope, shift):
+    def sigmoid(x):
+        return 1 / (1 + np.exp(-x))
+
+    grid = place + spread * stats.norm.ppf((np.arange(400) + 0.5) / 400)
+    truth = sigmoid(slope * grid + shift)
+    loss = []
+    for seed in range(40):
+        rng = np.random.default_rng([n, seed])
+        eta = rng.normal(place, spread, n)
+        curve = Curve.from_scores(sigmoid(eta), rng.random(n) < sigmoid(slope * eta + shift))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            maps = fit_spline(curve), fit_platt(curve)
+        loss.append([log_loss(truth, gamma(sigmoid(grid))) for gamma in maps])
+    mine, platts = np.mean(loss, axis=0)
+    assert mine < 1.04 * platts
+
+
+def test_one_outcome_alone_shifts_only_what_the_scores_expected(rng):
+    eta = rng.normal(7.0, 2.0, 30)
+    sure = fit_spline(Curve.from_scores(1 / (1 + np.exp(-eta)), np.ones(30)))
+    assert sure(0.9) > 0.8  # hardly a miss was expected
+    many = fitted(Curve.from_scores(np.full(300, 0.02), np.zeros(300)))
+    assert many(0.02) < 0.01  # six hits were
+
+
+def plateau(rng, n=400):
+    """Scores whose truth stays at 0.57 from there on."""
+    eta = rng.normal(1.0, 1.5, n)
+    return eta, rng.random(n) < 1 / (1 + np.exp(-np.minimum(eta, 0.3)))
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+def test_beyond_the_range_seen_the_map_neither_turns_nor_runs_away(monotone):
+    for seed in range(20):
+        eta, hits = plateau(np.random.default_rng(seed))
+        gamma = fit_spline(Curve.from_scores(1 / (1 + np.exp(-eta)), hits), monotone=monotone)
+        for end, way in ((gamma.first, -1.0), (gamma.last, 1.0)):
+            far = end + way * np.array([0.0, 1e-9, 0.5, 1.0, 10.0])
+            logit = gamma.log_odds_at(far)
+            assert logit[1] == pytest.approx(logit[0], abs=1e-7)
+            slopes = way * np.diff(logit)[1:] / np.diff(np.abs(far - end))[1:]
+            assert slopes.min() >= -1e-9
+            assert slopes.max() <= gamma.rise + 1e-9
+            np.testing.assert_allclose(slopes, slopes[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [0.01, 30.0])
+def test_slopes_beyond_the_range_follow_the_scale_of_the_log_odds(scale):
+    eta, hits = plateau(np.random.default_rng(0), 4000)
+    maps = []
+    for c in (1.0, scale):
+        logits = np.stack([np.zeros(eta.size), c * eta], 1)
+        curve = Curve.from_predictions(
+            Predictions(logits, hits.astype(int), kind="logits"), view="class-1"
+        )
+        maps.append(fit_spline(curve))
+    assert maps[1].rise * scale == pytest.approx(maps[0].rise, rel=0.1)
+    end = eta.max() + 5.0
+    far = [gamma.from_log_odds(c * end) for gamma, c in zip(maps, (1.0, scale), strict=True)]
+    assert far[0] == pytest.approx(far[1], abs=0.05)
+
+
+def test_the_band_widens_beyond_the_range_seen(rng):
+    eta, hits = plateau(rng, 2000)
+    gamma = fit_spline(Curve.from_scores(1 / (1 + np.exp(-eta)), hits))
+    for end, way in ((gamma.first, -1.0), (gamma.last, 1.0)):
+        far = end + way * np.linspace(0.0, 10.0, 21)
+        wide = gamma.deviation(far)
+        assert (np.diff(wide) > 0).all()
+        # It holds the plateau and the line alike.
+        low, high = gamma.band_from_log_odds(far)
+        at = gamma.log_odds_at(far[:1])
+        for slope in (0.0, gamma.rise):
+            p = 1 / (1 + np.exp(-(at + slope * (far - end))))
+            assert ((low <= p) & (p <= high)).all()
+
+
+def test_maps_saved_without_slopes_beyond_the_range_go_on_as_the_spline_does(rng):
+    eta, hits = plateau(rng)
+    values = fit_spline(Curve.from_scores(1 / (1 + np.exp(-eta)), hits)).to_dict()
+    old = {k: v for k, v in values.items() if k not in {"below", "above", "rise"}}
+    gamma = SplineMap.from_dict(old)
+    far = gamma.knots[-1] + np.array([1.0, 2.0, 30.0])
+    logit = gamma.log_odds_at(far)
+    assert np.diff(logit)[0] * 28 == pytest.approx(np.diff(logit)[1])
+    assert gamma.to_dict().keys() == old.keys()
+
+
+def test_the_range_seen_is_that_of_the_rows_also_where_they_are_bundled(rng):
+    eta = rng.normal(0.0, 2.0, 30_000)
+    curve = Curve.from_scores(1 / (1 + np.exp(-eta)), rng.random(30_000) < 0.5)
+    gamma = fit_spline(curve)
+    assert [gamma.first, gamma.last] == pytest.approx([eta.min(), eta.max()], rel=1e-9)
