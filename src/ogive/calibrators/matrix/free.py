@@ -44,6 +44,8 @@ _TOGETHER = 32  # blocks of rows that go through the matrices together
 _DIGITS_OF_TIES = 10
 _LOST = 0.01  # accuracy that "keep" may forgo without a warning
 _SURE = 3.0  # standard errors
+# Rows that are alike have log-odds that differ by rounding alone; a curve must see one score.
+_DECIMALS, _DECIMALS_32 = 10, 5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -273,7 +275,9 @@ def _tops(preds: Predictions, fit: ClassFit, *, kept: bool) -> _Tops:
             rows = unseen.rows[at]
             scores = unseen.scores[:, at].T[:, fit.place].astype(np.float64)
             chosen = order[preds.ranking_values(rows)[:, order].argmax(axis=1)]
-            parts.append((*_read_tops(scores, chosen, labels[rows], kept), unseen.weights[at]))
+            log_odds, *more = _read_tops(scores, chosen, labels[rows], kept)
+            decimals = _DECIMALS_32 if unseen.scores.dtype == np.float32 else _DECIMALS
+            parts.append((np.round(log_odds, decimals), *more, unseen.weights[at]))
     return _Tops(*map(np.concatenate, zip(*parts, strict=True)))
 
 
