@@ -1,14 +1,17 @@
 """The benchmarks' harness: what is wrong is not timed, and ratios and budgets are what they say."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
-from benchmarks import tables
+from benchmarks import learning, tables
 from benchmarks.__main__ import PATHS, SLOW, main, races
 from benchmarks.growth import slopes
 from benchmarks.measuring_peers import Measuring, measuring_peers
 from benchmarks.race import Budget, Outcome, Race, Timing, run
+
+from ogive.errors import OgiveWarning
 
 
 def test_ratios_are_to_the_first_entry_and_budgets_compare_any_two(monkeypatch):
@@ -115,3 +118,24 @@ def test_peers_measure_what_we_measure(rng):
         peer.check(peer.work())
     with pytest.raises(AssertionError):
         Measuring(lambda: 0.5, lambda: 0.4).check(0.5)
+
+
+def test_learning_curves_of_a_folder(tmp_path, rng, monkeypatch):
+    monkeypatch.setattr(learning, "DRAWS", {10: 2, 40: 1, 500: 1})
+    logits = 3.0 * rng.normal(size=(120, 3))
+    labels = (logits / 3.0 + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    np.savez(
+        tmp_path / "one.npz",
+        cal_logits=logits[:60],
+        cal_labels=labels[:60],
+        test_logits=logits[60:],
+        test_labels=labels[60:],
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OgiveWarning)
+        found = learning.tables(tmp_path)
+    for name, first in (("learning-vectors", "temperature"), ("learning-scores", "platt")):
+        head, _, *rows = found[name].splitlines()
+        assert f"| {first}: log loss |" in head
+        assert [row.split(" | ")[:2] for row in rows] == [["| 10", "1"], ["| 40", "1"]]
+        assert all(row.endswith("(one) |") for row in rows)
