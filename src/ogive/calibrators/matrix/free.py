@@ -39,12 +39,11 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Map
 
 _TOGETHER = 32  # blocks of rows that go through the matrices together
-#: Decimals of the log-odds of the top class: rows of the same numbers are one score, though the
-#: matrices leave them 1e-15 apart, and the spline's knots stand at distinct scores.
-_DIGITS_OF_TIES = 10
 _LOST = 0.01  # accuracy that "keep" may forgo without a warning
 _SURE = 3.0  # standard errors
-# Rows that are alike have log-odds that differ by rounding alone; a curve must see one score.
+#: Decimals of the log-odds of the top class, from scores in float64 and in float32: rows of the
+#: same numbers are one score, though the matrices leave them 1e-15 (1e-6) apart, and the spline's
+#: knots stand at distinct scores.
 _DECIMALS, _DECIMALS_32 = 10, 5
 
 
@@ -298,7 +297,7 @@ def _curve(preds: Predictions, tops: _Tops) -> Curve:
     """Return the curve of the top class."""
     plain = preds.weights is None
     column = Predictions(
-        np.round(tops.log_odds, _DIGITS_OF_TIES),
+        tops.log_odds,
         tops.hit,
         kind="logits",
         weights=None if plain and bool((tops.weights == 1.0).all()) else tops.weights,
