@@ -39,10 +39,10 @@ ANY_SCALE = {
     ("spline", "keep"),
     ("spline", "free"),
 }
-#: The class structure is fitted to 1e-10 nats a row. Where exact zeros, saturated or constant rows
-#: or an unseen class leave the likelihood flat, rounding can change the number of steps, and that
-#: shows as 1e-5.
-FLAT = {"zeros", "huge", "saturated", "constant", "one-class", "one-unseen"}
+#: The class structure is fitted to 1e-10 nats a row. Where exact zeros, saturated or constant rows,
+#: an unseen class or rows that can be told apart leave the likelihood flat, rounding can change the
+#: number of steps, and that shows as 1e-5.
+FLAT = {"zeros", "huge", "saturated", "constant", "one-class", "one-unseen", "all-wrong"}
 CLOSE_FLAT = 1e-5
 #: ODIR's folds are dealt by position, as published: another order of rows is another deal.
 BY_POSITION = set(ODIR)
