@@ -88,10 +88,15 @@ def classes_permuted(case, base):
     """Permuting columns permutes the answer: where no two classes of a row are alike.
 
     The rank of equal classes is the order of their columns; one against the rest and the matrix
-    methods have no ranks, and need no such exception.
+    methods have no ranks, and need no such exception. One against the rest has one curve for two
+    classes, that of the number given for class 1: where the two do not add up to 1, as rounded to
+    float16 or float32, the number given for class 0 is another score.
     """
     if case.K == 1 or base.refused:
         return
+    if case.way == "ovr" and case.K == 2 and case.kind == "probs":
+        if (case.given.sum(axis=1) != 1.0).any() or (case.shown.sum(axis=1) != 1.0).any():
+            return
     ranked = case.way not in {"ovr", "matrix"}
     if ranked and not (ranks_are_distinct(case.given) and ranks_are_distinct(case.shown)):
         return
