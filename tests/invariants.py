@@ -94,9 +94,9 @@ def classes_permuted(case, base):
     """
     if case.K == 1 or base.refused:
         return
-    if case.way == "ovr" and case.K == 2 and case.kind == "probs":
-        if (case.given.sum(axis=1) != 1.0).any() or (case.shown.sum(axis=1) != 1.0).any():
-            return
+    whole = (case.given.sum(axis=1) == 1.0).all() and (case.shown.sum(axis=1) == 1.0).all()
+    if case.way == "ovr" and case.K == 2 and case.kind == "probs" and not whole:
+        return
     ranked = case.way not in {"ovr", "matrix"}
     if ranked and not (ranks_are_distinct(case.given) and ranks_are_distinct(case.shown)):
         return
