@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from ogive import save
+from ogive.calibrators import METHODS, VECTORS
 from ogive.export.check import expected
-from ogive.export.schema import json_schema
+from ogive.export.rules import Text
+from ogive.export.schema import FITTED_ON, FORMAT, MAPS, SCORE_MAPS, VERSION
 from tests.export.calibrators import NAMES, fitted
 
 FROZEN = Path(__file__).parent / "frozen"
@@ -30,6 +32,44 @@ def inputs(gamma):
 def numbers(gamma):
     kind = "probs" if gamma.view == "score" else "logits"
     return expected(gamma, inputs(gamma).astype(float), kind, from_scores=False)
+
+
+def json_schema():
+    """Return all rules as one JSON Schema."""
+
+    def of_method(name):
+        map_ = {"$ref": f"#/$defs/maps/{name}"}
+        if name == "keep":  # older files hold maps of ranks under that name
+            map_ = {"anyOf": [map_, {"$ref": "#/$defs/maps/ranks"}]}
+        return {"properties": {"method": {"const": name}, "map": map_}}
+
+    inner = {
+        "type": "object",
+        "properties": {"method": {"enum": list(SCORE_MAPS)}, "map": {"type": "object"}},
+        "required": ["method", "map"],
+        "additionalProperties": False,
+        "oneOf": [of_method(name) for name in SCORE_MAPS],
+    }
+    properties = {
+        "format": {"const": FORMAT},
+        "version": {"const": VERSION},
+        "library": Text().schema(),
+        "method": {"enum": [*METHODS, *VECTORS]},
+        "fitted_on": FITTED_ON.schema(),
+        "map": {"type": "object"},
+        "checksum": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"ogive calibrator, version {VERSION}",
+        "description": "docs/artifact.md says what each field means.",
+        "type": "object",
+        "properties": properties,
+        "required": [name for name in properties if name != "fitted_on"],
+        "additionalProperties": True,
+        "oneOf": [of_method(name) for name in MAPS],
+        "$defs": {"inner": inner, "maps": {name: rule.schema() for name, rule in MAPS.items()}},
+    }
 
 
 def main():

@@ -9,9 +9,8 @@ import pytest
 
 from ogive import save
 from ogive.calibrators import METHODS, VECTORS
-from ogive.export.schema import json_schema
 from tests.export.calibrators import NAMES, fitted
-from tests.export.freeze import FROZEN
+from tests.export.freeze import FROZEN, json_schema
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECIPES = sorted((DOCS / "recipes").glob("*.md"))

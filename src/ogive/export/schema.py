@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.calibrators import METHODS, VECTORS
 from ogive.export.rules import (
     MAX_CLASSES,
     Array,
@@ -341,41 +340,3 @@ def name_of_map(method: Any, values: Any) -> str:  # noqa: ANN401 - JSON can be 
     Choice(tuple(MAPS)).check(method, "method")
     old = method == "keep" and isinstance(values, dict) and "maps" in values
     return "ranks" if old else str(method)
-
-
-def json_schema() -> dict[str, Any]:
-    """Return all rules as one JSON Schema."""
-
-    def of_method(name: str) -> dict[str, Any]:
-        map_: dict[str, Any] = {"$ref": f"#/$defs/maps/{name}"}
-        if name == "keep":  # older files hold maps of ranks under that name
-            map_ = {"anyOf": [map_, {"$ref": "#/$defs/maps/ranks"}]}
-        return {"properties": {"method": {"const": name}, "map": map_}}
-
-    inner = {
-        "type": "object",
-        "properties": {"method": {"enum": list(SCORE_MAPS)}, "map": {"type": "object"}},
-        "required": ["method", "map"],
-        "additionalProperties": False,
-        "oneOf": [of_method(name) for name in SCORE_MAPS],
-    }
-    properties = {
-        "format": {"const": FORMAT},
-        "version": {"const": VERSION},
-        "library": Text().schema(),
-        "method": {"enum": [*METHODS, *VECTORS]},
-        "fitted_on": FITTED_ON.schema(),
-        "map": {"type": "object"},
-        "checksum": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"ogive calibrator, version {VERSION}",
-        "description": "docs/artifact.md says what each field means.",
-        "type": "object",
-        "properties": properties,
-        "required": [name for name in properties if name != "fitted_on"],
-        "additionalProperties": True,
-        "oneOf": [of_method(name) for name in MAPS],
-        "$defs": {"inner": inner, "maps": {name: rule.schema() for name, rule in MAPS.items()}},
-    }
