@@ -10,12 +10,14 @@ import click
 
 from ogive._files import replacing
 from ogive.cli.options import (
+    COUNT,
     INPUT,
     OUTPUT,
     SEED,
     WORD,
     as_json_option,
     check_output,
+    methods_option,
     names_of,
     view_option,
 )
@@ -31,24 +33,50 @@ if TYPE_CHECKING:
     from ogive.studies.arena_standings import Standing
 
 
-@click.command(cls=Command)
-@click.argument("source", metavar="DIR", type=INPUT)
-@click.option(
-    "--methods", type=WORD, metavar="M,…", help="Names, separated by commas [all but the slow]."
+@click.command(
+    cls=Command,
+    examples=(
+        ("ogive arena experiments/", "Compare all but the slow methods over a folder of files."),
+        (
+            "ogive arena experiments/ --methods none,spline,platt --resume cells.json",
+            "Keep what is finished, and go on from there after an interruption.",
+        ),
+    ),
 )
-@view_option
+@click.argument("source", metavar="DIR", type=INPUT)
+@methods_option()
+@view_option("vector")
 @click.option(
     "--peers",
     type=WORD,
     metavar="FILE",
     multiple=True,
-    help="Results of others (JSON), or module:NAME.",
+    help="Results of other libraries: a JSON file, or module:NAME.",
 )
-@click.option("--families", type=INPUT, help='Which share a test set: {"pattern*": "family"}.')
-@click.option("--resume", type=OUTPUT, help="Keep finished cells in this file, and start from it.")
-@click.option("--jobs", type=click.IntRange(1), help="Processes [all cores].")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the intervals.")
-@click.option("-o", "--output", type=OUTPUT, help="Also write the JSON object to this file.")
+@click.option(
+    "--families",
+    type=INPUT,
+    metavar="FILE",
+    help='JSON file that says which experiments share a test set: {"pattern*": "family"}.',
+)
+@click.option(
+    "--resume",
+    type=OUTPUT,
+    metavar="PATH",
+    help="Keep finished results in this file, and start from it.",
+)
+@click.option("--jobs", type=COUNT, metavar="N", help="Number of processes. [default: all cores]")
+@click.option(
+    "--seed",
+    type=SEED,
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Random seed of the intervals.",
+)
+@click.option(
+    "-o", "--output", type=OUTPUT, metavar="PATH", help="Also write the JSON object to this file."
+)
 @as_json_option
 def arena(
     source: Path,
@@ -63,7 +91,7 @@ def arena(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare methods over every experiment in DIR: ranks, wins, excess over the best.
+    """Compare methods over many experiments: ranks, wins, worst cases.
 
     DIR is a folder of files with parts cal and test, or an HDF5 file of experiments. Every number
     is a mean over the same experiments; those that cannot take part are named.

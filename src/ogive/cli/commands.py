@@ -9,10 +9,10 @@ import click
 from ogive import __version__
 from ogive.cli.arena import arena
 from ogive.cli.comparing import compare, demo
+from ogive.cli.help import ALL_METHODS, Group
 from ogive.cli.logs import on_engines, reads_logs
 from ogive.cli.options import (
     BINS,
-    FILE_HELP,
     FOLDS,
     INPUT,
     NOTE,
@@ -24,7 +24,9 @@ from ogive.cli.options import (
     check_columns,
     check_output,
     columns_of,
+    method_option,
     one_of,
+    part_option,
     reads_files,
     refuse,
     view_option,
@@ -40,35 +42,67 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="ogive")
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ogive", help="Print the version.")
 def ogive() -> None:
-    """How far a classifier's probabilities can be trusted, without bins; and their repair."""
+    """Measure and correct the calibration of a classifier's probabilities.
+
+    Where a model says 80 %, it should be right in 80 % of the cases. ogive measures how far a file
+    of predictions is from that, fits a calibrator that corrects it, and applies it.
+
+    Begin with `ogive demo`. `ogive COMMAND --help` has the options of a command, with examples.
+    """
 
 
 ogive.command_class = Command
 
-_method = click.option(
-    "--method", type=WORD, default="spline", show_default=True, help="What to fit."
-)
-_part = click.option(
-    "--part", type=WORD, metavar="PART", help="cal, test or all [cal, if the file has parts]."
-)
 
-
-@ogive.command(epilog=FILE_HELP)
+@ogive.command(
+    reads_predictions=True,
+    examples=(
+        ("ogive measure predictions.npz", "Calibration of the predicted class, on the test part."),
+        (
+            "ogive measure log/ --by country",
+            "One line for each country, over all tables of a folder.",
+        ),
+    ),
+)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
+@part_option("test")
+@view_option("all")
 @click.option(
-    "--part", type=WORD, metavar="PART", help="cal, test or all [test, if the file has parts]."
+    "--bins",
+    type=BINS,
+    metavar="N",
+    default=15,
+    show_default=True,
+    help="Number of bins for ECE and MCE.",
 )
 @click.option(
-    "--view", type=WORD, metavar="VIEW", help="top-1, within-top-2, class-7, score, … or all."
+    "--resamples",
+    type=RESAMPLES,
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Bootstrap resamples for the intervals of all measures (0 = none).",
 )
-@click.option("--bins", type=BINS, default=15, show_default=True, help="For binned measures.")
-@click.option("--resamples", type=RESAMPLES, default=0, help="For bootstrap intervals [none].")
-@click.option("--seed", type=SEED, default=0, help="Of resamples and simulated p-values [0].")
-@click.option("--by", type=WORD, metavar="COL", help="A log's groups: one curve each, by KS.")
-@click.option("--save-curve", type=OUTPUT, help="Keep a log's summary: it can be measured again.")
+@click.option(
+    "--seed",
+    type=SEED,
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Random seed of resamples and simulated p-values.",
+)
+@click.option(
+    "--by", type=WORD, metavar="COL", help="Measure each group that this column names by itself."
+)
+@click.option(
+    "--save-curve",
+    type=OUTPUT,
+    metavar="PATH",
+    help="Also save a summary of the rows, which `measure` and `fit` read like a file.",
+)
 @reads_logs
 @reads_files
 @as_json_option
@@ -83,10 +117,10 @@ def measure(
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
-    """Measure the calibration of a view, with intervals and a verdict.
+    """Measure calibration, with intervals, p-values and a verdict.
 
-    A folder, a glob, several tables, a table too long for memory, and curves saved with
-    --save-curve are read as one log.
+    Several files, a folder or a glob of tables are read as one log. So are summaries saved with
+    --save-curve, and a table that does not fit the memory limit.
     """
     from ogive.cli import logs, tables, terminal  # noqa: PLC0415
     from ogive.readers.together import read_together  # noqa: PLC0415
@@ -110,23 +144,38 @@ def measure(
         tables.show_measurement(terminal.console(), result)
 
 
-@ogive.command(epilog=FILE_HELP)
+@ogive.command(
+    reads_predictions=True,
+    examples=(
+        ("ogive fit predictions.npz -o cal.json", "Fit the default method on the cal part."),
+        (
+            "ogive fit scores.csv -o cal.json --method platt",
+            "Fit Platt scaling to a table of scores.",
+        ),
+    ),
+)
 @click.argument("file", type=INPUT)
 @click.option(
-    "-o", "--output", required=True, type=OUTPUT, help="Where the calibrator goes (.json)."
+    "-o",
+    "--output",
+    required=True,
+    type=OUTPUT,
+    metavar="PATH",
+    help="The calibrator to write (.json).",
 )
-@_part
-@_method
-@view_option
+@part_option("cal")
+@method_option(ALL_METHODS, "What to fit")
+@view_option("vector")
 @click.option(
     "--folds",
     type=FOLDS,
+    metavar="N",
     default=5,
     show_default=True,
     help="Cross-validation folds for the KS error after calibration (0 = skip).",
 )
-@click.option("--date", type=NOTE, metavar="TEXT", help="Written into the calibrator.")
-@click.option("--tag", type=NOTE, metavar="TEXT", help="Written into the calibrator.")
+@click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
+@click.option("--tag", type=NOTE, metavar="TEXT", help="A note to keep in the calibrator.")
 @reads_logs
 @reads_files
 @as_json_option
@@ -143,7 +192,11 @@ def fit(
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
-    """Fit a calibrator and save it as JSON."""
+    """Fit a calibrator and save it as JSON.
+
+    With --view vector a method may be followed by how its curves become probabilities of every
+    class: spline:free, platt:ovr.
+    """
     from ogive.cli import logs, terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.readers.together import read_together  # noqa: PLC0415
@@ -176,11 +229,24 @@ def fit(
             say(f"Next: ogive apply {output} FILE -o OUT")
 
 
-@ogive.command(epilog=FILE_HELP)
+@ogive.command(
+    reads_predictions=True,
+    examples=(
+        ("ogive apply cal.json new.npz -o calibrated.npz", "Calibrate the predictions of a file."),
+        ("ogive apply cal.json log/ -o calibrated/", "Calibrate every table of a folder."),
+    ),
+)
 @click.argument("calibrator", metavar="CAL.json", type=INPUT)
 @click.argument("file", type=INPUT)
-@click.option("-o", "--output", required=True, type=OUTPUT, help="Where the result goes.")
-@click.option("--force", is_flag=True, help="Replace an output that exists; never an input.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=OUTPUT,
+    metavar="PATH",
+    help="The file or folder to write.",
+)
+@click.option("--force", is_flag=True, help="Replace an existing output (never an input).")
 @on_engines
 @reads_files
 @as_json_option
@@ -193,8 +259,9 @@ def apply(
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
-    """Calibrate the predictions of a file; write the same kind of file.
+    """Calibrate the predictions of a file, a folder or a glob.
 
+    The output is the same kind of file as the input.
     Calibrated scores, or full vectors, take the place of the old values. Other columns are kept.
     A folder or a glob becomes a folder of Parquet files; a run that was cut short can be repeated.
     An input is never written, and an output that exists only with --force.
@@ -236,26 +303,39 @@ def _check_kind(file: Path, output: Path) -> None:
         raise click.UsageError(msg)
 
 
-@ogive.command()
+@ogive.command(
+    examples=(
+        ("ogive export cal.json --to onnx -o cal.onnx", "A graph for ONNX runtimes."),
+        ("ogive export cal.json --to sql --column p -o cal.sql", "An expression of the column p."),
+    ),
+)
 @click.argument("calibrator", metavar="CAL.json", type=INPUT)
 @click.option(
-    "--to", required=True, type=one_of("target", "onnx", "torch", "python", "sql"), help="The form."
+    "--to",
+    required=True,
+    type=one_of("target", "onnx", "torch", "python", "sql"),
+    help="The form to write.",
 )
-@click.option("-o", "--output", required=True, type=OUTPUT, help="Where the result goes.")
+@click.option(
+    "-o", "--output", required=True, type=OUTPUT, metavar="PATH", help="The file to write."
+)
 @click.option(
     "--kind",
     type=one_of("kind", "logits", "probs"),
-    help="What it will be given [as it was fitted].",
+    help="What the exported form will be given. [default: what the calibrator was fitted on]",
 )
 @click.option(
     "--dtype",
     type=one_of("dtype", "float32", "float64"),
     default="float32",
     show_default=True,
-    help="Input of onnx and torch.",
+    help="Type of the numbers that onnx and torch are given.",
 )
 @click.option(
-    "--column", type=WORD, metavar="COL", help="sql: the score's column, or the logits' prefix."
+    "--column",
+    type=WORD,
+    metavar="COL",
+    help="For sql: the column of the score, or the prefix of the logits' columns.",
 )
 @as_json_option
 def export(
@@ -268,10 +348,11 @@ def export(
     column: str | None,
     as_json: bool,
 ) -> None:
-    """Write a calibrator for serving, once its numbers are checked against the artifact's.
+    """Write a calibrator as ONNX, PyTorch, Python or SQL.
 
     onnx: a graph in double, operator set 17. torch: a .pt2 of torch.export. python: one function,
-    standard library only. sql: one expression for PostgreSQL and DuckDB.
+    standard library only. sql: one expression for PostgreSQL and DuckDB. The numbers are checked
+    against those of the calibrator before the file is written.
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.targets import export_file  # noqa: PLC0415

@@ -8,18 +8,16 @@ import click
 
 from ogive._files import replacing
 from ogive.cli.options import (
-    FILE_HELP,
     INPUT,
     OUTPUT,
-    SEED,
-    SHARE,
-    WORD,
     as_json_option,
     check_columns,
     columns_of,
+    methods_option,
     names_of,
     reads_files,
     refuse,
+    splits,
     view_option,
 )
 from ogive.cli.terminal import Command
@@ -33,26 +31,29 @@ if TYPE_CHECKING:
 _NEXT_STEPS = """
 Next:
   ogive measure FILE                      how far can these probabilities be trusted?
-  ogive fit FILE -o cal.json              fit the repair on a calibration part
-  ogive apply cal.json FILE -o out.npz    repair the probabilities
-  ogive compare FILE                      which repair is best, and is that noise?
+  ogive fit FILE -o cal.json              fit a calibrator on the calibration set
+  ogive apply cal.json FILE -o out.npz    calibrate the probabilities
+  ogive compare FILE                      which method is best, and is the difference noise?
   ogive report FILE -o report.html        all of it on one page, with graphs
 
 FILE is .npz, .parquet, .csv, .arrow, .p or .h5: see `ogive measure --help`."""
 
 
-@click.command(cls=Command, epilog=FILE_HELP)
+@click.command(
+    cls=Command,
+    reads_predictions=True,
+    examples=(
+        ("ogive compare predictions.npz", "Fit on the cal part and measure on the test part."),
+        (
+            "ogive compare scores.csv --split 0.5 --methods none,spline,platt",
+            "Fit on half of the rows, drawn at random, and measure on the others.",
+        ),
+    ),
+)
 @click.argument("file", type=INPUT)
-@click.option(
-    "--methods", type=WORD, metavar="M,…", help="Names, separated by commas [all but the slow]."
-)
-@click.option(
-    "--split",
-    type=SHARE,
-    help="Without parts: fit on this share of the rows, drawn at random, and test on the rest.",
-)
-@click.option("--seed", type=SEED, default=0, show_default=True, help="The seed of --split.")
-@view_option
+@methods_option()
+@splits
+@view_option("vector")
 @reads_files
 @as_json_option
 def compare(
@@ -65,7 +66,11 @@ def compare(
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
-    """Fit each method on the cal part and measure it on the test part; the best first."""
+    """Compare methods: fit on the cal part, measure on the test part.
+
+    The method with the lowest log loss is first. Losses are compared row by row, so that the table
+    says which differences are larger than noise.
+    """
     from ogive.readers import open_file  # noqa: PLC0415
     from ogive.readers.together import two_parts  # noqa: PLC0415
 
@@ -91,11 +96,22 @@ def _compare(
         tables.show_comparison(terminal.console(), result)
 
 
-@click.command(cls=Command)
-@click.option("--save", type=OUTPUT, help="Also write the sample to this .npz file, to play with.")
+@click.command(
+    cls=Command,
+    examples=(
+        ("ogive demo", "Measure, calibrate and compare on the bundled predictions."),
+        ("ogive demo --save demo.npz", "Also save them, to try the other commands."),
+    ),
+)
+@click.option(
+    "--save", type=OUTPUT, metavar="PATH", help="Also save the predictions to this .npz file."
+)
 @as_json_option
 def demo(save: Path | None, *, as_json: bool) -> None:
-    """Do the main job on real data: a LeNet-5 on Fashion-MNIST, bundled."""
+    """Measure, calibrate and compare on real data that is bundled.
+
+    The predictions are those of a LeNet-5 on Fashion-MNIST: 10 classes, 15,000 images.
+    """
     from importlib.resources import as_file, files  # noqa: PLC0415
 
     from ogive.cli import tables, terminal  # noqa: PLC0415

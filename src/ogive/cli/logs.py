@@ -37,12 +37,26 @@ def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how a log is read."""
     command = on_engines(command)
     for option in (
-        click.option("--bits", type=BITS, metavar="N", help="How sharp a log's summary is."),
-        click.option("--skip-bad", is_flag=True, help="Leave out rows that break a rule."),
-        click.option("--one-pass", is_flag=True, help="Read a log once: KS gets a bracket."),
+        click.option(
+            "--bits",
+            type=BITS,
+            metavar="N",
+            help="Precision of a log's summary: scores are counted in buckets of N binary digits.",
+        ),
+        click.option(
+            "--skip-bad",
+            is_flag=True,
+            help="Leave out rows of a log that are not valid, and say how many.",
+        ),
+        click.option(
+            "--one-pass",
+            is_flag=True,
+            help="Read a log only once: the KS error is then given as a range.",
+        ),
         click.option(
             "--memory",
             type=MEMORY,
+            metavar="SIZE",
             default="1GB",
             show_default=True,
             help="Memory limit for reading files, e.g. 500MB.",
@@ -55,14 +69,22 @@ def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
 def on_engines(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say where a log is read."""
     for option in (
-        click.option("--master", type=WORD, metavar="URL", help="Spark: where it runs [local[*]]."),
         click.option(
-            "--scheduler", type=WORD, metavar="ADDRESS", help="Dask: a cluster [one made here]."
+            "--master",
+            type=WORD,
+            metavar="URL",
+            help="With --engine spark: the cluster. [default: local[*]]",
+        ),
+        click.option(
+            "--scheduler",
+            type=WORD,
+            metavar="ADDRESS",
+            help="With --engine dask: the cluster. [default: one on this machine]",
         ),
         click.option(
             "--engine",
             type=one_of("engine", "local", "dask", "spark"),
-            help="What reads a log [local].",
+            help="What reads a log. [default: local]",
         ),
     ):
         command = option(command)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ogive._files import identities, safe_output, special_kind
+from ogive.cli.help import ALL_METHODS, PARTS, QUICK_METHODS, VIEWS, Listed
 from ogive.errors import OgiveError, UnknownName
 
 if TYPE_CHECKING:
@@ -22,12 +23,6 @@ if TYPE_CHECKING:
 
     from ogive._files import Identity
     from ogive.readers.source import Columns
-
-FILE_HELP = """
-FILE holds predictions: .npz with `logits` or `probs` and `labels`, or `scores` and `outcomes`
-(prefixes cal_ and test_ make two parts); .parquet, .csv or .arrow with columns `score` and
-`outcome`, or `label` with logit_0… or prob_0…, or a list column `logits` or `probs`, and
-optionally `weight` and `part` (cal, test); the paper's .p files; CalArena's .h5 files."""
 
 #: More folds than this would fit for hours and say nothing more.
 MAX_FOLDS = 1000
@@ -134,8 +129,15 @@ BITS = _Checked(click.INT, _no_bits)
 MEMORY = _Checked(click.STRING, _no_size)
 FOLDS = _Checked(click.IntRange(0, MAX_FOLDS), _no_folds)
 SHARE = _Checked(click.FloatRange(0, 1, min_open=True, max_open=True), _no_number)
-BINS, RESAMPLES = click.IntRange(1, MAX_BINS), click.IntRange(0, MAX_RESAMPLES)
-SEED = click.IntRange(0)
+BINS, RESAMPLES, SEED, COUNT = (
+    _Checked(limits, lambda *_: None)  # the help does not show the limits of these
+    for limits in (
+        click.IntRange(1, MAX_BINS),
+        click.IntRange(0, MAX_RESAMPLES),
+        click.IntRange(0),
+        click.IntRange(1),
+    )
+)
 
 
 def one_of(what: str, *words: str) -> _Type:
@@ -153,30 +155,78 @@ def one_of(what: str, *words: str) -> _Type:
     return choice
 
 
-view_option = click.option(
-    "--view",
-    type=WORD,
-    metavar="VIEW",
-    help="top-1, top-r, within-top-r, class-k, score or vector.",
-)
+_OF_A_MATRIX = "top-r, within-top-r or class-k (k from 0)"
+DEFAULT_VIEW = "[default: top-1, or score for a file of scores]"
+MANY_METHODS = Listed(ALL_METHODS, many=True)
+
+
+def view_option(*more: str, default: str = DEFAULT_VIEW) -> Callable[..., Any]:
+    """Return the option that names a view; `more` are other words it takes here."""
+    words = ", ".join([_OF_A_MATRIX, "score", *more])
+    return click.option(
+        "--view", type=Listed([*VIEWS, *more]), metavar="VIEW", help=f"{words}. {default}"
+    )
+
+
+def part_option(default: str) -> Callable[..., Any]:
+    """Return the option that names a part of a file."""
+    help_ = f"Rows of a file with parts: {', '.join(PARTS)}. [default: {default}]"
+    return click.option("--part", type=Listed(PARTS), metavar="PART", help=help_)
+
+
+def method_option(names: Sequence[str], what: str) -> Callable[..., Any]:
+    """Return the option that names a method."""
+    return click.option(
+        "--method",
+        type=Listed(names),
+        metavar="METHOD",
+        default="spline",
+        show_default=True,
+        help=f"{what}: {', '.join(names)}.",
+    )
+
+
+def methods_option(help_: str = "") -> Callable[..., Any]:
+    """Return the option that names several methods."""
+    slow = " and ".join(name for name in ALL_METHODS if name not in QUICK_METHODS)
+    text = f"Methods, separated by commas: {', '.join(ALL_METHODS)}. "
+    return click.option(
+        "--methods",
+        type=MANY_METHODS,
+        metavar="M,…",
+        help=text + (help_ or f"[default: all except the slow {slow}]"),
+    )
+
+
+def splits(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that split a file without parts."""
+    help_ = "For a file without parts: fit on this share of its rows, drawn at random, e.g. 0.5."
+    text = "Random seed of --split."
+    seed = click.option("--seed", type=SEED, metavar="N", default=0, show_default=True, help=text)
+    return click.option("--split", type=SHARE, metavar="SHARE", help=help_)(seed(command))
+
+
 as_json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead."
+    "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
 )
 
 
 def reads_files(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how a file is read."""
     for option in (
-        click.option(
-            "--experiment", type=WORD, metavar="NAME", help="One experiment of an .h5 file."
-        ),
-        click.option("--weight", type=WORD, metavar="COL", help="Column of the weights [weight]."),
-        click.option("--label", type=WORD, metavar="COL", help="Column of true classes [label]."),
-        click.option("--outcome", type=WORD, metavar="COL", help="Column of outcomes [outcome]."),
-        click.option("--score", type=WORD, metavar="COL", help="Column of the scores [score]."),
+        _column("weight", "weights"),
+        _column("label", "true classes"),
+        _column("outcome", "outcomes (0 or 1)"),
+        _column("score", "scores"),
     ):
         command = option(command)
-    return command
+    experiment = "Which experiment of an .h5 file."
+    return click.option("--experiment", type=WORD, metavar="NAME", help=experiment)(command)
+
+
+def _column(name: str, what: str) -> Callable[..., Any]:
+    help_ = f"Column of the {what} in a table. [default: {name}]"
+    return click.option(f"--{name}", type=WORD, metavar="COL", help=help_)
 
 
 def columns_of(options: dict[str, Any]) -> Columns:

@@ -13,17 +13,32 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    examples=(
+        ("ogive paper logits/", "All tables whose logit files the folder holds."),
+        (
+            "ogive paper logits/ --methods spline,temperature --resume paper.json",
+            "Some columns; results are kept, and an interrupted run goes on from there.",
+        ),
+    ),
+)
 @click.argument("folder", metavar="DIR", type=INPUT)
-@click.option("--methods", type=WORD, metavar="M,…", help="Columns, separated by commas [all].")
+@click.option(
+    "--methods",
+    type=WORD,
+    metavar="M,…",
+    help="Columns of the paper's tables, separated by commas. [default: all]",
+)
 @click.option(
     "--resume",
     type=OUTPUT,
-    help="Keep results in this JSON file, and start from it.",
+    metavar="PATH",
+    help="Keep finished results in this JSON file, and start from it.",
 )
 @as_json_option
 def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bool) -> None:
-    """Print the paper's tables from its logit files, beside the paper's own numbers.
+    """Reproduce the tables of the paper from its logit files.
 
     DIR holds copies of the logit files, found by name or by their sha256. Missing ones are named,
     with the place where the paper's authors keep them. The ODIR columns take minutes.

@@ -6,26 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ogive.cli.help import CURVE_METHODS
 from ogive.cli.options import (
-    FILE_HELP,
     INPUT,
     OUTPUT,
-    SEED,
-    SHARE,
-    WORD,
     as_json_option,
     check_columns,
     check_output,
     columns_of,
+    method_option,
+    methods_option,
     names_of,
     one_of,
     reads_files,
     refuse,
+    splits,
+    view_option,
 )
 from ogive.cli.terminal import Command, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ogive.predictions import Predictions
@@ -34,34 +35,38 @@ if TYPE_CHECKING:
 _GRAPHS = (
     "panels", "difference", "reliability", "bins", "before-after", "methods", "classes",
 )  # fmt: skip
-_view = click.option(
-    "--view", type=WORD, metavar="VIEW", help="top-1, top-r, within-top-r, class-k or score."
+
+
+@click.command(
+    cls=Command,
+    reads_predictions=True,
+    examples=(
+        ("ogive plot predictions.npz -o panels.png", "The four panels of the paper."),
+        (
+            "ogive plot predictions.npz -o before-after.svg --graph before-after",
+            "The cumulative gap before and after calibration.",
+        ),
+    ),
 )
-_method = click.option(
-    "--method", type=WORD, default="spline", show_default=True, help="What is fitted and drawn."
-)
-
-
-def _splits(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that split a file without parts."""
-    help_ = "Without parts: fit on this share of the rows, drawn at random, and test on the rest."
-    seed = click.option("--seed", type=SEED, default=0, show_default=True, help="Of --split.")
-    return click.option("--split", type=SHARE, help=help_)(seed(command))
-
-
-@click.command(cls=Command, epilog=FILE_HELP)
 @click.argument("file", type=INPUT)
-@click.option("-o", "--output", required=True, type=OUTPUT, help="Figure: .png, .svg or .pdf.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=OUTPUT,
+    metavar="PATH",
+    help="The figure to write: .png, .svg or .pdf.",
+)
 @click.option(
     "--graph",
     type=one_of("graph", *_GRAPHS),
     default="panels",
     show_default=True,
-    help="What to draw.",
+    help="The graph to draw.",
 )
-@_view
-@_method
-@_splits
+@view_option()
+@method_option(CURVE_METHODS, "What is fitted and shown")
+@splits
 @reads_files
 @as_json_option
 def plot(
@@ -76,10 +81,10 @@ def plot(
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
-    """Draw the calibration of a file: the paper's four panels, or another graph.
+    """Draw calibration graphs as .png, .svg or .pdf.
 
-    With parts cal and test, the panels show the test part as it is, and both parts repaired by
-    what was fitted on the cal part.
+    With parts cal and test, the four panels show the test part as it is, and both parts calibrated
+    by what was fitted on the cal part.
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.errors import need  # noqa: PLC0415
@@ -97,13 +102,30 @@ def plot(
     _done(output, as_json=as_json)
 
 
-@click.command(cls=Command, epilog=FILE_HELP)
+@click.command(
+    cls=Command,
+    reads_predictions=True,
+    examples=(
+        (
+            "ogive report predictions.npz -o report.html",
+            "A page with the test part, before and after.",
+        ),
+        ("ogive report scores.csv -o report.html --split 0.5", "Fit on half of the rows."),
+    ),
+)
 @click.argument("file", type=INPUT)
-@click.option("-o", "--output", required=True, type=OUTPUT, help="Where the page goes (.html).")
-@click.option("--methods", type=WORD, metavar="M,…", help="What to compare [all but the slow].")
-@_view
-@_method
-@_splits
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=OUTPUT,
+    metavar="PATH",
+    help="The page to write (.html).",
+)
+@methods_option("[default: all that take seconds]")
+@view_option()
+@method_option(CURVE_METHODS, "What is fitted and shown")
+@splits
 @reads_files
 @as_json_option
 def report(
@@ -118,7 +140,11 @@ def report(
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
-    """Write one self-contained page: can these probabilities be trusted, and how to repair them."""
+    """Write one HTML page with the verdict, graphs and methods.
+
+    The page is one file that loads nothing, so it can be sent and kept. With parts cal and test
+    it also shows what calibration changes.
+    """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.errors import need  # noqa: PLC0415
     from ogive.readers import open_file  # noqa: PLC0415

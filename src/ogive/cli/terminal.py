@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from ogive.cli.help import HelpfulCommand
 from ogive.errors import OgiveError, OutputRefused, UnknownName
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class _Foreign(OgiveError):
     """An error that another library raised."""
 
 
-class Command(click.Command):
+class Command(HelpfulCommand):
     """A command in which an error of another library becomes ours, with the files at hand."""
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's

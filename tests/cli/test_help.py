@@ -1,0 +1,103 @@
+"""Help that can be read, and words that the shell completes."""
+
+import shlex
+import subprocess
+import sys
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from ogive.calibrators import METHODS
+from ogive.cli.commands import ogive
+from ogive.cli.help import GROUPS, SECTIONS
+
+COMMANDS = sorted(ogive.commands)
+
+
+def completed(*words, typed=""):
+    """Return what the shell offers after these words."""
+    offered = ShellComplete(ogive, {}, "ogive", "_OGIVE_COMPLETE")
+    return [item.value for item in offered.get_completions(list(words), typed)]
+
+
+def test_without_a_command_the_help_is_printed(run):
+    code, out, err = run()
+    assert code == 0
+    assert err == ""
+    assert out == run("--help")[1]
+
+
+def test_commands_stand_under_headings_in_the_order_of_use(run):
+    out = run()[1]
+    places = [out.index(f"\n{title}:") for title in GROUPS]
+    assert places == sorted(places)
+    names = [name for names in GROUPS.values() for name in names]
+    places = [out.index(f"\n  {name} ") for name in names]
+    assert places == sorted(places)
+    assert set(names) == set(ogive.commands)  # none is left to "More"
+    assert "..." not in out.replace("[ARGS]...", "")  # no line is cut
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_help_has_two_examples_that_can_be_typed(run, name):
+    command = ogive.commands[name]
+    assert len(command.examples) == 2
+    out = run(name, "--help")[1]
+    for line, meaning in command.examples:
+        assert f"$ {line}\n" in out
+        assert meaning.split(".")[0][:40] in " ".join(out.split())
+        program, first, *words = shlex.split(line)
+        assert (program, first) == ("ogive", name)
+        command.make_context(name, words)  # every option and value is one it takes
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_explained(name):
+    command = ogive.commands[name]
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.help, option.name
+            assert option.help.rstrip().endswith((".", "]")), option.help
+            assert option.help[0].isupper() or option.name == "view", option.help
+
+
+@pytest.mark.parametrize("name", ["fit", "plot", "report"])
+def test_methods_are_listed_and_completed(run, name):
+    takes_all = name == "fit"
+    names = [m for m, method in METHODS.items() if takes_all or method.reads == "curve"]
+    assert ", ".join(names) in " ".join(run(name, "--help")[1].split())
+    assert completed(name, "--method") == names
+    assert completed(name, "--method", typed="is") == ["isotonic"]
+
+
+@pytest.mark.parametrize("name", ["compare", "report", "arena"])
+def test_lists_of_methods_are_completed_word_by_word(name):
+    assert completed(name, "--methods", typed="none,pl") == ["none,platt"]
+    assert "none,none" not in completed(name, "--methods", typed="none,")
+
+
+def test_views_parts_and_targets_are_completed(run):
+    assert completed("measure", "--view", typed="w") == ["within-top-2", "within-top-3"]
+    assert "all" in completed("measure", "--view")
+    assert "all" not in completed("fit", "--view")
+    assert completed("fit", "--view", typed="v") == ["vector"]
+    assert completed("measure", "--part") == ["cal", "test", "all"]
+    assert completed("export", "--to") == ["onnx", "torch", "python", "sql"]
+    for name, words in (("measure", "cal, test, all"), ("export", "[onnx|torch|python|sql]")):
+        assert words in " ".join(run(name, "--help")[1].split())
+    assert completed(typed="me") == ["measure"]
+
+
+def test_options_apart_are_options():
+    known = {option.name for command in ogive.commands.values() for option in command.params}
+    assert {name for names in SECTIONS.values() for name in names} <= known
+
+
+def test_the_table_of_methods_loads_no_method():
+    code = (
+        "import sys, ogive.calibrators; "
+        "print([m for m in sys.modules if m.startswith('ogive.calibrators.')])"
+    )
+    words = [sys.executable, "-c", code]
+    assert subprocess.check_output(words, text=True).strip() == "[]"  # noqa: S603
