@@ -405,14 +405,15 @@ def smooth_error(scores, hits, sigma, weights=None, cells=2**13):
     return np.trapezoid(np.abs(smoothed_residual(scores, hits, sigma, t, weights)), t)
 
 
-def null_extremes(scores, rng, draws):
+def null_extremes(scores, rng, draws, weights=None):
     """The lowest and highest point of N times the gap, for hits drawn from the scores."""
-    ends = sorted(set(scores.tolist()))
+    order = np.argsort(scores)
+    p, w = scores[order], (np.ones(scores.size) if weights is None else weights)[order]
+    last = np.append(p[1:] != p[:-1], True)  # of a group of equal scores
     result = []
     for _ in range(draws):
-        hits = rng.random(scores.size) < scores
-        gap = [0.0] + [np.sum((hits - scores)[scores <= t]) for t in ends]
-        result.append((min(gap), max(gap)))
+        gap = np.cumsum(w * ((rng.random(p.size) < p) - p))[last]
+        result.append((min(0.0, *gap), max(0.0, *gap)))
     return np.array(result)
 
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ogive.metrics.corp import decompose
     from ogive.metrics.kde import kde_ece
     from ogive.metrics.ks import ks_error, kuiper_error, largest_gap
+    from ogive.metrics.omnibus import calibration_test
     from ogive.metrics.proper import brier, nll, spiegelhalter
     from ogive.metrics.resample import bootstrap
     from ogive.metrics.significance import ks_test, kuiper_test
@@ -84,6 +85,7 @@ _ROOMS = {
     "brackets": "ogive.metrics.bracket",
     "brier": "ogive.metrics.proper",
     "brier_vector": "ogive.metrics.vector",
+    "calibration_test": "ogive.metrics.omnibus",
     "classwise": "ogive.metrics.classwise",
     "classwise_ks": "ogive.metrics.classwise",
     "compare": "ogive.studies.compare",
@@ -142,6 +144,7 @@ __all__ = [
     "brackets",
     "brier",
     "brier_vector",
+    "calibration_test",
     "classwise",
     "classwise_ks",
     "compare",

@@ -78,3 +78,50 @@ def test_it_stops_early_where_the_answer_is_clear(rng):
     unlikely, _ = null.pvalue(1e9, kuiper=False, seed=0, most=800)
     assert 1 / 2000 < unlikely < 1 / 800
     assert null.pvalue(ks_error(curve) * 100, kuiper=False, seed=1)[0] > 0.01
+
+
+def walked(curve, rng, draws=DRAWS):
+    return Null(curve).walk.draw(rng, draws)
+
+
+@pytest.mark.parametrize(
+    ("heavy", "weight", "tail"), [(3, 1000.0, None), (60, 100.0, 0.01), (400, 60.0, 0.001)]
+)
+def test_heavy_rows_are_drawn_by_their_outcomes(heavy, weight, tail, rng):
+    scores, weights = rng.uniform(0.05, 0.95, 2500), np.ones(2500)
+    weights[:heavy] = weight
+    if tail is not None:
+        scores[:heavy] = tail * rng.uniform(0.5, 1.5, heavy)
+    curve = Curve.from_scores(scores, scores > 0.5, weights=weights, weight_kind="sampling")
+    found = walked(curve, rng, 4000)
+    slow = naive.null_extremes(scores, rng, DRAWS, weights)
+    for kuiper, values in ((False, np.abs(slow).max(axis=1)), (True, slow[:, 1] - slow[:, 0])):
+        fast = found.statistic(kuiper=kuiper)
+        shares = [0.5, 0.9, 0.95]
+        places = np.quantile(values, shares)
+        got = [np.mean(fast <= place) for place in places]  # as a share: the law has atoms
+        assert got == pytest.approx(shares, abs=0.06)
+
+
+@pytest.mark.parametrize("hits", [1, 0])
+def test_a_heavy_row_among_light_ones_of_its_score_is_found(hits):
+    scores, weights = np.full(101, 0.3), np.ones(101)
+    weights[0] = 1000.0
+    outcomes = np.arange(101) % 3 == 0
+    outcomes[0] = hits
+    null = Null(Curve.from_scores(scores, outcomes, weights=weights, weight_kind="sampling"))
+    assert null.unit.max() == pytest.approx(1000.0)
+    assert null.variance.sum() == pytest.approx((1000.0**2 + 100) * 0.21)
+    assert np.sum(null.unit * null.rows) == pytest.approx(1100.0)
+    assert np.all(null.group == 0)
+
+
+def test_rows_of_equal_sampling_weight_stay_as_they_are(rng):
+    scores = rng.random(500).round(1)
+    a, b = (
+        Null(Curve.from_scores(scores, rng.random(500) < scores, weights=w, weight_kind=kind))
+        for w, kind in ((np.full(500, 2.5), "sampling"), (np.full(500, 1.0), "repetition"))
+    )
+    assert a.unit == pytest.approx(2.5)
+    assert np.bincount(a.group, a.rows) == pytest.approx(np.bincount(b.group, b.rows))
+    assert a.effective == pytest.approx(b.effective)

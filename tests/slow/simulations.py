@@ -5,8 +5,9 @@ of the same numbers.
 """
 
 import numpy as np
+from scipy.special import chdtrc
 
-from ogive import Curve, Predictions, bootstrap, ks_error
+from ogive import Curve, Predictions, bootstrap, calibration_test, ks_error, spiegelhalter
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import TestReader, interval_of, ks_of, kuiper_of
 
@@ -62,6 +63,38 @@ def level(kind, n, draws, weights=None):
     return found / draws
 
 
+def one_in(weight, rows):
+    """Weights: the first `rows` rows weigh `weight`, all others 1."""
+
+    def weights(rng, n):
+        return np.where(np.arange(n) < rows, weight, 1.0)
+
+    return weights
+
+
+# Sampling weights with a few heavy rows: scores, rows, weights.
+HEAVY = {
+    "3 of 1,000 among 10,000": ("continuous", 10_000, one_in(1000.0, 3)),
+    "10 of 300 among 10,000": ("continuous", 10_000, one_in(300.0, 10)),
+    "3 of 1,000 among 1,000": ("rounded", 1_000, one_in(1000.0, 3)),
+    "exponential": ("rounded", 1_000, lambda rng, n: rng.exponential(size=n)),
+    "Pareto, index 1.2": ("continuous", 3_000, lambda rng, n: rng.pareto(1.2, n) + 0.1),
+}
+
+
+def level_of_heavy(name, draws):
+    """The share of rejections of both tests with heavy rows, at 5 % and at 1 %."""
+    kind, n, weights = HEAVY[name]
+    rng = np.random.default_rng([n, len(name)])
+    found = np.zeros(4)
+    for i in range(draws):
+        p = KINDS[kind](rng, n)
+        rows = {"weights": weights(rng, n), "weight_kind": "sampling"}
+        tests = both_tests(Curve.from_scores(p, rng.random(n) < p, **rows), seed=i)
+        found += [test.pvalue <= at for at in (0.05, 0.01) for test in tests]
+    return found / draws
+
+
 def true_ks(p, truth):
     """The KS error of the expected hits, read at the ends of groups of equal scores."""
     order = np.argsort(p, kind="stable")
@@ -82,6 +115,61 @@ def coverage(kind, n, draws, factor):
         read(curve, reader)
         low, high = interval_of(reader, ks_error(curve))
         found += low - 1e-12 <= true_ks(p, truth) <= high + 1e-12
+    return found / draws
+
+
+# The true log-odds of scores whose own log-odds are e, about 0.5.
+ALTERNATIVES = {
+    "temperature 1.5": lambda e: e / 1.5,
+    "temperature 0.7": lambda e: e / 0.7,
+    "shift 0.3": lambda e: e + 0.3,
+    "bend": lambda e: e - 0.3 * (np.abs(e - 0.5) - 1.1),
+    "wave": lambda e: e + 0.5 * np.sin(1.5 * e),
+    "two levels": lambda e: np.where(e > 0.5, 1.5, -0.7),
+    "jump": lambda e: e + 0.4 * np.sign(e - 0.5),
+    "upper tail": lambda e: np.minimum(e, 1.5),
+    "lower tail": lambda e: np.where(e < -1.0, e + 0.6, e),
+    "middle": lambda e: e + 0.8 * (np.abs(e - 0.5) < 0.4),
+}
+POWER_SIZES = (200, 500, 1_000, 5_000)
+SINGLE = ("KS", "Kuiper", "Hosmer-Lemeshow", "Spiegelhalter")
+
+
+def hosmer_lemeshow(p, y):
+    """The p-value of Hosmer and Lemeshow's test with ten groups; nothing was fitted: 10 df."""
+    order = np.argsort(p, kind="stable")
+    total = 0.0
+    for at in np.array_split(order, 10):
+        expected = p[at].sum()
+        total += (y[at].sum() - expected) ** 2 / (expected * (1.0 - expected / at.size))
+    return chdtrc(10, total)
+
+
+def power(name, n, draws):
+    """The share of rejections at 5 % of the four single tests and of the omnibus test."""
+    rng = np.random.default_rng([n, len(name), 7])
+    found = np.zeros(5)
+    for i in range(draws):
+        p = continuous(rng, n)
+        y = rng.random(n) < expit(ALTERNATIVES[name](np.log(p / (1.0 - p))))
+        curve = Curve.from_scores(p, y)
+        ks, kuiper = both_tests(curve, seed=i)
+        others = (hosmer_lemeshow(p, y), spiegelhalter(curve).pvalue)
+        pvalues = (ks.pvalue, kuiper.pvalue, *others, calibration_test(curve, seed=i).pvalue)
+        found += np.array(pvalues) <= 0.05
+    return found / draws
+
+
+def level_of_omnibus(kind, n, draws, weights=None):
+    """The share of rejections of the omnibus test at 5 % and at 1 %, for calibrated scores."""
+    rng = np.random.default_rng([n, len(kind), 3])
+    found = np.zeros(2)
+    for i in range(draws):
+        p = KINDS[kind](rng, n)
+        w = None if weights is None else weights(rng, n)
+        curve = Curve.from_scores(p, rng.random(n) < p, weights=w, weight_kind="sampling")
+        pvalue = calibration_test(curve, seed=i).pvalue
+        found += [pvalue <= 0.05, pvalue <= 0.01]
     return found / draws
 
 
@@ -130,6 +218,14 @@ def main():
         for n in SIZES:
             ks, kuiper, holds = (f"{100 * x:.1f} %" for x in level(kind, n, draws_of(kind, n)))
             print(f"| {kind} | {n:,} | {ks} | {kuiper} | {holds} |", flush=True)
+    print(
+        "\n| weights | scores | KS, 5 % | Kuiper, 5 % | KS, 1 % | Kuiper, 1 % |\n"
+        + "|---" * 6
+        + "|"
+    )
+    for name, (kind, *_) in HEAVY.items():
+        cells = (f"{100 * x:.1f} %" for x in level_of_heavy(name, 2000))
+        print(f"| {name} | {kind} | " + " | ".join(cells) + " |", flush=True)
     print("\n| view | " + " | ".join(f"N = {n:,}" for n in VIEW_DRAWS) + " |\n|---|---|---|")
     tables = [level_of_views(n, draws) for n, draws in VIEW_DRAWS.items()]
     for v, view in enumerate(VIEWS):

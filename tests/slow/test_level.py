@@ -36,3 +36,10 @@ def test_level_in_every_view_of_a_calibrated_model(n):
 @pytest.mark.parametrize("kind", simulations.KINDS)
 def test_coverage_of_the_interval(kind, n, factor):
     assert simulations.coverage(kind, n, 2000, factor) >= 0.93
+
+
+@pytest.mark.parametrize("name", simulations.HEAVY)
+def test_level_with_a_few_heavy_rows(name):
+    found = simulations.level_of_heavy(name, 2000)
+    assert found[:2].max() <= 0.065
+    assert found[2:].max() <= 0.02

@@ -10,7 +10,8 @@ sigma it is close to Brownian motion W on [0, 1], so that with x the error times
 Q the upper tail of the normal. With sampling weights sigma² is the sum of w² p (1 − p): with
 w p (1 − p) a nominal 5 % test rejects 32 %.
 
-The series does not hold where few rows can go either way (sigma² below 10) or where groups of
+The series does not hold where single outcomes move the gap too far (sigma² below 10 times the
+square of the largest weight of a row, which is 1 without sampling weights) or where groups of
 equal scores hold more than 5 % of sigma², since the gap is read at their ends only. There the
 null is simulated (`ogive.metrics.null`).
 """
@@ -47,10 +48,12 @@ POWER_80 = 0.8416212335729143
 EXPECTED_KS = sqrt(pi / 2)
 EXPECTED_KUIPER = sqrt(8 / pi)
 
-_FEW = 10.0  # the series does not hold below this variance
-_TIED = 0.05  # nor where groups of equal scores hold more than this share of it
-_DULL = 1.5  # sigmas: of many tests, those below are far from rejection by any law
-_CLEAR = 1e-4  # a p-value that is an upper bound need not be found better than this
+#: The series does not hold where sigma² is below this many squares of the heaviest row's weight.
+MIN_VARIANCE_FOR_SERIES = 10.0
+#: Nor where groups of equal scores hold more than this share of sigma².
+MAX_TIED_FOR_SERIES = 0.05
+_FAR_FROM_REJECTION = 1.5  # sigmas: of many tests, those below are not simulated
+_CLEAR_PVALUE = 1e-4  # a p-value that is an upper bound need not be found better than this
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +99,22 @@ class CalibrationTest:
 
 
 class VarianceReader:
-    """Keeps the variance under calibration, and how much of it groups of equal scores hold."""
+    """Keeps the variance under calibration, the share of equal scores and the largest weight."""
 
     def __init__(self) -> None:
-        self.weighted = self.variance = 0.0
+        self.variance = 0.0
         self._large: list[FloatArray] = []
+        self._largest_square: list[float] = []  # of a group, in runs with sampling weights
 
     def add(self, run: Run) -> None:
-        """Take in the next rows: sums of w p (1 − p) and of w² p (1 − p), and large groups."""
+        """Take in the next rows: the sum of w² p (1 − p), and large groups."""
         if isinstance(run.count, float):
-            total = run.tails - run.squared_tails
-            self.weighted += total
-            self.variance += total
+            self.variance += run.tails - run.squared_tails
             return
         spread = run.tail * (1.0 - run.tail)
         square = run.count if run.square is None else run.square
-        self.weighted += float(run.count @ spread)
+        if square is not run.count and not np.array_equal(square, run.count):
+            self._largest_square.append(float(square[spread > 0.0].max(initial=0.0)))
         spread *= square
         self.variance += float(spread.sum())
         # W² / sum of w² is how many rows a group stands for. The total so far is at most the
@@ -126,9 +129,13 @@ class VarianceReader:
         return float(large[large >= CELL * self.variance].sum())
 
     @property
-    def effective(self) -> float:
-        """Sigma² in units of one row's weight: how many coin flips the sample is worth, over 4."""
-        return self.weighted**2 / self.variance if self.variance > 0.0 else 0.0
+    def least_effective(self) -> float:
+        """The least that sigma² can be in units of the heaviest row's squared weight.
+
+        A walk is close to Brownian motion where no single step is large beside the whole. With
+        sampling weights no row of a group weighs more than the root of its sum of squares.
+        """
+        return self.variance / (max(self._largest_square, default=0.0) or 1.0)
 
 
 class TestReader:
@@ -216,10 +223,10 @@ def _result(
         pvalue, method = float(value == 0.0), "certain"
     else:
         pvalue = (range_tail if kuiper else supremum_tail)(value * n / sigma)
-        few, clear = spread.effective < _FEW, _CLEAR / sqrt(tests)
-        dull = tests > 1 and value * n < _DULL * sigma
+        few, clear = _moved_by_few(curve, reader), _CLEAR_PVALUE / sqrt(tests)
+        dull = tests > 1 and value * n < _FAR_FROM_REJECTION * sigma
         held = spread.tied if curve.spans is None else _tied_in_summary(curve)
-        tied = held > _TIED * spread.variance and pvalue > clear
+        tied = held > MAX_TIED_FOR_SERIES * spread.variance and pvalue > clear
         if (few or tied) and not dull:
             null = reader.null(curve)
             pvalue, method = null.bound(value * n), "bound"
@@ -246,6 +253,13 @@ def _result(
         sigma=sigma,
         method=method,
     )
+
+
+def _moved_by_few(curve: Curve, reader: TestReader) -> bool:
+    """Return whether a single outcome can move the gap so far that the series does not hold."""
+    if reader.variance.least_effective >= MIN_VARIANCE_FOR_SERIES:
+        return False
+    return reader.null(curve).effective < MIN_VARIANCE_FOR_SERIES
 
 
 def _tied_in_summary(curve: Curve) -> float:
