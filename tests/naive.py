@@ -417,6 +417,35 @@ def null_extremes(scores, rng, draws, weights=None):
     return np.array(result)
 
 
+def calibration_parts(scores, hits):
+    """The p-values of the five parts of the omnibus test, row by row."""
+    from scipy.stats import chi2
+
+    from ogive.metrics.significance import range_tail, supremum_tail
+
+    order = np.argsort(scores, kind="stable")
+    p, y = scores[order], np.asarray(hits)[order]
+    eta, v, n = np.log(p) - np.log1p(-p), p * (1 - p), p.size
+    last = np.append(p[1:] != p[:-1], True)
+    gap = np.append(0.0, np.cumsum(y - p)[last]) / np.sqrt(v.sum())
+    clock = np.empty(n)  # of equal scores: the middle of their rows, and of their variance
+    for score in np.unique(p):
+        same, below = p == score, p < score
+        by_rows = (below.sum() + same.sum() / 2) / n
+        by_variance = (v[below].sum() + v[same].sum() / 2) / v.sum()
+        clock[same] = by_rows + by_variance - 1
+    columns = np.stack([np.ones(n), eta, *(clock**k for k in (2, 3, 4, 5))], 1)
+    U, information = columns.T @ (y - p), columns.T @ (v[:, None] * columns)
+    parts = {"shape": chi2.sf(U @ np.linalg.solve(information, U), 6)}
+    for name, t in (("shift", np.ones(n)), ("temperature", eta)):
+        z = t @ (y - p) / np.sqrt(t**2 @ v)
+        skew = t**3 @ (v * (1 - 2 * p)) / (t**2 @ v) ** 1.5
+        parts[name] = chi2.sf((z * np.exp(np.clip(-skew * z / 6, -0.5, 0.5))) ** 2, 1)
+    parts["ks"] = supremum_tail(np.abs(gap).max())
+    parts["kuiper"] = range_tail(gap.max() - gap.min())
+    return parts
+
+
 def holm(pvalues, level=0.05):
     """Reject the smallest while it is below level / (hypotheses left)."""
     left = sorted(range(len(pvalues)), key=lambda i: pvalues[i])

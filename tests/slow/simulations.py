@@ -7,7 +7,8 @@ of the same numbers.
 import numpy as np
 from scipy.special import chdtrc
 
-from ogive import Curve, Predictions, bootstrap, calibration_test, ks_error, spiegelhalter
+from ogive import Curve, Predictions, bootstrap, calibration_test, ks_error
+from ogive.metrics.omnibus import _cell_of, _Cells, _least, range_tails, supremum_tails
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import TestReader, interval_of, ks_of, kuiper_of
 
@@ -135,29 +136,37 @@ POWER_SIZES = (200, 500, 1_000, 5_000)
 SINGLE = ("KS", "Kuiper", "Hosmer-Lemeshow", "Spiegelhalter")
 
 
-def hosmer_lemeshow(p, y):
-    """The p-value of Hosmer and Lemeshow's test with ten groups; nothing was fitted: 10 df."""
-    order = np.argsort(p, kind="stable")
-    total = 0.0
-    for at in np.array_split(order, 10):
+def single_tests(p, y):
+    """The p-values of the four single tests for rising scores (n,) and outcomes (draws, n)."""
+    v = p * (1.0 - p)
+    gap = np.cumsum(y - p, axis=1) / np.sqrt(v.sum())
+    low, high = np.minimum(gap.min(axis=1), 0.0), np.maximum(gap.max(axis=1), 0.0)
+    total = 0.0  # Hosmer and Lemeshow's, ten groups; nothing was fitted: 10 degrees of freedom
+    for at in np.array_split(np.arange(p.size), 10):
         expected = p[at].sum()
-        total += (y[at].sum() - expected) ** 2 / (expected * (1.0 - expected / at.size))
-    return chdtrc(10, total)
+        total += (y[:, at].sum(axis=1) - expected) ** 2 / (expected * (1.0 - expected / at.size))
+    z = (y - p) @ (1.0 - 2.0 * p) / np.sqrt(v @ (1.0 - 2.0 * p) ** 2)
+    ks, kuiper = supremum_tails(np.maximum(high, -low)), range_tails(high - low)
+    return np.array([ks, kuiper, chdtrc(10, total), chdtrc(1, z**2)])
 
 
-def power(name, n, draws):
-    """The share of rejections at 5 % of the four single tests and of the omnibus test."""
-    rng = np.random.default_rng([n, len(name), 7])
-    found = np.zeros(5)
-    for i in range(draws):
-        p = continuous(rng, n)
-        y = rng.random(n) < expit(ALTERNATIVES[name](np.log(p / (1.0 - p))))
-        curve = Curve.from_scores(p, y)
-        ks, kuiper = both_tests(curve, seed=i)
-        others = (hosmer_lemeshow(p, y), spiegelhalter(curve).pvalue)
-        pvalues = (ks.pvalue, kuiper.pvalue, *others, calibration_test(curve, seed=i).pvalue)
-        found += np.array(pvalues) <= 0.05
-    return found / draws
+def power(n, draws, centre=0.5):
+    """The power at 5 % of the four single tests and of the omnibus test, {name: (5,)}.
+
+    The scores are drawn once, so that one null serves all samples of outcomes.
+    """
+    rng = np.random.default_rng([n, 7])
+    e = np.sort(rng.normal(centre, 1.5, n))
+    p, found = expit(e), {}
+    cells = _Cells(Curve.from_scores(p, p > 0.5))
+    first = np.flatnonzero(np.diff(_cell_of(e, p * (1.0 - p)), prepend=-1))
+    null = np.concatenate([_least(cells.pvalues(cells.draw(rng, 1000))) for _ in range(10)])
+    for name, truth in ALTERNATIVES.items():
+        y = rng.random((draws, n)) < expit(truth(e))
+        least = _least(cells.pvalues(np.add.reduceat(y - p, first, axis=1)))
+        omnibus = np.mean(least <= np.quantile(null, 0.05))
+        found[name] = np.append((single_tests(p, y) <= 0.05).mean(axis=1), omnibus)
+    return found
 
 
 def level_of_omnibus(kind, n, draws, weights=None):

@@ -49,13 +49,13 @@ if TYPE_CHECKING:
 Part: TypeAlias = Literal["ks", "kuiper", "shift", "temperature", "shape"]
 
 #: A part's p-value counts divided by its weight. Chosen so that the loss of power to the best of
-#: KS, Kuiper, Hosmer–Lemeshow and Spiegelhalter is even over lines, shifts, bends, steps and tails.
+#: KS, Kuiper, Hosmer-Lemeshow and Spiegelhalter is even over lines, shifts, bends, steps and tails.
 WEIGHTS: dict[Part, float] = {
-    "ks": 1.3,
+    "ks": 1.6,
     "kuiper": 1.0,
-    "shift": 0.6,
+    "shift": 1.0,
     "temperature": 1.7,
-    "shape": 1.3,
+    "shape": 1.2,
 }
 
 MIN_ROWS_FOR_COARSE_COPY = 200_000  # a copy with a few thousand rows serves as well, and is quicker

@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from ogive import Curve, calibration_test
+from ogive.errors import InvalidType
+from ogive.metrics.omnibus import (
+    CLIP,
+    WEIGHTS,
+    _Cells,
+    range_tails,
+    supremum_tails,
+)
+from ogive.metrics.significance import range_tail, supremum_tail
+from tests import naive, simulate
+
+
+def logit(p):
+    return np.log(p) - np.log1p(-p)
+
+
+def test_the_laws_are_those_of_the_single_tests():
+    x = np.linspace(0.9, 6.0, 30)
+    assert supremum_tails(x) == pytest.approx([supremum_tail(v) for v in x], abs=1e-9)
+    assert range_tails(x) == pytest.approx([range_tail(v) for v in x], abs=1e-9)
+
+
+def test_parts_equal_their_definitions(rng):
+    """Scores on a grid coarse enough that every one of them is a cell."""
+    places = np.linspace(-3.0, 3.2, 12)
+    scores = 1 / (1 + np.exp(-rng.choice(places, 600)))
+    hits = rng.random(600) < 1 / (1 + np.exp(-logit(scores) / 1.3))
+    cells = _Cells(Curve.from_scores(scores, hits))
+    found = {name: p[0] for name, p in cells.pvalues(cells.surplus[None]).items()}
+    expected = naive.calibration_parts(scores, hits)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["exact", "merged", "summarised", "weight 1", "sampling"])
+def test_all_forms_of_a_curve_agree(kind, rng):
+    scores, hits, _ = simulate.overconfident(rng, 900, factor=1.3)
+    rows = {"weights": np.full(900, 2.5), "weight_kind": "sampling"}
+    whole = Curve.from_scores(scores, hits)
+    other = {
+        "exact": lambda: Curve.from_scores(scores[::-1], hits[::-1]),
+        "merged": lambda: Curve.from_scores(scores[:300], hits[:300]).merge(
+            Curve.from_scores(scores[300:], hits[300:])
+        ),
+        "summarised": whole.summarised,
+        "weight 1": lambda: Curve.from_scores(scores, hits, weights=np.ones(900)),
+        "sampling": lambda: Curve.from_scores(scores, hits, **rows),
+    }[kind]()
+    a, b = calibration_test(whole), calibration_test(other)
+    assert a.strongest == b.strongest
+    assert a.parts == pytest.approx(b.parts, rel=0.02, abs=1e-12)
+    assert a.pvalue == pytest.approx(b.pvalue, rel=0.1, abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("truth", "strongest"),
+    [
+        (lambda e: e / 1.6, {"temperature", "shape"}),
+        (lambda e: e + 0.5, {"ks", "kuiper", "shift"}),
+        (lambda e: e + 1.2 * np.sin(3 * e), {"shape"}),
+    ],
+)
+def test_the_strongest_part_names_the_alternative(truth, strongest, rng):
+    e = rng.normal(0.5, 1.5, 3000)
+    curve = Curve.from_scores(1 / (1 + np.exp(-e)), rng.random(3000) < 1 / (1 + np.exp(-truth(e))))
+    test = calibration_test(curve)
+    assert test.pvalue < 1e-4
+    assert test.strongest in strongest
+    assert set(test.parts) == set(WEIGHTS)
+
+
+def test_level_and_seed(rng):
+    rejected = 0
+    for i in range(120):
+        p = rng.random(300)
+        curve = Curve.from_scores(p, rng.random(300) < p)
+        rejected += calibration_test(curve, seed=i).pvalue <= 0.05
+    assert rejected <= 14
+    assert calibration_test(curve, seed=3) == calibration_test(curve, seed=3)
+
+
+@pytest.mark.parametrize(
+    ("scores", "hits"),
+    [([0.3], [1]), ([0.5, 0.5], [1, 0]), ([0.0, 1.0], [0, 1]), ([0.2] * 9, [0] * 9)],
+)
+def test_few_rows_are_never_enough(scores, hits):
+    test = calibration_test(Curve.from_scores(scores, hits))
+    assert 0.05 < test.pvalue <= 1.0
+
+
+def test_a_certain_score_that_is_wrong():
+    """It counts as a score of 1 - 1e-7, as in the log loss."""
+    test = calibration_test(
+        Curve.from_scores([1.0] * 50 + [0.4] * 50, [0] + [1] * 49 + [0, 1] * 25)
+    )
+    assert test.pvalue < 1e-3
+    assert CLIP == 1e-7
+
+
+def test_p_values_go_on_below_what_is_simulated(rng):
+    e = rng.normal(0.5, 1.5, 4000)
+    p = [
+        calibration_test(
+            Curve.from_scores(1 / (1 + np.exp(-e)), rng.random(4000) < 1 / (1 + np.exp(-e - shift)))
+        ).pvalue
+        for shift in (0.25, 0.5, 1.0)
+    ]
+    assert p[0] > p[1] > p[2]
+    assert p[1] < 1e-8
+    assert p[0] > chi2.sf((6.8) ** 2, 1)
+
+
+def test_anything_but_a_curve_is_refused():
+    with pytest.raises(InvalidType, match="build it with"):
+        calibration_test([0.5])
