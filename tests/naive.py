@@ -418,7 +418,7 @@ def null_extremes(scores, rng, draws, weights=None):
 
 
 def calibration_parts(scores, hits):
-    """The p-values of the five parts of the omnibus test, row by row."""
+    """The p-values of the parts of the omnibus test, row by row."""
     from scipy.stats import chi2
 
     from ogive.metrics.significance import range_tail, supremum_tail
@@ -434,9 +434,11 @@ def calibration_parts(scores, hits):
         by_rows = (below.sum() + same.sum() / 2) / n
         by_variance = (v[below].sum() + v[same].sum() / 2) / v.sum()
         clock[same] = by_rows + by_variance - 1
-    columns = np.stack([np.ones(n), eta, *(clock**k for k in (2, 3, 4, 5))], 1)
-    U, information = columns.T @ (y - p), columns.T @ (v[:, None] * columns)
-    parts = {"shape": chi2.sf(U @ np.linalg.solve(information, U), 6)}
+    parts = {}
+    for name, last_power in (("shape", 5), ("steps", 9)):
+        columns = np.stack([np.ones(n), eta, *(clock**k for k in range(2, last_power + 1))], 1)
+        U, information = columns.T @ (y - p), columns.T @ (v[:, None] * columns)
+        parts[name] = chi2.sf(U @ np.linalg.solve(information, U), last_power + 1)
     for name, t in (("shift", np.ones(n)), ("temperature", eta)):
         z = t @ (y - p) / np.sqrt(t**2 @ v)
         skew = t**3 @ (v * (1 - 2 * p)) / (t**2 @ v) ** 1.5

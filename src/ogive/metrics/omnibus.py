@@ -1,7 +1,7 @@
-r"""One test of calibration: five ways of being miscalibrated, and one honest p-value.
+r"""One test of calibration: six ways of being miscalibrated, and one honest p-value.
 
 No single test will do: the KS error hardly sees plain overconfidence, Spiegelhalter's z does not
-see a shift. Five parts are tested, each with a p-value of its own. With S the surplus of outcomes
+see a shift. Six parts are tested, each with a p-value of its own. With S the surplus of outcomes
 over scores of a cell, v its variance under calibration and :math:`\eta` its log-odds,
 
 * **ks, kuiper**: the largest gap and the range of the gap (`ogive.metrics.significance`);
@@ -9,7 +9,8 @@ over scores of a cell, v its variance under calibration and :math:`\eta` its log
 * **temperature**: too extreme or not extreme enough, :math:`U = \sum \eta S`;
 * **shape**: any smooth shape: chi-squared with six degrees of freedom, the squares of the
   projections of S on 1, :math:`\eta` and the powers 2 to 5 of a clock, made orthonormal in v. The
-  clock is the mean of the share of rows and of the share of variance so far.
+  clock is the mean of the share of rows and of the share of variance so far;
+* **steps**: the same with powers up to 9, ten degrees of freedom, for truths that go up in steps.
 
 Shift and temperature are score tests at the identity: nothing is fitted. With
 :math:`Z = U / \sqrt I`, I the variance of U and :math:`\kappa` its third cumulant, they use the
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
     from ogive.curve import Curve
 
-Part: TypeAlias = Literal["ks", "kuiper", "shift", "temperature", "shape"]
+Part: TypeAlias = Literal["ks", "kuiper", "shift", "temperature", "shape", "steps"]
 
 #: A part's p-value counts divided by its weight. Chosen so that the loss of power to the best of
 #: KS, Kuiper, Hosmer-Lemeshow and Spiegelhalter is even over lines, shifts, bends, steps and tails.
@@ -56,12 +57,14 @@ WEIGHTS: dict[Part, float] = {
     "shift": 1.0,
     "temperature": 1.7,
     "shape": 1.2,
+    "steps": 1.0,
 }
 
 MIN_ROWS_FOR_COARSE_COPY = 200_000  # a copy with a few thousand rows serves as well, and is quicker
 CELLS = 128  # with twice as many the power changes by less than 0.01
 CELLS_PER_LOG_ODDS = 2.0
-POWERS = (2, 3, 4, 5)  # of the clock, in "shape"
+POWERS = range(2, 10)  # of the clock, in "steps"
+SMOOTH = 6  # the first of all components, in "shape"
 FIRST_DRAWS, MOST_DRAWS = 1000, 5000
 ENOUGH_REACHED = 30  # of the first draws: the p-value is 3 % or more
 LEAST_SIMULATED = 0.005  # a p-value below this is extrapolated, where the parts' laws hold
@@ -80,10 +83,10 @@ class OmnibusTest:
     ----------
     pvalue : float
         How often perfectly calibrated scores would look as bad or worse.
-    strongest : {"ks", "kuiper", "shift", "temperature", "shape"}
+    strongest : {"ks", "kuiper", "shift", "temperature", "shape", "steps"}
         The part that spoke loudest against calibration.
     parts : dict
-        The p-value of each part by itself, not corrected for there being five.
+        The p-value of each part by itself, not corrected for there being six.
     draws : int
         How many samples of calibrated outcomes were simulated.
     """
@@ -214,12 +217,14 @@ class _Cells:
         gap = np.cumsum(surplus, axis=1) / np.sqrt(self.variance.sum())
         low, high = np.minimum(gap.min(axis=1), 0.0), np.maximum(gap.max(axis=1), 0.0)
         squares = (surplus @ self._shapes) ** 2
+        size = squares.shape[1]
         return {
             "ks": supremum_tails(np.maximum(high, -low)),
             "kuiper": range_tails(high - low),
             "shift": self._along(np.ones_like(self.eta), surplus),
             "temperature": self._along(self.eta, surplus),
-            "shape": chdtrc(squares.shape[1], squares.sum(axis=1)),
+            "shape": chdtrc(min(SMOOTH, size), squares[:, :SMOOTH].sum(axis=1)),
+            "steps": chdtrc(size, squares.sum(axis=1)),
         }
 
     def _along(self, direction: FloatArray, surplus: FloatArray) -> FloatArray:
@@ -241,7 +246,7 @@ class _Cells:
         return bool((jump <= LARGEST_JUMP * deviation).all())
 
     def _orthonormal(self) -> FloatArray:
-        """Return the shapes, orthonormal in the variance, (c, up to 6)."""
+        """Return the shapes, orthonormal in the variance, (c, up to 10)."""
         columns = [np.ones_like(self.eta), self.eta, *(self._clock**k for k in POWERS)]
         kept: list[FloatArray] = []
         for column in columns:
