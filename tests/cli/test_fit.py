@@ -17,10 +17,11 @@ def test_it_says_so(run, tmp_path, calibrated, scores, method):
     words = ["-o", tmp_path / "cal.json", "--method", method]
     code, text, _ = run("fit", calibrated, *words)
     assert code == 0
-    assert f"Leave it alone. Out of fold, '{method}' saves" in text
+    assert "Leave it alone: " in text
+    assert "log loss" in text
     code, text, _ = run("fit", scores, *words)
     assert code == 0
-    assert "nats a row: calibrate." in text
+    assert ": calibrate." in text
 
 
 def test_where_it_is_not_known_nothing_is_said(run, tmp_path, calibrated, rng):
@@ -28,11 +29,11 @@ def test_where_it_is_not_known_nothing_is_said(run, tmp_path, calibrated, rng):
     for more in (["--method", "none"], ["--method", "platt", "--folds", 0]):
         code, text, _ = run("fit", calibrated, *words, *more)
         assert code == 0
-        assert "nats a row" not in text
+        assert "log loss" not in text
     np.savez(tmp_path / "m.npz", logits=rng.normal(size=(60, 3)), labels=np.arange(60) % 3)
     code, text, _ = run("fit", tmp_path / "m.npz", *words, "--method", "temperature")
     assert code == 0
-    assert "nats a row" not in text
+    assert "log loss" not in text
 
 
 @pytest.mark.filterwarnings("ignore::ogive.errors.FallbackWarning")
@@ -40,4 +41,4 @@ def test_one_row_is_too_few_to_say(run, tmp_path):
     np.savez(tmp_path / "one.npz", scores=[0.7], outcomes=[1])
     code, text, _ = run("fit", tmp_path / "one.npz", "-o", tmp_path / "c.json", "--method", "platt")
     assert code == 0
-    assert "nats a row" not in text
+    assert "log loss" not in text

@@ -7,7 +7,7 @@ of the same numbers.
 import numpy as np
 from scipy.special import chdtrc
 
-from ogive import Curve, Predictions, bootstrap, calibration_test, ks_error
+from ogive import Curve, Predictions, bootstrap, calibration_test, fit_spline, ks_error
 from ogive.metrics.omnibus import _cell_of, _Cells, _least, range_tails, supremum_tails
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import TestReader, interval_of, ks_of, kuiper_of
@@ -179,6 +179,30 @@ def level_of_omnibus(kind, n, draws, weights=None):
         curve = Curve.from_scores(p, rng.random(n) < p, weights=w, weight_kind="sampling")
         pvalue = calibration_test(curve, seed=i).pvalue
         found += [pvalue <= 0.05, pvalue <= 0.01]
+    return found / draws
+
+
+def decisions(name, n, draws, seed=11):
+    """How often to calibrate, the regret, and how often the test contradicts "leave it alone".
+
+    Regret: log loss in total over n new rows against the better of both decisions; of this rule,
+    of always calibrating and of never. Contradiction: the omnibus test has p < 0.001.
+    """
+    rng = np.random.default_rng([n, len(name), seed])
+    truth = ALTERNATIVES.get(name, lambda e: e)
+    new = np.random.default_rng(1).normal(0.5, 1.5, 4000)
+    p, q = expit(new), expit(truth(new))
+    found = np.zeros(5)
+    for i in range(draws):
+        e = rng.normal(0.5, 1.5, n)
+        curve = Curve.from_scores(expit(e), rng.random(n) < expit(truth(e)))
+        gamma = fit_spline(curve)
+        r = gamma(p)
+        gain = n * np.mean(q * np.log(r / p) + (1 - q) * np.log((1 - r) / (1 - p)))
+        leave = gamma.summary().leave_alone
+        clash = leave and calibration_test(curve, seed=i).pvalue < 0.001
+        best = max(gain, 0.0)
+        found += [not leave, best - gain * (not leave), best - gain, best, clash]
     return found / draws
 
 

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ogive import Curve, Predictions, fit_spline
+from ogive import Curve, Predictions, fit_spline, nll
 from ogive._folds import folds
+from ogive.calibrators.gain import Gain
 from ogive.errors import InvalidInput, InvalidType, NotEnoughData
 from ogive.studies.gain import cross_fitted_gain
 from tests import simulate, strategies
@@ -70,6 +71,31 @@ def test_a_calibrated_model_is_left_alone(rng):
     assert "Leave it alone" in repr(summary)
     assert summary.to_dict()["gain"]["leave_alone"] is True
     assert json.loads(json.dumps(gain.to_dict())) == gain.to_dict()
+
+
+def test_other_methods_are_judged_by_rows_left_out():
+    saved, lost = (Gain("platt", "score", 100, 5, value, 0.05, 0.3) for value in (0.01, -0.01))
+    assert not saved.leave_alone
+    assert lost.leave_alone
+    assert saved.verdict == (
+        "Cross-validated log loss falls from 0.300 to 0.290 (5 folds, ± 0.05): calibrate."
+    )
+    assert lost.verdict == (
+        "Leave it alone: cross-validated log loss rises from 0.300 to 0.310 (5 folds, ± 0.05)."
+    )
+    assert Gain("platt", "score", 100, 5, 1e-9, 1e-3, 0.3).verdict.startswith(
+        "Cross-validated log loss stays at 0.3000"
+    )
+
+
+def test_the_log_loss_before_is_that_of_the_scores(rng):
+    scores, hits, _ = simulate.overconfident(rng, 500)
+    curve = Curve.from_scores(scores, hits)
+    gain = cross_fitted_gain(curve)
+    assert gain.before == pytest.approx(nll(curve), rel=1e-9)
+    assert fit_spline(curve).log_loss == pytest.approx(nll(curve), rel=1e-6)
+    assert gain.leave_alone == fit_spline(curve).summary().leave_alone
+    assert gain.expected == fit_spline(curve).expected_gain
 
 
 def test_the_error_is_that_of_the_mean(rng):

@@ -35,7 +35,7 @@ from ogive._numerics.evidence import LINE, Posterior, Prior, obeying, posterior
 from ogive._numerics.logistic import expit
 from ogive._numerics.natural_spline import NaturalSpline
 from ogive.calibrators.bundles import log_odds, trials_of
-from ogive.calibrators.gain import left_out_gain
+from ogive.calibrators.gain import gain_of_fit
 from ogive.calibrators.log_odds import NEAREST_TO_ONE, seen_ends, seen_range
 from ogive.calibrators.platt import platt_line
 from ogive.calibrators.spline_map import LIMIT, MIN_SLOPE, SplineMap
@@ -288,7 +288,7 @@ def _map(
         **_TO_COME,
     )
     one, at_one = _at_one(curve, draft)
-    gain, gain_error = left_out_gain(problem.like, trials, found.mean, found.spread)
+    gain = gain_of_fit(problem.like, trials, found.mean, found.spread)
     change = expit(problem.like.logit(found.mean)) - expit(trials.offset)
     rows = float(trials.count.sum())
     shift, moved = (float(trials.count @ part) / rows for part in (change, np.abs(change)))
@@ -298,8 +298,7 @@ def _map(
         at_one=at_one,
         shift=shift,
         moved=moved,
-        gain=gain,
-        gain_error=gain_error,
+        **gain._asdict(),
     )
 
 

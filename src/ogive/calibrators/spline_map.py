@@ -91,6 +91,9 @@ class SplineMap(LogOddsMap):
     gain, gain_error : float or None
         Log loss saved per row left out, in nats, and its standard error (`ogive.calibrators.gain`).
         None in calibrators saved before these were kept.
+    log_loss, expected_gain, expected_total : float or None
+        Log loss per row of the scores as they were, and what the posterior expects to save of it on
+        new rows, per row and in total over as many rows. None in calibrators saved before.
     """
 
     method = "spline"
@@ -113,6 +116,9 @@ class SplineMap(LogOddsMap):
     below: float | None = None
     above: float | None = None
     rise: float | None = None
+    log_loss: float | None = None
+    expected_gain: float | None = None
+    expected_total: float | None = None
 
     @cached_property
     def _spline(self) -> NaturalSpline:
@@ -243,8 +249,8 @@ class SplineMap(LogOddsMap):
         ----------
         gain : Gain, optional
             An out-of-fold gain to go by, such as that of `ogive.cross_fitted_gain`. Default: that
-            of the fit, with each row left out in turn. If it is within two standard errors of
-            nothing, the summary says to leave the scores alone.
+            of the fit. `ogive.calibrators.gain.worth_calibrating` decides from it whether the
+            summary says to leave the scores alone.
 
         Examples
         --------
@@ -288,7 +294,10 @@ _NUMBERS = (
     *("monotone", "first", "last", "one", "shift", "moved"),
 )
 # The fields that calibrators saved by earlier versions do not have.
-_LATER = ("gain", "gain_error", "below", "above", "rise")
+_LATER = (
+    *("gain", "gain_error", "log_loss", "expected_gain", "expected_total"),
+    *("below", "above", "rise"),
+)
 
 
 def _as_log_odds(log_odds: ArrayLike) -> FloatArray:

@@ -78,7 +78,7 @@ class SplineSummary:
 
     @property
     def leave_alone(self) -> bool | None:
-        """Whether the gain is within two standard errors of nothing; None where none is known."""
+        """Whether calibrating is not worth it (`Gain.leave_alone`); None if that is not known."""
         return None if self.gain is None else self.gain.leave_alone
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,7 +122,8 @@ _TOLD = {
 def summarise(gamma: SplineMap, gain: Gain | None = None) -> SplineSummary:
     """Summarise a fitted spline."""
     if gain is None and gamma.gain is not None and gamma.gain_error is not None:
-        gain = Gain("spline", gamma.view, gamma.n, None, gamma.gain, gamma.gain_error)
+        known = (gamma.log_loss, gamma.expected_gain, gamma.expected_total)
+        gain = Gain("spline", gamma.view, gamma.n, None, gamma.gain, gamma.gain_error, *known)
     ranges = tuple(_ranges(gamma))
     words = {_word(gamma.view, part) for part in ranges}
     direction = "mixed" if len(words) > 1 else words.pop() if words else "none found"

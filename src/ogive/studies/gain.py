@@ -1,9 +1,8 @@
 """Whether calibrating is worth it: the gain of any curve method, by cross-fitting.
 
 Every sample is calibrated by a map fitted without it (k folds). `ogive.calibrators.gain` says what
-the gain is. Both probabilities are clipped as in `ogive.nll`. If the mean gain is within two
-standard errors of zero, nothing shows that calibration helps, and the scores had better be left
-alone.
+the gain is, and decides from it whether to calibrate. Both probabilities are clipped as in
+`ogive.nll`. The spline also has a posterior, which decides here as it does in its summary.
 """
 
 from __future__ import annotations
@@ -74,19 +73,20 @@ def cross_fitted_gain(
     if not isinstance(folds, int) or folds < _MIN_FOLDS:
         msg = f"`folds` must be a whole number >= {_MIN_FOLDS}, not {folds!r}."
         raise InvalidInput(msg)
-    sums = np.zeros(5)
+    sums = np.zeros(6)
     for rest, part in parts_of(curve, folds, seed=seed):
         gamma = chosen.fit(rest, **options)
         assert isinstance(gamma, Map)  # noqa: S101 - it reads a curve
         sums += _sums(part, gamma.from_tails(part.high, part.tail))
-    n, total, square, square_d, square_dd = sums
+    n, total, square, square_d, square_dd, loss = sums
     if not n:
         msg = f"`data` has {curve.n} rows, too few for {folds} folds. Use fewer folds."
         raise NotEnoughData(msg)
     mean = total / n
     spread = square_dd - 2 * mean * square_d + mean**2 * square
     error = float(np.sqrt(max(spread, 0.0))) / n
-    return Gain(method, curve.view, curve.n, folds, float(mean), float(error))
+    known = _known_to_posterior(chosen.fit(curve, **options)) if method == "spline" else ()
+    return Gain(method, curve.view, curve.n, folds, float(mean), error, float(loss / n), *known)
 
 
 def gain_of(data: Predictions | Curve, gamma: Fitted, *, folds: int = 5) -> Gain | None:
@@ -104,6 +104,11 @@ def gain_of(data: Predictions | Curve, gamma: Fitted, *, folds: int = 5) -> Gain
     return None
 
 
+def _known_to_posterior(gamma: Fitted) -> tuple[float | None, float | None]:
+    assert isinstance(gamma, SplineMap)  # noqa: S101 - fitted as such
+    return gamma.expected_gain, gamma.expected_total
+
+
 def _curve_of(data: object, view: str | View | None) -> Curve:
     if isinstance(data, Predictions):
         return Curve.from_predictions(data, view)
@@ -117,10 +122,11 @@ def _curve_of(data: object, view: str | View | None) -> Curve:
 
 
 def _sums(part: Curve, calibrated: FloatArray) -> FloatArray:
-    """Return the sums of w, w d, w², w² d and w² d² over the rows of a part."""
+    """Return the sums of w, w d, w², w² d, w² d² and of the scores' own loss over a part."""
     p, q = (np.clip(x, CLIP, 1.0 - CLIP) for x in (part.score, calibrated))
     hit, miss = np.log(q / p), np.log((1.0 - q) / (1.0 - p))
     misses, square_misses = part.count - part.hits, part.square - part.square_hits
     first = part.hits @ hit + misses @ miss
     second = [part.square_hits @ hit**power + square_misses @ miss**power for power in (1, 2)]
-    return np.array([part.count.sum(), first, part.square.sum(), *second])
+    loss = -(part.hits @ np.log(p) + misses @ np.log(1.0 - p))
+    return np.array([part.count.sum(), first, part.square.sum(), *second, loss])
