@@ -130,6 +130,8 @@ SCORE_MAPS: dict[str, Object] = {
             "shift": _NUMBER,
             "gain": Number(optional=True),
             "gain_error": Number(low=0.0, optional=True),
+            "log_loss": Number(low=0.0, optional=True),
+            **dict.fromkeys(("expected_gain", "expected_total"), Number(optional=True)),
             **dict.fromkeys(("below", "above", "rise"), _SLOPE),
             "knots": Array(item=_LOG_ODDS, least=3, most=MAX_SPLINE_KNOTS, rising=True),
             "values": Array(item=Number(low=-1e9, high=1e9), least=3, most=MAX_SPLINE_KNOTS),
