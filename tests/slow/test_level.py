@@ -43,3 +43,24 @@ def test_level_with_a_few_heavy_rows(name):
     found = simulations.level_of_heavy(name, 2000)
     assert found[:2].max() <= 0.065
     assert found[2:].max() <= 0.02
+
+
+@pytest.mark.parametrize("n", [200, 1000])
+@pytest.mark.parametrize("kind", simulations.KINDS)
+def test_level_of_the_omnibus_test(kind, n):
+    assert simulations.level_of_omnibus(kind, n, 2000)[0] <= 0.065
+
+
+@pytest.mark.parametrize("n", simulations.POWER_SIZES)
+def test_power_of_the_omnibus_test(n):
+    for found in simulations.power(n, 2000 if n < 5000 else 600).values():
+        assert found[4] >= found[:4].max() - 0.16
+
+
+@pytest.mark.parametrize("n", [200, 1000])
+def test_calibrated_scores_are_mostly_left_alone(n):
+    assert simulations.decisions("calibrated", n, 200)[0] <= 0.22
+
+
+def test_leave_it_alone_does_not_contradict_the_test():
+    assert simulations.decisions("upper tail", 200, 200)[4] <= 0.01
