@@ -245,6 +245,20 @@ def bootstrap_coverage(measure, n, draws, factor):
     return plain, np.mean([r.low <= true <= r.high for r in intervals])
 
 
+def print_omnibus():
+    for n in POWER_SIZES:
+        for name, found in power(n, 3_000_000 // max(n, 1500)).items():
+            cells = " | ".join(f"{x:.2f}" for x in found)
+            print(f"| {name} | {n:,} | {cells} | {found[4] - found[:4].max():+.2f} |", flush=True)
+    for n in (200, 1000):
+        for kind in KINDS:
+            cells = " | ".join(f"{100 * x:.1f} %" for x in level_of_omnibus(kind, n, 600))
+            print(f"| {kind} | {n:,} | {cells} |", flush=True)
+        for name in ("calibrated", *ALTERNATIVES):
+            cells = " | ".join(f"{x:.2f}" for x in decisions(name, n, 100))
+            print(f"| {name} | {n:,} | {cells} |", flush=True)
+
+
 def main():
     print("| scores | N | KS rejects | Kuiper rejects | interval holds 0 |\n|---|---|---|---|---|")
     for kind in KINDS:
@@ -259,17 +273,7 @@ def main():
     for name, (kind, *_) in HEAVY.items():
         cells = (f"{100 * x:.1f} %" for x in level_of_heavy(name, 2000))
         print(f"| {name} | {kind} | " + " | ".join(cells) + " |", flush=True)
-    for n in POWER_SIZES:
-        for name, found in power(n, 2000 if n < 5000 else 600).items():
-            cells = " | ".join(f"{x:.2f}" for x in found)
-            print(f"| {name} | {n:,} | {cells} | {found[4] - found[:4].max():+.2f} |", flush=True)
-    for n in (200, 1000):
-        for kind in KINDS:
-            cells = " | ".join(f"{100 * x:.1f} %" for x in level_of_omnibus(kind, n, 600))
-            print(f"| {kind} | {n:,} | {cells} |", flush=True)
-        for name in ("calibrated", *ALTERNATIVES):
-            cells = " | ".join(f"{x:.2f}" for x in decisions(name, n, 100))
-            print(f"| {name} | {n:,} | {cells} |", flush=True)
+    print_omnibus()
     print("\n| view | " + " | ".join(f"N = {n:,}" for n in VIEW_DRAWS) + " |\n|---|---|---|")
     tables = [level_of_views(n, draws) for n, draws in VIEW_DRAWS.items()]
     for v, view in enumerate(VIEWS):

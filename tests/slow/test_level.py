@@ -53,7 +53,7 @@ def test_level_of_the_omnibus_test(kind, n):
 
 @pytest.mark.parametrize("n", simulations.POWER_SIZES)
 def test_power_of_the_omnibus_test(n):
-    for found in simulations.power(n, 2000 if n < 5000 else 600).values():
+    for found in simulations.power(n, 3_000_000 // max(n, 1500)).values():
         assert found[4] >= found[:4].max() - 0.16
 
 
