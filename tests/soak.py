@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MEMORY_LIMIT = 6 << 30  # bytes of address space for a worker; NumPy's threads reserve some of it
-CASES_PER_WORKER = 500  # then a new process: leaks of one case cannot reach all others
+CASES_PER_WORKER = 2000  # then a new process: what one case leaks cannot reach all others
 SECONDS_PER_TURN = 60.0  # a kind's turn, so that all kinds get their share of a short run
 SECONDS_PER_CASE = 20.0  # a case that takes longer is a hang
 SECONDS_PER_FIT = 300.0  # cases that fit many calibrators to 5,000 rows
