@@ -133,7 +133,8 @@ BAD = [
     (dict(values=LOGITS, labels=["a", "d"], classes=[*"abc"], kind="logits"), InvalidInput, "'d'"),
     (dict(values=LOGITS, labels=[0, 1], kind="guess"), UnknownName, "kind 'guess'"),
     (dict(values=[["a", "b"]], kind="logits"), InvalidType, "must be numbers"),
-    (dict(values=[[None, 1]], kind="logits"), InvalidType, "Python objects"),
+    (dict(values=[[None, 1]], kind="logits"), InvalidInput, "no value .null. in 1 of 1 rows"),
+    (dict(values=[[object(), 1]], kind="logits"), InvalidType, "Python objects"),
     (dict(values=[[1, 2], [3]], kind="logits"), InvalidType, "cannot be read"),
     (dict(values=np.zeros((2, 2, 2)), kind="logits"), InvalidInput, "must be 1-D or 2-D"),
     (dict(values=LOGITS, weights=[1, -1], kind="logits"), InvalidInput, ">= 0: 1 of 2 rows.*row 1"),
@@ -163,7 +164,7 @@ def test_words_in_an_array_of_objects_are_labels():
         np.zeros((3, 2)), words, kind="logits", classes=np.array(["dog", "cat"], dtype=object)
     )
     assert preds.labels.tolist() == [1, 0, 1]
-    with pytest.raises(InvalidType, match="Python objects"):
+    with pytest.raises(InvalidInput, match=r"`labels` has no value .null. in 1 of 3 .* row 1"):
         Predictions(np.zeros((3, 2)), np.array(["cat", None, "dog"], dtype=object), kind="logits")
 
 
@@ -182,3 +183,64 @@ def test_weights_whose_squares_leave_the_range_are_refused(weight):
 def test_labels_that_no_integer_holds_are_refused():
     with pytest.raises(InvalidInput, match="whole numbers"):
         Predictions(np.zeros((2, 2)), [0.0, 1e30], kind="logits")
+
+
+def test_nulls_of_polars_arrow_and_pandas_are_refused_by_name():
+    pl, pa, pd = map(pytest.importorskip, ("polars", "pyarrow", "pandas"))
+    columns = [pl.Series([0.5, None]), pa.array([0.5, None]), pa.chunked_array([[0.5], [None]])]
+    for column in columns:
+        with pytest.raises(InvalidInput, match=r"`probs` has no value \(null\) in 1 of 2 .* row 1"):
+            Predictions(column, kind="probs")
+    for frame in (pl.DataFrame, pa.table):
+        with pytest.raises(InvalidInput, match=r"`probs\['b'\]` has no value"):
+            Predictions(frame({"a": [0.5, 0.5], "b": [None, 0.5]}), kind="probs")
+    for words in (pl.Series(["a", None]), pa.array(["a", None]), pd.Series(["a", None])):
+        with pytest.raises(InvalidInput, match="`labels` has no value"):
+            Predictions(LOGITS, words, kind="logits")
+
+
+class OnlyDlpack:
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Accelerated:
+    """As JAX has them: an array of a type that NumPy does not know by itself."""
+
+    def __init__(self, values):
+        self.values = values
+        self.dtype = values.dtype
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+def test_tensors_with_a_gradient_in_bfloat16_and_on_devices():
+    torch, ml_dtypes = map(pytest.importorskip, ("torch", "ml_dtypes"))
+    halves = np.array(LOGITS)  # all of them exact in bfloat16
+
+    class Elsewhere:  # a tensor on a device: NumPy cannot read it, its copy can
+        def detach(self):
+            return self
+
+        def cpu(self):
+            return torch.tensor(halves)
+
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+    given = [
+        torch.tensor(halves, requires_grad=True),
+        torch.tensor(halves, requires_grad=True).bfloat16(),
+        Elsewhere(),
+        OnlyDlpack(halves),
+        Accelerated(halves.astype(ml_dtypes.bfloat16)),
+    ]
+    for tensor in given:
+        np.testing.assert_array_equal(Predictions(tensor, kind="logits").values, halves)

@@ -7,7 +7,7 @@ functions here only word the error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -27,24 +27,72 @@ Choice = TypeVar("Choice", bound=str)
 def as_array(values: ArrayLike, name: str) -> AnyArray:
     """Turn anything with ``__array__`` into a NumPy array, without a copy where possible.
 
-    Objects are refused, unless all of them are words, as in a column of pandas.
+    Tensors come from any device, with or without a gradient; bfloat16 becomes float32, exactly.
+    Objects are refused, unless all of them are words, as in a column of pandas. A missing value
+    of polars, Arrow or pandas is refused, and never turned into NaN.
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         msg = f"`{name}` has masked entries, and no rule says what they are. Drop or fill them."
         raise InvalidType(msg)
+    _refuse_nulls(values, name)
     try:
-        array = np.asarray(values)
-    except (TypeError, ValueError, RuntimeError) as error:
-        # Ragged lists, and torch tensors that still require a gradient, end here.
+        array = np.asarray(on_host(values))
+    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists end here
         reason = str(error).split(".")[0]
         msg = f"`{name}` cannot be read as an array ({reason}). Pass a NumPy array or a plain list."
         raise InvalidType(msg) from error
     if array.dtype == object and array.size and all(isinstance(x, str) for x in array.flat):
         return array.astype(np.str_)
     if array.dtype == object:
+        missing = np.array([_is_missing(x) for x in array.flat], dtype=np.bool_)
+        if missing.any():
+            rows = array.shape[0] if array.ndim else 1
+            raise _has_nulls(name, np.any(missing.reshape(rows, -1), axis=1))
         msg = f"`{name}` is an array of Python objects; pass numbers (float64, float32, float16)."
         raise InvalidType(msg)
     return array
+
+
+def on_host(values: Any) -> Any:  # noqa: ANN401 - whatever holds numbers
+    """Return what NumPy can read of a tensor: detached, in main memory, not bfloat16.
+
+    PyTorch is told by its methods and JAX by its type's name, so that neither is imported.
+    """
+    if hasattr(values, "detach") and hasattr(values, "cpu"):  # PyTorch
+        values = values.detach().cpu()
+        return values.float() if str(values.dtype) == "torch.bfloat16" else values
+    if hasattr(values, "__cuda_array_interface__") and hasattr(values, "get"):  # CuPy
+        return values.get()
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        return np.from_dlpack(values)
+    if str(getattr(values, "dtype", "")) == "bfloat16":  # JAX
+        return np.asarray(values).astype(np.float32)
+    return values
+
+
+def _refuse_nulls(values: Any, name: str) -> None:  # noqa: ANN401
+    """Refuse nulls of polars and Arrow, which NumPy would read as NaN."""
+    if hasattr(values, "get_columns"):  # a frame of polars
+        columns = {str(column.name): column for column in values.get_columns()}
+    elif hasattr(values, "column_names"):  # a table of Arrow
+        columns = {str(column): values.column(column) for column in values.column_names}
+    else:
+        columns = {"": values}
+    for column, series in columns.items():
+        count = getattr(series, "null_count", 0)
+        if (count() if callable(count) else count) and hasattr(series, "is_null"):
+            where = f"{name}[{column!r}]" if column else name
+            raise _has_nulls(where, np.asarray(series.is_null()))
+
+
+def _is_missing(value: object) -> bool:
+    """Tell whether an object is what Python, NumPy or pandas has for no value."""
+    return value is None or (not isinstance(value, str) and str(value) in {"nan", "<NA>", "NaT"})
+
+
+def _has_nulls(name: str, missing: BoolArray) -> InvalidInput:
+    msg = f"`{name}` has no value (null) in {rows_that(missing)}. Drop or fill those rows."
+    return InvalidInput(msg)
 
 
 def as_floats(

@@ -54,14 +54,17 @@ class UnknownName(OgiveError, ValueError):
     """A name that is not in the table it was looked up in."""
 
     @classmethod
-    def among(cls, what: str, name: object, known: Iterable[str]) -> UnknownName:
-        """Compose the message, with the nearest known name first.
+    def among(
+        cls, what: str, name: object, known: Iterable[str], *, nearest: str | None = None
+    ) -> UnknownName:
+        """Compose the message, with the nearest known name first; `nearest` where it is known.
 
         >>> UnknownName.among("method", "plat", ["platt", "beta"])
         UnknownName("unknown method 'plat'. Did you mean 'platt'? Known: platt, beta.")
         """
         names = list(known)
         near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+        near = [nearest] if nearest else near
         hint = f" Did you mean {near[0]!r}?" if near else ""
         return cls(f"unknown {what} {name!r}.{hint} Known: {', '.join(names)}.")
 

@@ -164,6 +164,30 @@ def test_metadata_is_routed(rng):
         assert sum(m.class_count_.sum() for m in cal.models_) == 3 * w.sum()
 
 
+def test_groups_stay_together_with_a_splitter_that_keeps_them(rng):
+    X, y = data(n=300)
+    groups = rng.integers(0, 30, 300)
+    cal = CalibratedClassifier(GaussianNB(), method="platt", cv=GroupKFold(5)).fit(
+        X, y, groups=groups
+    )
+    splits = list(GroupKFold(5).split(X, y, groups))
+    again = CalibratedClassifier(GaussianNB(), method="platt", cv=splits).fit(X, y)
+    assert cal.maps_ == again.maps_
+    with pytest.raises(InvalidInput, match=r"`groups` needs a splitter.*cv=5.*GroupKFold"):
+        CalibratedClassifier(GaussianNB(), cv=5).fit(X, y, groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("word", "method"),
+    [("sigmoid", "platt"), ("Platt", "platt"), ("temperature_scaling", "temperature"),
+     ("dirichlet", "dir-odir"), ("isotonic_regression", "isotonic"), ("identity", "none")],
+)  # fmt: skip
+def test_names_of_other_libraries_are_understood(word, method):
+    X, y = data(n=60)
+    with pytest.raises(UnknownName, match=f"Did you mean '{method}'"):
+        CalibratedClassifier(GaussianNB(), method=word).fit(X, y)
+
+
 def test_in_a_search_and_with_jobs():
     X, y = data(n=400, K=3)
     search = GridSearchCV(

@@ -222,3 +222,15 @@ def test_wrong_input_is_refused(rows):
         ogive.PlattCalibrator(n_jobs=-1).fit(logits, y).predict_proba(logits),
         ogive.PlattCalibrator(n_jobs=1).fit(logits, y).predict_proba(logits),
     )
+
+
+def test_tensors_go_into_estimators():
+    torch = pytest.importorskip("torch")
+    values = np.random.default_rng(0).normal(size=(90, 3)).astype(np.float32)
+    y = np.arange(90) % 3
+    plain = ogive.SplineCalibrator().fit(values, y).predict_proba(values)
+    tensor = torch.tensor(values, requires_grad=True)
+    given = ogive.SplineCalibrator().fit(tensor, torch.tensor(y)).predict_proba(tensor)
+    np.testing.assert_array_equal(given, plain)
+    half = ogive.SplineCalibrator().fit(tensor.bfloat16(), y).predict_proba(tensor.bfloat16())
+    np.testing.assert_allclose(half, plain, atol=0.02)

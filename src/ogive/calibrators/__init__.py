@@ -97,6 +97,43 @@ VECTORS = {
 }
 
 
+# What other libraries and papers call them.
+_SYNONYMS = {
+    "sigmoid": "platt",
+    "logistic": "platt",
+    "logistic-regression": "platt",
+    "platt-scaling": "platt",
+    "plattscaling": "platt",
+    "ts": "temperature",
+    "temp": "temperature",
+    "temperature-scaling": "temperature",
+    "temperaturescaling": "temperature",
+    "vs": "vector",
+    "vector-scaling": "vector",
+    "vectorscaling": "vector",
+    "ms": "ms-odir",
+    "matrix": "ms-odir",
+    "matrix-scaling": "ms-odir",
+    "matrixscaling": "ms-odir",
+    "dirichlet": "dir-odir",
+    "dirichlet-calibration": "dir-odir",
+    "iso": "isotonic",
+    "pav": "isotonic",
+    "pava": "isotonic",
+    "isotonic-regression": "isotonic",
+    "betacal": "beta",
+    "beta-calibration": "beta",
+    "binning": "histogram",
+    "hb": "histogram",
+    "histogram-binning": "histogram",
+    "identity": "none",
+    "raw": "none",
+    "uncalibrated": "none",
+    "splines": "spline",
+    "spline-calibration": "spline",
+}
+
+
 def find_method(name: str) -> Method:
     """Return the method of that name.
 
@@ -104,5 +141,7 @@ def find_method(name: str) -> Method:
     'fit_paper_spline'
     """
     if name not in METHODS:
-        raise UnknownName.among("method", name, METHODS)
+        key = str(name).lower().replace("_", "-").replace(" ", "-")
+        nearest = key if key in METHODS else _SYNONYMS.get(key)
+        raise UnknownName.among("method", name, METHODS, nearest=nearest)
     return METHODS[name]

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ogive._validate import on_host
 from ogive.estimators.labels import as_labels, as_sample_weight, refuse_one_class
 from ogive.predictions import Predictions
 
@@ -60,7 +61,9 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
         sample_weight : array-like, (N,), optional
             Weight 2 is the same as the row twice.
         """
-        values, y = validate_data(self, _upright(X), y, ensure_all_finite=False, dtype=_FLOATS)
+        values, y = validate_data(
+            self, _upright(X), on_host(y), ensure_all_finite=False, dtype=_FLOATS
+        )
         labels = as_labels(y, type(self).__name__)
         weights = as_sample_weight(sample_weight, values)
         refuse_one_class(labels, weights)
@@ -79,8 +82,7 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return calibrated probabilities, (N, K): every row sums to 1."""
         check_is_fitted(self)
-        if self.n_features_in_ == 1:
-            X = _upright(X)
+        X = _upright(X) if self.n_features_in_ == 1 else on_host(X)
         values = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=_FLOATS)
         threads = _threads(self.n_jobs)
         preds = Predictions(values, kind=self.kind, threads=threads)
@@ -108,7 +110,8 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
 
 
 def _upright(X: ArrayLike) -> ArrayLike:
-    """Return a 1-D array as one column; anything else as it is."""
+    """Return a 1-D array as one column; anything else as it is, or as NumPy can read it."""
+    X = on_host(X)
     ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
     return np.asarray(X).reshape(-1, 1) if ndim == 1 else X
 

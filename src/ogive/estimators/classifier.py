@@ -119,8 +119,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         sample_weight : array-like, (N,), optional
             For the calibrator, and for the model if it takes weights. Weight 2 is the row twice.
         params
-            With metadata routing: what the model or the splitter asked for. Without: for the
-            model's fit.
+            ``groups`` goes to the splitter, as in ``cv=GroupKFold(5)`` with
+            ``fit(X, y, groups=g)``; the rest to the model's fit. With metadata routing: what the
+            model or the splitter asked for.
         """
         labels = as_labels(y, type(self).__name__)
         X, labels = indexable(X, labels)
@@ -249,7 +250,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         """Return what the model's fit and the splitter are to be given."""
         if get_config()["enable_metadata_routing"]:
             return process_routing(self, "fit", sample_weight=sample_weight, **params)
-        return unrouted(self.estimator, sample_weight, params, used=not self._prefit())
+        used = not self._prefit()
+        return unrouted(self.estimator, sample_weight, params, used=used, cv=self.cv)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return who asks for what: this estimator, the model, and the splitter."""

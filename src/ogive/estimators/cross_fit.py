@@ -90,9 +90,18 @@ def unrouted(
     params: dict[str, Any],
     *,
     used: bool,
+    cv: Any,  # noqa: ANN401 - a number, a splitter, splits or "prefit"
 ) -> _Given:
-    """Give the weights to the model too, if it takes them and is fitted here."""
+    """Give the weights to the model too, if it takes them and is fitted here; groups to `cv`."""
     to_fit = dict(params)
+    to_split = {}
+    if "groups" in params and not has_fit_parameter(estimator, "groups"):
+        to_split["groups"] = to_fit.pop("groups")
+        if not hasattr(cv, "split"):
+            msg = (
+                f"`groups` needs a splitter that keeps them together, not cv={cv!r}: GroupKFold(5)."
+            )
+            raise InvalidInput(msg)
     if sample_weight is not None and used:
         if has_fit_parameter(estimator, "sample_weight"):
             to_fit["sample_weight"] = sample_weight
@@ -103,4 +112,4 @@ def unrouted(
                 OgiveWarning,
                 stacklevel=4,
             )
-    return _Given(_ToModel(to_fit), _ToSplitter({}))
+    return _Given(_ToModel(to_fit), _ToSplitter(to_split))
