@@ -123,10 +123,20 @@ def fit_spline(curve: Curve, *, monotone: bool = False) -> SplineMap:
     array([0.24, 0.63])
     """
     with one_blas_thread():
-        return _fit(check_curve(curve), monotone=monotone)
+        return _fit(check_curve(curve), monotone=monotone, with_platt=True)
 
 
-def _fit(curve: Curve, *, monotone: bool) -> SplineMap:
+def fit_spline_again(curve: Curve, *, monotone: bool = False) -> SplineMap:
+    """Fit the default calibrator to scores that were fitted to the same outcomes already.
+
+    Such scores are near the identity, as the prior expects: Platt's line, which asks no prior,
+    would undo what few rows have taught. Else it is `fit_spline`.
+    """
+    with one_blas_thread():
+        return _fit(check_curve(curve), monotone=monotone, with_platt=False)
+
+
+def _fit(curve: Curve, *, monotone: bool, with_platt: bool) -> SplineMap:
     trials = trials_of(curve)
     few = trials.offset.size < MIN_SCORES or trials.count.sum() < MIN_ROWS
     if few:
@@ -138,7 +148,8 @@ def _fit(curve: Curve, *, monotone: bool) -> SplineMap:
         rise = problem.spline.slopes() @ problem.to_values
         least = np.full(len(rise), MIN_SLOPE - 1.0)  # the identity has the slope 1
         found = found._replace(mean=obeying(problem.like, found, prior, rise, least))
-    found = _with_platt(found, trials, problem.centre, monotone=monotone)
+    if with_platt:
+        found = _with_platt(found, trials, problem.centre, monotone=monotone)
     return _map(curve, trials, problem, found, monotone=monotone)
 
 

@@ -19,7 +19,7 @@ from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import blocks, for_each_block
 from ogive.calibrators.matrix.class_fit import ClassFit, fit_classes
 from ogive.calibrators.matrix.class_structure import ClassStructure
-from ogive.calibrators.matrix.columns import fit_column, nested, unnested
+from ogive.calibrators.matrix.columns import nested, unnested
 from ogive.calibrators.matrix.log_values import row_count
 from ogive.calibrators.matrix.maps import MatrixMap, check_classes
 from ogive.calibrators.matrix.tops import (
@@ -30,6 +30,7 @@ from ogive.calibrators.matrix.tops import (
     masses_of,
     split_top,
 )
+from ogive.calibrators.spline import fit_spline_again
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, OgiveWarning
 from ogive.predictions import Predictions
@@ -174,7 +175,7 @@ def fit_free(
     check_spline(method, "free")
     fit = fit_classes(preds, threads=threads)
     tops = _tops(preds, fit, kept=False)
-    gamma, _ = fit_column(_curve(preds, tops), method, options)
+    gamma = fit_spline_again(_curve(preds, tops), **options)
     return FreeMap(
         view="vector",
         n=row_count(preds),
@@ -224,7 +225,7 @@ def fit_kept(
     check_spline(method, "keep")
     fit = fit_classes(preds, threads=threads)
     tops = _tops(preds, fit, kept=True)
-    gamma, _ = fit_column(_curve(preds, tops), method, options)
+    gamma = fit_spline_again(_curve(preds, tops), **options)
     held = float(np.average(tops.moved, weights=tops.weights))
     lost = float(np.average(tops.gain, weights=tops.weights))
     _warn_of(tops, held, lost)
