@@ -127,10 +127,9 @@ def fit_spline(curve: Curve, *, monotone: bool = False) -> SplineMap:
 
 
 def fit_spline_again(curve: Curve, *, monotone: bool = False) -> SplineMap:
-    """Fit the default calibrator to scores that were fitted to the same outcomes already.
+    """Fit scores that were fitted to the same outcomes before: `fit_spline` without Platt's line.
 
-    Such scores are near the identity, as the prior expects: Platt's line, which asks no prior,
-    would undo what few rows have taught. Else it is `fit_spline`.
+    They are near the identity, as the prior expects; that line would undo what few rows taught.
     """
     with one_blas_thread():
         return _fit(check_curve(curve), monotone=monotone, with_platt=False)
