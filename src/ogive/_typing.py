@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,6 +19,10 @@ WeightKind: TypeAlias = Literal["repetition", "sampling"]
 Runout: TypeAlias = Literal["natural", "parabolic", "cubic"]
 Target: TypeAlias = Literal["residual", "cumulative"]
 
+#: What long work calls as it goes: ``step(what, done, total)``, in any unit; a total of 0 is one
+#: that is not known.
+Progress: TypeAlias = Callable[[str, float, int], None]
+
 __all__ = [
     "AnyArray",
     "ArrayLike",
@@ -27,6 +32,7 @@ __all__ = [
     "IntArray",
     "KeyArray",
     "Kind",
+    "Progress",
     "Runout",
     "Target",
     "WeightKind",

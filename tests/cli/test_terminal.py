@@ -2,6 +2,7 @@
 
 import io
 import sys
+import time
 
 import pytest
 from rich.console import Console
@@ -9,11 +10,12 @@ from rich.console import Console
 from ogive.cli import tables, terminal
 
 
-def test_a_bar_is_drawn_from_the_first_step_on(monkeypatch, capsys):
-    monkeypatch.setattr(terminal, "_PATIENCE", -1.0)
+def test_a_bar_is_drawn(monkeypatch, capsys):
+    monkeypatch.setattr(terminal, "_PATIENCE", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with terminal.progress("reading") as step:
         step("counting rows", 1, 3)
+        time.sleep(0.3)
         step("counting rows", 3, 3)
     assert "counting rows" in capsys.readouterr().err
 
@@ -28,3 +30,31 @@ def test_a_table_leaves_out_spare_columns_where_it_is_narrow(width, left):
     assert head.split() == left.split()
     assert len(first.split()) == len(left.split())
     assert "…" not in first
+
+
+def test_work_that_says_nothing_shows_a_bar_too(monkeypatch, capsys):
+    monkeypatch.setattr(terminal, "_PATIENCE", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with terminal.progress("fitting platt"):
+        time.sleep(0.3)
+    assert "fitting platt" in capsys.readouterr().err
+
+
+def test_a_total_that_is_not_known_shows_the_time_only(monkeypatch, capsys):
+    monkeypatch.setattr(terminal, "_PATIENCE", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with terminal.progress("fitting") as step:
+        time.sleep(0.2)
+        step("vector scaling, step 3", 3, 0)
+        time.sleep(0.3)
+    shown = capsys.readouterr().err
+    assert "step 3" in shown
+    assert "0:00:00" in shown
+    assert "None" not in shown
+
+
+def test_quick_work_shows_no_bar(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with terminal.progress("fitting") as step:
+        step("fitting", 1, 2)
+    assert capsys.readouterr().err == ""

@@ -56,7 +56,7 @@ def test_seed_progress_and_functions(rng):
     curve = Curve.from_scores(scores, hits)
     seen = []
     a = bootstrap(curve, ks_error, resamples=5, seed=4, progress=lambda *at: seen.append(at))
-    assert seen == [(i, 5) for i in range(1, 6)]
+    assert seen == [("resampling", i, 5) for i in range(1, 6)]
     assert a.values.tolist() == bootstrap(curve, "ks", resamples=5, seed=4).values.tolist()
     assert a.values.tolist() != bootstrap(curve, "ks", resamples=5, seed=5).values.tolist()
 

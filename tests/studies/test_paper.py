@@ -199,10 +199,10 @@ def test_progress_tells_what_is_worked_on(tmp_path, sample, small_grid):
         methods=["temperature", "ms-odir"],
         progress=lambda *at: seen.append(at),
     )
-    assert seen[0] == (0, 2, f"{NAME} temperature")
-    assert (1.5, 2, f"{NAME} ms-odir") in seen
-    assert seen[-1] == (2, 2, "")
-    assert [at[0] for at in seen] == sorted(at[0] for at in seen)
+    assert seen[0] == (f"{NAME} temperature", 0, 2)
+    assert (f"{NAME} ms-odir", 1.5, 2) in seen
+    assert seen[-1] == ("done", 2, 2)
+    assert [at[1] for at in seen] == sorted(at[1] for at in seen)
 
 
 @pytest.mark.parametrize(

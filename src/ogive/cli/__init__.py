@@ -36,7 +36,13 @@ def entry() -> None:
         if isinstance(stream, TextIOWrapper):  # a letter the terminal lacks is no failure
             stream.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, _terminate)
-    sys.exit(main())
+    from ogive.cli import interrupt  # noqa: PLC0415 - tests and notebooks keep their signals
+
+    interrupt.watch()
+    code = main()
+    if code == interrupt.INTERRUPTED:
+        interrupt.end(line="")  # main has printed it
+    sys.exit(code)
 
 
 def _terminate(*_: object) -> None:

@@ -33,7 +33,7 @@ from ogive.cli.options import (
 )
 from ogive.cli.paper import paper
 from ogive.cli.pictures import plot, report
-from ogive.cli.terminal import Command, say
+from ogive.cli.terminal import Command, progress, say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,7 +134,7 @@ def measure(
     else:
         asked = (columns_of(options), options["experiment"], part)
         with terminal.progress("measuring") as step:
-            how["progress"] = lambda done, total: step("resampling", done, total)
+            how["progress"] = step
             memory = options["memory"]
             data = read_together(files, *asked, default="test", memory=memory)
             result = measured(data, view, **how)
@@ -214,15 +214,17 @@ def fit(
             names, name = columns_of(options), options["experiment"]
             memory = options["memory"]
             data = read_together((file,), names, name, part, default="cal", memory=memory)
-            gamma = fitted(data, method, view)
+            gamma = fitted(data, method, view, progress=step)
+        if folds:
+            step(f"cross-validating in {folds} folds", 0, 0)
         info = fitted_on(data, gamma, method, folds=folds, date=date, tag=tag)
+        worth = None if as_json else gain_of(data, gamma, folds=folds)
     save(gamma, output, info)
     result = {"method": method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
     if as_json:
         terminal.print_json(result)
     else:
         say(f"{method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
-        worth = gain_of(data, gamma, folds=folds)
         if worth is not None:
             say(worth.verdict)
         if worth is None or not worth.leave_alone:
@@ -279,14 +281,15 @@ def apply(
         return
     check_output(output, [calibrator, file], replace=force, data=True)
     _check_kind(file, output)
-    gamma = load_map(calibrator)
-    source = open_file(file, columns_of(options), experiment=options["experiment"])
-    warn_of_kind(calibrator, source.kind, str(file))
-    results = {}
-    for part in source.parts:
-        rows = applied(gamma, source.predictions(part or None))
-        results[part] = calibrated(rows.score, rows.hit, rows.vectors)
-    write_like(source, output, results)
+    with progress("calibrating"):
+        gamma = load_map(calibrator)
+        source = open_file(file, columns_of(options), experiment=options["experiment"])
+        warn_of_kind(calibrator, source.kind, str(file))
+        results = {}
+        for part in source.parts:
+            rows = applied(gamma, source.predictions(part or None))
+            results[part] = calibrated(rows.score, rows.hit, rows.vectors)
+        write_like(source, output, results)
     n = sum(result.values.shape[0] for result in results.values())
     logs.show_applied(n, output, as_json=as_json)
 

@@ -20,7 +20,7 @@ from ogive.cli.options import (
     splits,
     view_option,
 )
-from ogive.cli.terminal import Command
+from ogive.cli.terminal import Command, progress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,8 +77,9 @@ def compare(
     check_columns([file])
     if split is None:
         refuse("nothing is drawn at random without --split", "seed")
-    source = open_file(file, columns_of(options), experiment=options["experiment"])
-    cal, test = two_parts(source, split, seed)
+    with progress("reading"):
+        source = open_file(file, columns_of(options), experiment=options["experiment"])
+        cal, test = two_parts(source, split, seed)
     _compare(cal, test, methods, view, as_json=as_json)
 
 

@@ -220,7 +220,7 @@ def measure(
             reading,
             by=by,
             every=every,
-            progress=lambda done, total: step("resampling", done, total),
+            progress=step,
             **how,
         )
     target = options.get("save_curve")

@@ -56,7 +56,7 @@ def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bo
             read=read,
             methods=names_of(methods),
             cache=resume,
-            progress=lambda done, total, what: step(what, done, total),
+            progress=step,
         )
     if not result.copies:
         msg = (

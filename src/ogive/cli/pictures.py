@@ -95,9 +95,9 @@ def plot(
     _check(file, output, FORMATS, split)
     _check_graph(graph)
     need("matplotlib", extra="plot")
-    source = open_file(file, columns_of(options), experiment=options["experiment"])
-    cal, test = _parts(source, split, seed)
     with terminal.progress("drawing"):
+        source = open_file(file, columns_of(options), experiment=options["experiment"])
+        cal, test = _parts(source, split, seed)
         save_figure(figure(*gather(graph, test, cal, view=view, method=method)), output)
     _done(output, as_json=as_json)
 
@@ -152,8 +152,9 @@ def report(
 
     _check(file, output, (".html", ".htm"), split)
     need("jinja2", extra="cli")
-    source = open_file(file, columns_of(options), experiment=options["experiment"])
-    cal, test = _parts(source, split, seed)
+    with terminal.progress("reading"):
+        source = open_file(file, columns_of(options), experiment=options["experiment"])
+        cal, test = _parts(source, split, seed)
     if cal is None:
         refuse(f"{file} has no rows to fit on (a cal part, or --split 0.5)", "methods")
     names = names_of(methods)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
+import threading
 import unicodedata
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
@@ -13,18 +13,21 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from ogive.cli.help import HelpfulCommand
+from ogive.cli.interrupt import INTERRUPTED
 from ogive.errors import OgiveError, OutputRefused, UnknownName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from rich.console import Console
     from rich.text import Text
 
+    from ogive._typing import Progress
+
 #: Below this many seconds a progress bar would only flicker.
 _PATIENCE = 1.0
-_DONE, _FAILED, _WRONG_USAGE, _INTERRUPTED, _TERMINATED = 0, 1, 2, 130, 143
+_DONE, _FAILED, _WRONG_USAGE, _TERMINATED = 0, 1, 2, 143
 #: Classes of characters that move the cursor, colour, or turn the direction of what follows.
 _UNSHOWN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 #: Joiners are part of words and emoji, and change nothing else.
@@ -35,6 +38,10 @@ _MAX_FOREIGN_LENGTH = 300
 
 class Terminated(BaseException):
     """The process was asked to end (SIGTERM)."""
+
+
+class Interrupted(BaseException):
+    """Ctrl-C, under a name for which click prints no line of its own."""
 
 
 class _Foreign(OgiveError):
@@ -52,6 +59,8 @@ class Command(HelpfulCommand):
             if isinstance(error, RecursionError) or type(error) is RuntimeError:
                 raise _foreign(error, ctx) from error
             raise  # also click's Exit, which is a RuntimeError
+        except KeyboardInterrupt as error:
+            raise Interrupted from error
         except Exception as error:
             raise _foreign(error, ctx) from error
 
@@ -78,14 +87,14 @@ def _foreign(error: Exception, ctx: click.Context) -> _Foreign:
 def run(group: click.Group, argv: Sequence[str] | None) -> int:  # noqa: PLR0911 - one per ending
     """Run the command line and turn every failure into one line and an exit code."""
     try:
-        group.main(argv, prog_name="ogive", standalone_mode=False)
+        code = group.main(argv, prog_name="ogive", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
         return _fail(error.format_message(), _WRONG_USAGE)
-    except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted", _INTERRUPTED)
+    except (click.Abort, KeyboardInterrupt, Interrupted):
+        return _fail("interrupted", INTERRUPTED)
     except Terminated:
         return _fail("terminated", _TERMINATED)
     except BrokenPipeError:
@@ -98,7 +107,7 @@ def run(group: click.Group, argv: Sequence[str] | None) -> int:  # noqa: PLR0911
             raise
         wrong = isinstance(error, UnknownName | OutputRefused)
         return _fail(_message(error), _WRONG_USAGE if wrong else _FAILED)
-    return _DONE
+    return code if isinstance(code, int) else _DONE  # what a command gave to `ctx.exit`
 
 
 def _message(error: Exception) -> str:
@@ -180,34 +189,23 @@ def console() -> Console:
 
 
 @contextmanager
-def progress(total_hint: str) -> Iterator[Callable[[str, float, int], None]]:
+def progress(what: str) -> Iterator[Progress]:
     """Give a function ``step(what, done, total)`` that draws a bar on stderr.
 
-    It draws on a terminal only, and only once the work has taken a second.
+    It draws on a terminal only, and once the work has taken a second, whether or not `step` was
+    called: before that, a moving bar and the time show that something is being done.
     """
     if not sys.stderr.isatty():
         yield lambda what, done, total: None  # noqa: ARG005
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from ogive.cli.bar import Bar  # noqa: PLC0415 - rich is slow to load
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(),
-               TextColumn("{task.completed:.0f}/{task.total:.0f}"),
-               TimeRemainingColumn())  # fmt: skip
-    bar = Progress(*columns, console=Console(stderr=True, emoji=False), transient=True)
-    task = bar.add_task(shown(total_hint), total=None)
-    start = time.monotonic()
-    live = False
-
-    def step(what: str, done: float, total: int) -> None:
-        nonlocal live
-        bar.update(task, description=shown(what), completed=done, total=total)
-        if not live and time.monotonic() - start > _PATIENCE:
-            bar.start()  # after the update: it draws at once, and needs a total
-            live = True
-
+    bar = Bar(shown(what))
+    timer = threading.Timer(_PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
     try:
-        yield step
+        yield lambda what, done, total: bar.step(shown(what), done, total)
     finally:
-        if live:
-            bar.stop()
+        timer.cancel()
+        bar.stop()

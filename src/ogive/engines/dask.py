@@ -32,15 +32,13 @@ from ogive.readers.memory import parse_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ogive._typing import WeightKind
+    from ogive._typing import Progress, WeightKind
     from ogive.curve import Curve
     from ogive.engines.files import Log
     from ogive.engines.plan import Plan
     from ogive.engines.refine import Reading
     from ogive.engines.tally import Tally
     from ogive.readers.source import Columns
-
-    Progress = Callable[[str, float, int], None]
 
 _MALLOC = "MALLOC_TRIM_THRESHOLD_"
 _FAN = 8  # tallies that one task adds up

@@ -24,9 +24,9 @@ from ogive.readers.memory import parse_memory
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from ogive._typing import WeightKind
+    from ogive._typing import Progress, WeightKind
     from ogive.curve import Curve
     from ogive.engines.batches import Tally
     from ogive.engines.files import Log
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ogive.readers.source import Columns
 
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-    Progress = Callable[[str, float, int], None]
 
 _ROW = 300  # bytes that a row of a further reading takes
 _KEY = 256  # bytes of the limit for each key that is collected, a tenth of which it takes

@@ -29,12 +29,11 @@ from ogive.summary import COUNTED, WEIGHED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from ogive._typing import WeightKind
+    from ogive._typing import Progress, WeightKind
     from ogive.curve import Curve
     from ogive.engines.files import Log
     from ogive.engines.plan import Plan
     from ogive.engines.refine import Reading
-    from ogive.engines.watch import Progress
     from ogive.readers.source import Columns
 
 

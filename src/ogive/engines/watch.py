@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    Progress = Callable[[str, float, int], None]
+    from ogive._typing import Progress
 
 _PAUSE = 0.25  # seconds
 _GROUP = "spark.jobGroup.id"

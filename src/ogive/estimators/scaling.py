@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from ogive.calibrators.matrix.vector import fit_vector
 from ogive.estimators._calibrator import _Calibrator, _threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ogive._typing import ArrayLike, Kind
+    from ogive._typing import ArrayLike, Kind, Progress
     from ogive.calibrators.matrix.maps import MatrixMap
     from ogive.predictions import Predictions
+
+
+#: With `verbose=1` nobody waits longer than this for a sign of life, if fits are shorter.
+SECONDS_BETWEEN_LINES = 2.0
 
 
 class TemperatureScaling(_Calibrator):
@@ -173,11 +176,20 @@ def _seed(random_state: int | np.random.RandomState | None) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _tell(name: str) -> Callable[[int, int], None]:
-    """Return a progress callback that writes each tenth to stderr."""
+def _tell(name: str) -> Progress:
+    """Return a progress callback that writes the first, the last and each tenth to stderr.
 
-    def progress(done: int, total: int) -> None:
-        if 10 * done // total > 10 * (done - 1) // total:
-            sys.stderr.write(f"[{name}] {done:,} of {total:,} fits\n")
+    Between tenths it writes a line whenever `SECONDS_BETWEEN_LINES` have gone by.
+    """
+    start = last = time.monotonic()
+
+    def progress(what: str, done: float, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        tenth = done == 0 or 10 * done // total > 10 * (done - 1) // total
+        if tenth or now - last > SECONDS_BETWEEN_LINES:
+            last = now
+            line = f"[{name}] {what}: {done:,.0f} of {total:,}, {now - start:.0f} s"
+            sys.stderr.write(f"{line}\n")
 
     return progress

@@ -32,7 +32,7 @@ from ogive.errors import InvalidInput, UnknownName
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ogive._typing import FloatArray
+    from ogive._typing import FloatArray, Progress
 
 # Means, whose bootstrap needs no correction; everything else is treated as an error >= 0.
 MEANS = frozenset({"accuracy", "mean_score", "brier", "nll", "spiegelhalter"})
@@ -74,7 +74,7 @@ def bootstrap(
     resamples: int = 1000,
     level: float = 0.95,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Interval:
     """Return a bootstrap interval of a measure; the module says when not to believe it.
 
@@ -88,7 +88,7 @@ def bootstrap(
     level : float
         In (0, 1).
     seed : int
-    progress : function of (done, resamples), optional
+    progress : function of (what, done, total), optional
         Called after each resample.
 
     >>> from ogive import Curve
@@ -104,7 +104,7 @@ def bootstrap(
     for i, sample in enumerate(resampled(curve, resamples, seed=seed)):
         values[i] = of(sample)
         if progress is not None:
-            progress(i + 1, resamples)
+            progress("resampling", i + 1, resamples)
     return interval(of(curve), values, level=level, corrected=corrected)
 
 

@@ -35,9 +35,10 @@ from ogive.studies.measure import measure
 from ogive.views import check_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import date
 
+    from ogive._typing import Progress
     from ogive.predictions import Predictions
     from ogive.report.graphs import Table
     from ogive.studies.compare import Comparison
@@ -97,7 +98,7 @@ def build_report(
     methods: Sequence[str] | None = None,
     source: str = "predictions",
     today: date | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Measure, repair and compare; gather what the report shows.
 
@@ -186,7 +187,7 @@ def _repair(
     method: str,
     methods: Sequence[str] | None,
     curve: Curve,
-    step: Callable[[str, int, int], None],
+    step: Progress,
 ) -> Repair:
     """Fit on the cal part, apply to both, and compare with the other methods."""
     inside, outside, n = repaired_curves(cal, test, view, method)

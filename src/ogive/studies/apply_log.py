@@ -36,13 +36,12 @@ from ogive.studies.apply_mark import finished, finished_metadata, is_ours, mark_
 from ogive.studies.fitting import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ogive._files import Identity
+    from ogive._typing import Progress
     from ogive.calibrators.maps import Fitted
     from ogive.readers.source import ValueKind
-
-    Progress = Callable[[str, float, int], None]
 
 _WHAT = "calibrating"
 _OLDER_TEMPORARY = re.compile(r"\.(.+)\.[a-z0-9_]{1,8}\.parquet", re.DOTALL)

@@ -33,9 +33,10 @@ from ogive.views import parse_view
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    Progress = Callable[[str, int, int], None]
+    from ogive._typing import Progress
+
     Scores = dict[str, dict[str, dict[str, Any]]]  # by experiment, by label
 
 

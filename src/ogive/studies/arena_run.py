@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ogive._numerics.blocks import thread_count
@@ -13,6 +15,7 @@ from ogive.studies.arena_results import code_digest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from ogive._typing import Progress
     from ogive.studies.arena_results import Results
 
 
@@ -40,7 +43,7 @@ def run(
     results: Results,
     *,
     jobs: int | None,
-    progress: Callable[[str, int, int], None] | None,
+    progress: Progress | None,
     keep: Callable[[dict[str, Any]], bool] = lambda _: True,
 ) -> list[dict[str, Any]]:
     """Return the numbers of each task, from the results where they are, and add the others.
@@ -84,8 +87,26 @@ def each(
         for group in together
     )
     with parallel_config("loky", n_jobs=workers, inner_max_num_threads=inside):
-        for results in Parallel(return_as="generator_unordered", batch_size=1)(calls):
+        with _deaf_to_interrupts():
+            finished = Parallel(return_as="generator_unordered", batch_size=1)(calls)
+        for results in finished:
             yield from results
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Let workers that are started here not hear Ctrl-C, which a terminal sends to all processes.
+
+    The process that started them hears it and ends them; each of them would print a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _numbered(parent: int, tasks: list[tuple[int, Task]]) -> list[tuple[int, dict[str, Any]]]:

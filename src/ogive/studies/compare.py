@@ -26,9 +26,9 @@ from ogive.studies.fitting import VECTOR, apply, fit, named
 from ogive.views import check_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from ogive._typing import FloatArray
+    from ogive._typing import FloatArray, Progress
     from ogive.predictions import Predictions
     from ogive.studies.fitting import Rows
 
@@ -138,7 +138,7 @@ def compare(
     methods: Sequence[str] | None = None,
     view: str | None = None,
     *,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Fit each method on one set of predictions and measure it on another.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ogive.calibrators import VECTORS, Method, find_method
 from ogive.calibrators.maps import Fitted, Map
+from ogive.calibrators.matrix.compose import fit_vector, told
 from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType, UnknownName
@@ -14,7 +15,7 @@ from ogive.predictions import Predictions
 from ogive.views import check_view, score_rows
 
 if TYPE_CHECKING:
-    from ogive._typing import BoolArray, FloatArray
+    from ogive._typing import BoolArray, FloatArray, Progress
 
 #: The name of the view that is no view: whole vectors.
 VECTOR = "vector"
@@ -46,7 +47,13 @@ def named(method: str) -> tuple[Method, str]:
     return find_method(name), way or "keep"
 
 
-def fit(data: Predictions | Curve, method: str = "spline", view: str | None = None) -> Fitted:
+def fit(
+    data: Predictions | Curve,
+    method: str = "spline",
+    view: str | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Fitted:
     """Fit a method to a view of predictions, or to a curve.
 
     Parameters
@@ -58,6 +65,8 @@ def fit(data: Predictions | Curve, method: str = "spline", view: str | None = No
         `ogive.calibrators.VECTORS` may follow, as in ``"spline:free"``; without, it is "keep".
     view : str, optional
         Default: ``"top-1"``, or ``"score"`` for one column. ``"vector"``: whole vectors.
+    progress : function of (what, done, total), optional
+        Called by methods that take long.
 
     Examples
     --------
@@ -80,11 +89,9 @@ def fit(data: Predictions | Curve, method: str = "spline", view: str | None = No
         raise InvalidType(msg)
     if chosen.reads == "predictions":
         name = VECTOR if view == VECTOR else check_view(view, data).name
-        return replace(chosen.fit(data), view=name)
+        return replace(chosen.fit(data, **told(chosen, progress)), view=name)
     if view == VECTOR:
-        from ogive.calibrators.matrix.compose import fit_vector  # noqa: PLC0415
-
-        return fit_vector(data, chosen.name, vector=way)
+        return fit_vector(data, chosen.name, vector=way, progress=progress)
     return chosen.fit(Curve.from_predictions(data, view))
 
 

@@ -34,13 +34,9 @@ from ogive.studies.measurement import Measurement, Measurements
 from ogive.studies.verdict import verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ogive._typing import ArrayLike, FloatArray
+    from ogive._typing import ArrayLike, FloatArray, Progress
     from ogive.metrics.vector import VectorScores
     from ogive.views import View
-
-    Progress = Callable[[int, int], None]
 
 VECTOR = "vector"
 MANY = 1_000_000  # from so many rows on a coarse copy serves where it makes no difference
@@ -103,7 +99,7 @@ def measure(
     resamples : int
         If not 0, `Measurement.intervals` has bootstrap intervals from so many resamples; KS and
         Kuiper have better ones in any case. `ogive.metrics.resample` says what to believe.
-    progress : function of (done, resamples), optional
+    progress : function of (what, done, total), optional
         Called after each resample.
 
     Returns
@@ -206,7 +202,7 @@ def _intervals(curve: Curve, how: _How) -> dict[str, tuple[float, float]]:
     for sample in resampled(curve, how.resamples, seed=how.seed):
         rows.append(_resampled_values(sample, edges))
         if how.progress is not None:
-            how.progress(len(rows), how.resamples)
+            how.progress("resampling", len(rows), how.resamples)
     found = {}
     for key, value in _resampled_values(curve, edges).items():
         values = np.array([row[key] for row in rows])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
 
+    from ogive._typing import Progress
     from ogive.predictions import Predictions
 
 METHODS = ("uncalibrated", "temperature", "vector", "ms-odir", "dir-odir", "spline")
@@ -168,7 +169,7 @@ def paper_tables(
     read: Callable[[Path, str], Predictions],
     methods: Iterable[str] | None = None,
     cache: str | os.PathLike[str] | None = None,
-    progress: Callable[[float, int, str], None] | None = None,
+    progress: Progress | None = None,
     threads: int | None = None,
 ) -> PaperTables:
     """Compute every cell of the paper's tables that the logit files in a folder allow.
@@ -185,8 +186,8 @@ def paper_tables(
         A JSON file that holds what was computed so far. It is written after each method of each
         file, whole or not at all, and read back at the next call: a long run can be resumed.
     progress : callable, optional
-        ``progress(done, total, what)``: how many methods of how many files are done, and what
-        is being worked on; `done` is a fraction where a method can tell.
+        ``progress(what, done, total)``: what is being worked on, and how many methods of how
+        many files are done; `done` is a fraction where a method can tell.
     threads : int, optional
 
     Returns
@@ -202,13 +203,13 @@ def paper_tables(
         keys = [Key.of(row) for row in published if _is_of(row, copy.file, method)]
         if not results.have(copy, keys):
             tell = _within(progress, done, len(jobs), f"{copy.file.name} {method}")
-            tell(0, 1)
+            tell("", 0, 1)
             bench = Bench(read(copy.path, "cal"), read(copy.path, "test"), threads)
             started = time.perf_counter()
             values = bench.measure(method, keys, progress=tell)
             results.add(copy, method, values, time.perf_counter() - started)
     if progress is not None:
-        progress(len(jobs), len(jobs), "")
+        progress("done", len(jobs), len(jobs))
     cells = [
         _cell(row, results.value(copy, Key.of(row)))
         for row in published
@@ -232,14 +233,12 @@ def _is_of(row: dict[str, str], file: PaperFile, method: str) -> bool:
     return (row["dataset"], row["model"], row["method"]) == (file.dataset, file.model, method)
 
 
-def _within(
-    progress: Callable[[float, int, str], None] | None, done: int, total: int, what: str
-) -> Callable[[int, int], None]:
+def _within(progress: Progress | None, done: int, total: int, what: str) -> Progress:
     """Return a callback for the steps inside one job."""
 
-    def tell(step: int, steps: int) -> None:
+    def tell(_: str, step: float, steps: int) -> None:
         if progress is not None:
-            progress(done + step / steps, total, what)
+            progress(what, done + step / steps, total)
 
     return tell
 

@@ -21,7 +21,7 @@ from ogive.predictions import Predictions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ogive._typing import FloatArray
+    from ogive._typing import FloatArray, Progress
     from ogive.calibrators.maps import Map
 
 _BINS = 25
@@ -98,7 +98,7 @@ class Bench:
         method: str,
         keys: Iterable[Key],
         *,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> dict[Key, float]:
         """Return the value of each cell of one method."""
         if method == "spline":
@@ -113,7 +113,7 @@ class Bench:
             values[key] = _value(key.metric, curves[view])
         return values
 
-    def _calibrated(self, method: str, progress: Callable[[int, int], None] | None) -> Predictions:
+    def _calibrated(self, method: str, progress: Progress | None) -> Predictions:
         """Return the test part after a method of whole matrices."""
         if method == "uncalibrated":
             return self.test

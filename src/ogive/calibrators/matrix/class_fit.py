@@ -31,7 +31,7 @@ from ogive.predictions import labelled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ogive._typing import AnyArray, FloatArray, IntArray, KeyArray
+    from ogive._typing import AnyArray, FloatArray, IntArray, KeyArray, Progress
     from ogive.predictions import Predictions
 
 _DOUBLE = 1 << 18  # numbers up to which everything is in float64
@@ -42,6 +42,7 @@ _FEWEST = 40  # rows with which the classes are looked at: 20 in each half
 _DIGITS = 8
 _CLOSE_HALVES = 1e-11  # nats for each row: so near that the order of the rows does not show
 _HARDLY = 1e-6  # the weight in V's moments of a row that is certain
+_STAGES = 4  # of a fit: the priors, two halves, all rows
 _NUMBERS_PROBED = 400  # parameters that the probes look at, at least
 
 
@@ -84,13 +85,19 @@ class _Rows:
         return np.ascontiguousarray(self.logs[:, at]), self.labels[at], None if plain else weights
 
 
-def fit_classes(preds: Predictions, *, threads: int | None = None) -> ClassFit:
+def fit_classes(
+    preds: Predictions, *, threads: int | None = None, progress: Progress | None = None
+) -> ClassFit:
     """Fit the class structure to predictions with labels, and score them by halves."""
     with one_blas_thread():
-        return _fit(preds, threads)
+        return _fit(preds, threads, progress or _untold)
 
 
-def _fit(preds: Predictions, threads: int | None) -> ClassFit:
+def _untold(what: str, done: float, total: int) -> None:
+    """Take progress that nobody asked for."""
+
+
+def _fit(preds: Predictions, threads: int | None, step: Progress) -> ClassFit:
     labels = labelled(preds)
     if preds.one_column:
         msg = "`preds` has one column and so no classes to mix: fit its curve, or use fit_ovr."
@@ -98,12 +105,14 @@ def _fit(preds: Predictions, threads: int | None) -> ClassFit:
     scale = mean_range(preds, threads=threads)
     order = class_order(preds, scale, threads=threads)
     place = np.argsort(order)
-    structure, unseen = _fit_ordered(preds.reordered(order), place[labels], scale, threads)
+    structure, unseen = _fit_ordered(
+        preds.reordered(order), place[labels], scale, threads, step=step
+    )
     return ClassFit(structure.reordered(place), tuple(unseen), place)
 
 
 def _fit_ordered(
-    preds: Predictions, labels: IntArray, scale: float, threads: int | None
+    preds: Predictions, labels: IntArray, scale: float, threads: int | None, *, step: Progress
 ) -> tuple[ClassStructure, Iterable[Unseen]]:
     """Do so with the classes in an order that does not depend on that of the columns."""
     factor = careful_factor(preds, threads=threads)
@@ -111,14 +120,16 @@ def _fit_ordered(
     bases = _bases(rows)
     if float(rows.weights.sum()) < _FEWEST:
         return _temperature_only(rows, bases, factor, floor)
+    step("learning which classes to trust", 0, _STAGES)
     found = _priors(rows, bases, threads)
     whole_rows = preds.weight_kind == "repetition"
-    halved = _by_halves(rows, bases, found.precision, threads, whole=whole_rows)
+    halved = _by_halves(rows, bases, found.precision, threads, whole=whole_rows, step=step)
     changes = [half.change for half in halved]
     start = found.theta
     if rows.logs.size > _MANY:
         # λ is from some of the rows. What halves find is on average nearly what all rows find.
         start = np.mean([half.theta for half in halved], axis=0)
+    step("fitting all classes", _STAGES - 1, _STAGES)
     theta = fit_at(_regression(rows, bases, threads), found.precision, start)
     share = mean_share(changes, threads=threads)
     structure = _structure(_trust(share) * theta, found, bases, factor, floor)
@@ -268,6 +279,7 @@ def _by_halves(
     threads: int | None,
     *,
     whole: bool,
+    step: Progress,
 ) -> list[_Half]:
     """Score each half by a structure fitted to the other.
 
@@ -276,7 +288,8 @@ def _by_halves(
     """
     share = halves(rows.hashes, rows.weights, whole=whole)
     found: list[_Half] = []
-    for part in (share, 1.0 - share):
+    for number, part in enumerate((share, 1.0 - share), start=1):
+        step(f"fitting half {number} of the rows", number, _STAGES)
         seen, unseen = np.flatnonzero(part < 1.0), np.flatnonzero(part > 0.0)
         if not seen.size or not unseen.size:
             continue

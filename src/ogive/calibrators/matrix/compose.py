@@ -5,12 +5,13 @@ from __future__ import annotations
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from ogive.calibrators import VECTORS, find_method
+from ogive.calibrators import VECTORS, Method, find_method
 from ogive.calibrators.matrix.free import check_spline
 from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.errors import UnknownName
 
 if TYPE_CHECKING:
+    from ogive._typing import Progress
     from ogive.predictions import Predictions
 
 
@@ -20,6 +21,7 @@ def fit_vector(
     *,
     vector: str = "keep",
     threads: int | None = None,
+    progress: Progress | None = None,
     **options: Any,  # noqa: ANN401 - whatever the method takes
 ) -> MatrixMap:
     """Fit any method of the table to predictions, for calibrated probabilities of every class.
@@ -38,6 +40,8 @@ def fit_vector(
         Predictions of one column have a curve of their own, that of class 1, and the decision
         is free to move.
     threads : int, optional
+    progress : function of (what, done, total), optional
+        Called by methods that take long.
     options
         Passed on to the method.
 
@@ -52,16 +56,23 @@ def fit_vector(
         raise UnknownName.among("vector", vector, VECTORS)
     found = find_method(method)
     if found.reads == "predictions":
-        gamma = found.fit(preds, **options)
+        gamma = found.fit(preds, **options, **told(found, progress))
     else:
         if vector == "free":
             check_spline(method, vector)
         elif vector == "keep" and method != "spline":
             vector = "ranks"
         way = VECTORS["ovr" if preds.one_column else vector]
-        gamma = way.fit(preds, method, threads=threads, **options)
+        gamma = way.fit(preds, method, threads=threads, **options, **told(way, progress))
     assert isinstance(gamma, MatrixMap)  # noqa: S101 - what reads predictions gives such a map
     return gamma
+
+
+def told(method: Method, progress: Progress | None) -> dict[str, Progress]:
+    """Return the callback as an argument for a method that takes one."""
+    if progress is None or "progress" not in signature(method.fit).parameters:
+        return {}
+    return {"progress": progress}
 
 
 def takes_folds(method: str) -> bool:

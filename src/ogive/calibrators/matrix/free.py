@@ -36,7 +36,7 @@ from ogive.errors import InvalidInput, OgiveWarning
 from ogive.predictions import Predictions
 
 if TYPE_CHECKING:
-    from ogive._typing import BoolArray, FloatArray, IntArray
+    from ogive._typing import BoolArray, FloatArray, IntArray, Progress
     from ogive.calibrators.maps import Map
 
 _TOGETHER = 32  # blocks of rows that go through the matrices together
@@ -147,6 +147,7 @@ def fit_free(
     method: str = "spline",
     *,
     threads: int | None = None,
+    progress: Progress | None = None,
     **options: Any,  # noqa: ANN401 - whatever the method takes
 ) -> FreeMap:
     """Fit full vectors for the best likelihood: the decision may change.
@@ -158,6 +159,7 @@ def fit_free(
     method : {"spline"}
         The map of the top class.
     threads : int, optional
+    progress : function of (what, done, total), optional
     options
         Passed on to the method.
 
@@ -173,7 +175,7 @@ def fit_free(
     array([[0.2, 0.6, 0.2]])
     """
     check_spline(method, "free")
-    fit = fit_classes(preds, threads=threads)
+    fit = fit_classes(preds, threads=threads, progress=progress)
     tops = _tops(preds, fit, kept=False)
     gamma = fit_spline_again(_curve(preds, tops), **options)
     return FreeMap(
@@ -191,6 +193,7 @@ def fit_kept(
     method: str = "spline",
     *,
     threads: int | None = None,
+    progress: Progress | None = None,
     **options: Any,  # noqa: ANN401 - whatever the method takes
 ) -> KeptMap:
     """Fit full vectors from the class structure that keep the decision.
@@ -202,6 +205,7 @@ def fit_kept(
     method : {"spline"}
         The map of the top class.
     threads : int, optional
+    progress : function of (what, done, total), optional
     options
         Passed on to the method.
 
@@ -223,7 +227,7 @@ def fit_kept(
     True
     """
     check_spline(method, "keep")
-    fit = fit_classes(preds, threads=threads)
+    fit = fit_classes(preds, threads=threads, progress=progress)
     tops = _tops(preds, fit, kept=True)
     gamma = fit_spline_again(_curve(preds, tops), **options)
     held = float(np.average(tops.moved, weights=tops.weights))

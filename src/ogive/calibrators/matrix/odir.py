@@ -35,9 +35,9 @@ from ogive.errors import FallbackWarning, InvalidInput
 from ogive.predictions import labelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from ogive._typing import ArrayLike, FloatArray
+    from ogive._typing import ArrayLike, FloatArray, Progress
     from ogive.calibrators.matrix.odir_search import Split
     from ogive.predictions import Predictions
 
@@ -142,7 +142,7 @@ def fit_ms_odir(
     offset_strengths: ArrayLike | None = None,
     folds: int | Sequence[Split] = FOLDS,
     seed: int = SEED,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     threads: int | None = None,
 ) -> MatrixMap:
     """Fit matrix scaling with ODIR: softmax(W · logits + b).
@@ -161,7 +161,7 @@ def fit_ms_odir(
     seed : int
         Shuffles them.
     progress : callable, optional
-        Called as ``progress(done, total)`` after each fit, by one thread at a time.
+        Called as ``progress(what, done, total)`` after each fit, by one thread at a time.
     threads : int, optional
         Folds are fitted side by side. Results do not depend on it.
 
@@ -181,7 +181,7 @@ def fit_dir_odir(
     offset_strengths: ArrayLike | None = None,
     folds: int | Sequence[Split] = FOLDS,
     seed: int = SEED,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     threads: int | None = None,
 ) -> MatrixMap:
     """Fit Dirichlet calibration with ODIR: softmax(W · log p + b), p clipped to 2^-52.
@@ -221,7 +221,7 @@ def _fit(
     *,
     folds: int | Sequence[Split],
     seed: int,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
     threads: int | None,
 ) -> MatrixMap:
     number = folds if isinstance(folds, int) else len(folds)

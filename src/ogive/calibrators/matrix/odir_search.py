@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ogive._numerics.softmax_regression import Sparse
-    from ogive._typing import AnyArray, FloatArray, IntArray
+    from ogive._typing import AnyArray, FloatArray, IntArray, Progress
 
     Split = tuple[IntArray, IntArray]
 
+_WHAT = "fits of the grid"
 _HARDLY = 1e-9  # keeps the diagonal finite where rows can be told apart, and moves nothing else
 _FINAL = 1e-13  # the chosen models are fitted until a step gains less than this
 _WORSE = 1e-5  # in log-loss, far above the rounding of float32
@@ -73,12 +74,13 @@ class Search:
     def run(
         self,
         parts: Sequence[Split],
-        progress: Callable[[int, int], None] | None,
+        progress: Progress | None,
         threads: int | None,
     ) -> Found:
         """Fit the grid in each fold, the folds side by side, and refine the best pair."""
         total = len(parts) * self.strengths.size * self.offset_strengths.size
         tick = _Counter(total, progress)
+        tick.start()
         # One BLAS thread each: the folds are the threads, and the sums do not depend on them.
         with one_blas_thread(), ThreadPoolExecutor(thread_count(threads)) as pool:
             paths = list(pool.map(self._start, parts))
@@ -169,7 +171,7 @@ class _Path:
 class _Counter:
     """Counts fits over all threads and tells `progress`, one thread at a time."""
 
-    def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
+    def __init__(self, total: int, progress: Progress | None) -> None:
         self.done, self.total, self.progress = 0, total, progress
         self._lock = threading.Lock()
 
@@ -177,9 +179,14 @@ class _Counter:
         with self._lock:
             self.done += 1
             if self.progress is not None:
-                self.progress(self.done, self.total)
+                self.progress(_WHAT, self.done, self.total)
+
+    def start(self) -> None:
+        """Say how much there is to do: the first fits take the longest."""
+        if self.progress is not None:
+            self.progress(_WHAT, 0, self.total)
 
     def finish(self) -> None:
         """Say that all is done, also if some pairs were not needed."""
         if self.progress is not None and self.done < self.total:
-            self.progress(self.total, self.total)
+            self.progress(_WHAT, self.total, self.total)

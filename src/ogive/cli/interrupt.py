@@ -1,0 +1,57 @@
+"""Ctrl-C ends the process within two seconds, with one line, whatever is running.
+
+Python raises KeyboardInterrupt once the main thread is back from what it calls, and then waits for
+the other threads. A sort of a billion numbers, or a pool of threads, would take as long as they
+like. So a thread of its own hears of the signal, gives the command a moment to tidy up, and then
+ends the process. A temporary file that is left is removed by the next run with the same output.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+
+INTERRUPTED = 130
+#: Enough to remove temporary files, and short of the two seconds that people are told.
+GRACE_SECONDS = 1.0
+_LINE = "ogive: interrupted"
+#: Shows the cursor, which a progress bar hides, and clears the line of the bar.
+_END_OF_BAR = "\x1b[?25h\r\x1b[K"
+_ending = threading.Lock()
+
+
+def watch() -> None:
+    """Begin to listen for Ctrl-C; call it in the main thread."""
+    heard, tells = os.pipe()
+    os.set_blocking(tells, False)
+    signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
+    signal.signal(signal.SIGINT, _raise_once)
+    threading.Thread(target=_end_after_grace, args=(heard,), daemon=True).start()
+
+
+def _raise_once(*_: object) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # one is enough: tidying up is not disturbed
+    raise KeyboardInterrupt
+
+
+def _end_after_grace(heard: int) -> None:
+    while signal.SIGINT not in os.read(heard, 64):
+        pass
+    time.sleep(GRACE_SECONDS)
+    end(_END_OF_BAR if sys.stderr.isatty() else "")
+
+
+def end(before: str = "", *, line: str = f"{_LINE}\n") -> None:
+    """End the process, its workers first, without waiting for its threads."""
+    _ending.acquire()  # whoever comes second waits for the end
+    with suppress(Exception):
+        for worker in multiprocessing.active_children():
+            worker.kill()
+    with suppress(OSError):  # not by print: the main thread may hold the stream
+        os.write(2, f"{before}{line}".encode())
+    os._exit(INTERRUPTED)
