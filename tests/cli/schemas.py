@@ -90,8 +90,13 @@ FIT = {
         "view": {"type": "string"},
         "n": COUNT,
         "artifact": {"type": "string"},
+        **{
+            key: {"type": ["number", "null"], "minimum": 0}
+            for key in ("ks_before", "ks_after", "log_loss_before", "log_loss_after")
+        },
+        "folds": {"type": ["integer", "null"], "minimum": 2},
     },
-    "required": ["method", "view", "n", "artifact"],
+    "required": ["method", "view", "n", "artifact", "ks_before", "ks_after", "log_loss_before"],
 }
 
 APPLY = {

@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import subprocess
@@ -58,7 +59,10 @@ def test_the_command_and_the_function_say_the_same(run_json):
 def test_fit_apply_measure(run, run_json, tmp_path):
     cal, out = tmp_path / "cal.json", tmp_path / "out.npz"
     fitted = run_json(schemas.FIT, "fit", DEMO, "-o", cal)
-    assert fitted == {"method": "spline", "view": "top-1", "n": 5000, "artifact": str(cal)}
+    head = {"method": "spline", "view": "vector", "n": 5000, "artifact": str(cal)}
+    assert fitted | head == fitted
+    assert fitted["ks_after"] < 0.3 * fitted["ks_before"]
+    assert fitted["log_loss_after"] < fitted["log_loss_before"]
     assert run_json(schemas.APPLY, "apply", cal, DEMO, "-o", out) == {"n": 15_000, "out": str(out)}
     before = run_json(schemas.MEASURE, "measure", DEMO)
     after = run_json(schemas.MEASURE, "measure", out)
@@ -72,7 +76,7 @@ def test_fit_apply_measure(run, run_json, tmp_path):
 @pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
 def test_scores_that_were_calibrated_already_are_noticed(run, tmp_path):
     cal, once, twice = (tmp_path / name for name in ("cal.json", "once.npz", "twice.npz"))
-    assert run("fit", DEMO, "-o", cal, "--method", "platt")[0] == 0
+    assert run("fit", DEMO, "-o", cal, "--method", "platt", "--view", "top-1")[0] == 0
     assert "warning" not in run("apply", cal, DEMO, "-o", once)[2]
     code, _, err = run("apply", cal, once, "-o", twice)
     assert code == 0
@@ -112,12 +116,93 @@ def test_other_columns_of_the_same_name_are_kept_apart(run_json, tmp_path, rng):
     columns |= {"label": rng.integers(3, size=500), "outcome": ["paid"] * 500, "score": [7] * 500}
     path, cal, out = (tmp_path / name for name in ("m.parquet", "cal.json", "out.parquet"))
     table._store(pa.table(columns), path, ".parquet")
-    run_json(schemas.FIT, "fit", path, "-o", cal)
+    run_json(schemas.FIT, "fit", path, "-o", cal, "--view", "top-1")
     run_json(schemas.APPLY, "apply", cal, path, "-o", out)
     done = table.load(out)
     assert done.column_names == ["score", "outcome", "label", "outcome_before", "score_before"]
     assert set(done["outcome_before"].to_pylist()) == {"paid"}
     np.testing.assert_array_equal(done["outcome"], z.argmax(axis=1) == columns["label"])
+
+
+def matrix_file(path, rng, K=3, kind="logit", n=400, names=None):
+    """Write a table or an archive of a matrix that is twice too sure; return its values."""
+    z = 3 * rng.normal(size=(n, K))
+    labels = (z / 2 + rng.gumbel(size=z.shape)).argmax(axis=1)
+    values = z if kind.startswith("logit") else np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    truth = labels if names is None else np.array(names)[labels]
+    if path.suffix == ".npz":
+        np.savez(path, **{kind: values}, labels=truth, score=np.arange(n), id=np.arange(n))
+        return values
+    columns = {f"{kind}_{k}": values[:, k] for k in range(K)}
+    if kind in {"logits", "probs"}:
+        columns = {kind: list(values)}
+    columns |= {"label": truth, "score": np.arange(n), "id": np.arange(n)}
+    table._store(pa.table(columns), path, path.suffix)
+    return values
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("a.csv", "prob"), ("a.parquet", "logits"), ("a.arrow", "logit"), ("a.parquet", "probs")],
+)
+def test_matrices_of_tables_stay_matrices(name, kind, run_json, tmp_path, rng):
+    path, cal, out = tmp_path / name, tmp_path / "cal.json", tmp_path / f"out{name[1:]}"
+    values = matrix_file(path, rng, kind=kind)
+    assert run_json(schemas.FIT, "fit", path, "-o", cal)["view"] == "vector"
+    run_json(schemas.APPLY, "apply", cal, path, "-o", out)
+    done = table.load(out)
+    wide = ["probs"] if kind in {"logits", "probs"} else ["prob_0", "prob_1", "prob_2"]
+    assert done.column_names == [*wide, "prediction", "score", "label", "score_before", "id"]
+    preds = ogive.read(out)
+    assert preds.K == 3
+    assert preds.kind == "probs"
+    top = values.argmax(axis=1)
+    np.testing.assert_array_equal(preds.values.argmax(axis=1), top)
+    np.testing.assert_array_equal(done["prediction"], top)
+    np.testing.assert_allclose(done["score"], preds.values.max(axis=1))
+    np.testing.assert_array_equal(done["score_before"], np.arange(400))
+    assert run_json(schemas.MEASURE, "measure", out)["view"] == "top-1"
+
+
+def test_matrices_of_archives_stay_matrices(run_json, tmp_path, rng):
+    path, cal, out = (tmp_path / name for name in ("a.npz", "cal.json", "out.npz"))
+    matrix_file(path, rng, kind="logits", names=["cat", "dog", "owl"])
+    run_json(schemas.FIT, "fit", path, "-o", cal)
+    run_json(schemas.APPLY, "apply", cal, path, "-o", out)
+    with np.load(out) as arrays:
+        expected = {"probs", "labels", "prediction", "score", "score_before", "id"}
+        assert set(arrays) >= expected
+        assert "logits" not in arrays
+        assert set(arrays["prediction"]) <= {"cat", "dog", "owl"}
+        np.testing.assert_array_equal(arrays["score_before"], np.arange(400))
+    assert ogive.read(out).values.shape == (400, 3)
+
+
+def test_two_columns_are_the_map_of_class_1(run, run_json, tmp_path, rng):
+    path, cal, out = (tmp_path / name for name in ("a.parquet", "cal.json", "out.parquet"))
+    values = matrix_file(path, rng, K=2, kind="prob")
+    code, text, _ = run("fit", path, "-o", cal)
+    assert code == 0
+    assert "the decision may move" in text
+    assert json.loads(cal.read_text())["method"] == "ovr"
+    assert json.loads(cal.read_text())["fitted_on"]["method"] == "spline"
+    assert "the decision may move" in run("apply", cal, path, "-o", out)[1]
+    labels = table.load(path)["label"].to_numpy()
+    gamma = ogive.fit_spline(ogive.Curve.from_scores(values[:, 1], labels == 1))
+    np.testing.assert_allclose(table.load(out)["prob_1"], gamma(values[:, 1]), atol=1e-9)
+    measured = run_json(schemas.MEASURE, "measure", out)
+    assert (measured["view"], measured["also"][0]["view"]) == ("top-1", "class-1")
+    code, text, _ = run("measure", out)
+    assert "class-1" in text
+
+
+def test_one_column_stays_a_score_under_matrix_methods(run_json, tmp_path, scores):
+    cal, out = tmp_path / "cal.json", tmp_path / "out.npz"
+    run_json(schemas.FIT, "fit", scores, "-o", cal, "--method", "temperature")
+    run_json(schemas.APPLY, "apply", cal, scores, "-o", out)
+    with np.load(out) as arrays:
+        assert "cal_scores" in arrays or "scores" in arrays
+        assert not any("probs" in name for name in arrays)
 
 
 def test_a_part_that_is_missing_is_told(run, tmp_path):

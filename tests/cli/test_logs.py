@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ogive import Curve, ks_error
@@ -118,6 +119,45 @@ def test_fit_from_a_log(run_json, run, log, tmp_path):
     code, _, err = run("fit", log, "-o", out, "--method", "temperature")
     assert code == 1
     assert "needs all rows in memory" in err
+
+
+def matrix_log(folder, K=3, files=3):
+    for i in range(files):
+        store(logits_table(400, K, seed=i), folder / f"{i}.parquet")
+    return folder
+
+
+def test_a_log_of_matrices_stays_one(run_json, run, tmp_path):
+    log, cal, out = matrix_log(tmp_path / "log"), tmp_path / "cal.json", tmp_path / "out"
+    result = run_json(schemas.FIT, "fit", log, "-o", cal)
+    assert (result["n"], result["view"]) == (1200, "vector")
+    assert result["log_loss_after"] > 0
+    run_json(schemas.APPLY, "apply", cal, log, "-o", out)
+    done = pq.read_table(out / "0.parquet")
+    assert {"prob_0", "prob_2", "prediction", "score"} <= set(done.column_names)
+    assert run_json(schemas.MEASURE_LOG, "measure", out)["view"] == "top-1"
+    assert run_json(schemas.FIT, "fit", log, "-o", cal, "--view", "top-1")["view"] == "top-1"
+    for words in (["--one-pass"], ["--engine", "local"]):
+        code, _, err = run("fit", log, "-o", cal, *words)
+        assert code == 1
+        assert f"{words[0]} reads it in pieces" in err
+        assert "--view top-1" in err
+
+
+def test_a_log_of_matrices_too_long_for_memory(run, tmp_path, monkeypatch):
+    log = matrix_log(tmp_path / "log")
+    monkeypatch.setattr("ogive.studies.logs.table_bytes", lambda *_, **__: 10**15)
+    code, _, err = run("fit", log, "-o", tmp_path / "cal.json")
+    assert code == 1
+    assert "more than the limit of 1 GB" in err
+    assert "--view top-1" in err
+    assert run("fit", log, "-o", tmp_path / "cal.json", "--view", "top-1")[0] == 0
+
+
+def test_two_columns_of_a_log_have_two_views(run_json, tmp_path):
+    log = matrix_log(tmp_path / "log", K=2)
+    result = run_json(schemas.MEASURE_LOG, "measure", log)
+    assert (result["view"], result["also"][0]["view"]) == ("top-1", "class-1")
 
 
 def test_apply_to_a_folder_can_be_repeated(run_json, run, log, tmp_path):

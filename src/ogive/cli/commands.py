@@ -200,7 +200,8 @@ def fit(
     from ogive.cli import logs, terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.readers.together import read_together  # noqa: PLC0415
-    from ogive.studies.fitted_on import fitted_on  # noqa: PLC0415
+    from ogive.studies.fitted_on import before_and_after, fitted_on  # noqa: PLC0415
+    from ogive.studies.fitting import MAY_MOVE, default_view, may_move  # noqa: PLC0415
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
     from ogive.studies.gain import gain_of  # noqa: PLC0415
 
@@ -214,17 +215,21 @@ def fit(
             names, name = columns_of(options), options["experiment"]
             memory = options["memory"]
             data = read_together((file,), names, name, part, default="cal", memory=memory)
-            gamma = fitted(data, method, view, progress=step)
+            gamma = fitted(data, method, view or default_view(data), progress=step)
         if folds:
             step(f"cross-validating in {folds} folds", 0, 0)
         info = fitted_on(data, gamma, method, folds=folds, date=date, tag=tag)
         worth = None if as_json else gain_of(data, gamma, folds=folds)
     save(gamma, output, info)
     result = {"method": method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
+    known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
     if as_json:
-        terminal.print_json(result)
+        terminal.print_json(result | {name: getattr(info, name) for name in known})
     else:
         say(f"{method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
+        say(before_and_after(info))
+        if may_move(gamma):
+            say(MAY_MOVE)
         if worth is not None:
             say(worth.verdict)
         if worth is None or not worth.leave_alone:
@@ -271,9 +276,9 @@ def apply(
     from ogive.cli import logs  # noqa: PLC0415
     from ogive.export.artifact import load_map  # noqa: PLC0415
     from ogive.readers import open_file  # noqa: PLC0415
-    from ogive.readers.together import calibrated, write_like  # noqa: PLC0415
+    from ogive.readers.together import write_like  # noqa: PLC0415
     from ogive.studies.apply_log import warn_of_kind  # noqa: PLC0415
-    from ogive.studies.fitting import apply as applied  # noqa: PLC0415
+    from ogive.studies.fitting import MAY_MOVE, calibrated, may_move  # noqa: PLC0415
 
     check_columns([file])
     if logs.is_streamed(file, output, options):
@@ -287,11 +292,12 @@ def apply(
         warn_of_kind(calibrator, source.kind, str(file))
         results = {}
         for part in source.parts:
-            rows = applied(gamma, source.predictions(part or None))
-            results[part] = calibrated(rows.score, rows.hit, rows.vectors)
+            results[part] = calibrated(gamma, source.predictions(part or None))
         write_like(source, output, results)
     n = sum(result.values.shape[0] for result in results.values())
     logs.show_applied(n, output, as_json=as_json)
+    if may_move(gamma) and not as_json:
+        say(MAY_MOVE)
 
 
 def _check_kind(file: Path, output: Path) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Fitted
     from ogive.curve import Curve
     from ogive.engines.refine import Reading
+    from ogive.predictions import Predictions
     from ogive.readers.source import Columns
 
 _PLACES = {"scheduler": "dask", "master": "spark"}  # options of one engine
@@ -167,6 +168,7 @@ def read(
     *,
     default_part: str,
     vectors: bool = False,
+    both: bool = False,
 ) -> Reading:
     """Read a log with the engine that was asked for; saved curves are added to it."""
     from ogive.engines import find_engine  # noqa: PLC0415
@@ -183,7 +185,7 @@ def read(
         engine = importlib.import_module(find_engine(name))
         reading = engine.read_log(
             tables,
-            views_of(view, log.classes, log.layout.kind),
+            views_of(view, log.classes, log.layout.kind, both=both and not saved),
             columns=columns_of(options),
             by=options.get("by"),
             part=part,
@@ -215,7 +217,9 @@ def measure(
     if by is not None:
         refuse("groups have no bootstrap intervals", "resamples")
     with terminal.progress("reading") as step:
-        reading = read(files, view, part, options, step, default_part="test", vectors=by is None)
+        alone = by is None and options.get("save_curve") is None
+        wanted: Any = {"default_part": "test", "vectors": by is None, "both": alone}
+        reading = read(files, view, part, options, step, **wanted)
         result = measure_reading(
             reading,
             by=by,
@@ -240,10 +244,24 @@ def fit(
     options: dict[str, Any],
     *,
     step: Callable[[str, float, int], None],
-) -> tuple[Fitted, Curve]:
-    """Fit a method to a log; return it with the curve it was fitted to."""
-    from ogive.studies.logs import check_method, fit_reading  # noqa: PLC0415
+) -> tuple[Fitted, Curve | Predictions]:
+    """Fit a method to a log; return it with the curve, or the rows, it was fitted to.
 
+    A log of matrices is fitted as whole vectors unless a view is asked for.
+    """
+    from ogive.engines.files import open_log  # noqa: PLC0415
+    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
+    from ogive.studies.fitting import VECTOR  # noqa: PLC0415
+    from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
+    from ogive.studies.logs import check_method, fit_reading, is_matrix, read_rows  # noqa: PLC0415
+
+    if view in {None, VECTOR} and not is_curve_file(file):
+        log = open_log((file,), columns_of(options), skip_bad=options["skip_bad"])
+        if is_matrix(log):
+            given = next((name for name in _ENGINE_ONLY if options.get(name)), None)
+            pieces = None if given is None else f"--{given.replace('_', '-')}"
+            rows = read_rows(log, part, options["memory"], in_pieces=pieces)
+            return fitted(rows, method, VECTOR, progress=step), rows
     check_method(method)
     reading = read((file,), view, part, options, step, default_part="cal")
     return fit_reading(reading, method), reading.curve

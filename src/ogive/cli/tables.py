@@ -56,6 +56,9 @@ def show_measurement(out: Console, result: Measured | Measurements | GroupMeasur
         _show_views(out, result)  # type: ignore[arg-type]
         return
     _show_view(out, result)  # type: ignore[arg-type]
+    for other in getattr(result, "also", ()):
+        out.print()
+        _show_view(out, other)
 
 
 def aligned(title: str, *columns: str) -> Table:

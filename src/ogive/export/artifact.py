@@ -66,8 +66,10 @@ class FittedOn:
         What the rows held.
     ks_before, ks_after : float or None
         The KS error of the rows as they were, and calibrated by maps that had not seen them.
+    log_loss_before, log_loss_after : float or None
+        The same of the log loss: of whole vectors, or of the view's score.
     folds : int or None
-        In how many parts the rows were cut for `ks_after`.
+        In how many parts the rows were cut for what is known after.
     date, tag : str or None
         As the caller gave them.
     """
@@ -78,6 +80,8 @@ class FittedOn:
     kind: Kind | None = None
     ks_before: float | None = None
     ks_after: float | None = None
+    log_loss_before: float | None = None
+    log_loss_after: float | None = None
     folds: int | None = None
     date: str | None = None
     tag: str | None = None

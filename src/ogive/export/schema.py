@@ -313,6 +313,7 @@ VECTOR_MAPS: dict[str, Object] = {
 MAPS = SCORE_MAPS | VECTOR_MAPS
 
 _KS = Number(low=0.0, high=1.0, null=True, optional=True)
+_LOSS = Number(low=0.0, null=True, optional=True)
 FITTED_ON = Object(
     {
         "n": Number(above=0.0, optional=True),
@@ -321,6 +322,7 @@ FITTED_ON = Object(
         "kind": Choice(("logits", "probs", None), optional=True),
         "ks_before": _KS,
         "ks_after": _KS,
+        **dict.fromkeys(("log_loss_before", "log_loss_after"), _LOSS),
         "folds": Number(low=2, high=1e6, whole=True, null=True, optional=True),
         "date": Text(null=True, optional=True),
         "tag": Text(null=True, optional=True),

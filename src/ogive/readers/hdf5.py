@@ -59,8 +59,9 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
         group = file.create_group(source.rest)
         for part, result in results.items():
             group[f"probas_{part}"] = result.values
-            full = result.values.ndim == 2  # noqa: PLR2004 - a matrix
-            labels = source.parts[part].labels if full else result.hits
+            labels = source.parts[part].labels if result.is_matrix else result.hits
+            for name, array in result.beside.items():
+                group[f"{name}_{part}"] = array
             if labels is not None:
                 group[f"labels_{part}"] = labels
 

@@ -68,14 +68,25 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
     arrays = dict(source.rest)
     for part, result in results.items():
         prefix = _PREFIXES.get(part, "")
-        for name in _PAIRS:
-            arrays.pop(prefix + name, None)
-        full = result.values.ndim == 2  # noqa: PLR2004 - a matrix
-        arrays[prefix + ("probs" if full else "scores")] = result.values
-        if not full and result.hits is not None:
-            arrays[prefix + "outcomes"] = np.asarray(result.hits, dtype=np.int8)
+        arrays.pop(prefix + source.parts[part].kind, None)
+        written = {"probs" if result.is_matrix else "scores": result.values, **result.beside}
+        if not result.is_matrix and result.hits is not None:
+            arrays.pop(prefix + "outcomes", None)
+            written["outcomes"] = np.asarray(result.hits, dtype=np.int8)
+        # Of a file with several kinds of predictions the calibrated ones are read from now on.
+        for name in {*_PAIRS, *written}:
+            if prefix + name in arrays:
+                free = _free_name(prefix + name, arrays)
+                arrays[free] = arrays.pop(prefix + name)
+        arrays |= {prefix + name: array for name, array in written.items()}
     with replacing(path) as beside, beside.open("wb") as file:
         np.savez_compressed(file, **arrays)
+
+
+def _free_name(name: str, arrays: dict[str, AnyArray]) -> str:
+    while name in arrays:
+        name += "_before"
+    return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,7 +202,21 @@ class Calibrated:
 
     values : (N,) scores or (N, K) probabilities
     hits : (N,) whether the view's event came true, where that is known (scores only)
+    prediction : (N,) the most probable class (probabilities only)
     """
 
     values: AnyArray
     hits: AnyArray | None = None
+    prediction: AnyArray | None = None
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether these are the probabilities of every class."""
+        return self.values.ndim > 1
+
+    @property
+    def beside(self) -> dict[str, AnyArray]:
+        """What is written beside the probabilities of every class, by name."""
+        if not self.is_matrix or self.prediction is None:
+            return {}
+        return {"prediction": self.prediction, "score": self.values.max(axis=1)}

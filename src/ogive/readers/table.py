@@ -18,6 +18,7 @@ from ogive.readers.sizes import table_bytes
 from ogive.readers.source import WHOLE, Columns, Part, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ogive._typing import AnyArray, IntArray
@@ -97,18 +98,29 @@ def calibrated_table(source: Source, results: dict[str, Calibrated]) -> Any:  # 
     """Return the table with calibrated values in place of the old ones."""
     pa = need("pyarrow", extra="files")
     rest: _Rest = source.rest
-    full = next(iter(results.values())).values.ndim == 2  # noqa: PLR2004 - a matrix
     values = _scatter(rest.rows, {part: r.values for part, r in results.items()})
-    table, used = rest.table, list(rest.layout.values)
-    if not full:
-        return _with_scores(table, rest, values, results, pa)
-    place = table.column_names.index(used[0])
-    table = table.drop_columns(used)
-    if len(used) == 1:
+    first = next(iter(results.values()))
+    if not first.is_matrix:
+        return _with_scores(rest.table, rest, values, results, pa)
+    if len(rest.layout.values) == 1:
         lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
-        return table.add_column(place, "probs", lists)
-    for k in range(values.shape[1]):
-        table = table.add_column(place + k, f"prob_{k}", pa.array(values[:, k]))
+        columns = {"probs": lists}
+    else:
+        columns = {f"prob_{k}": pa.array(values[:, k]) for k in range(values.shape[1])}
+    for name in first.beside:
+        beside = {part: r.beside[name] for part, r in results.items()}
+        columns[name] = pa.array(_scatter(rest.rows, beside))
+    return _with_columns(rest.table, rest.layout.values, columns)
+
+
+def _with_columns(table: Any, used: Sequence[str], columns: dict[str, Any]) -> Any:  # noqa: ANN401
+    """Put columns where those that were used stood; others of their names get another one."""
+    taken = set(columns) - set(used)
+    table = table.rename_columns([_moved(name, taken, table) for name in table.column_names])
+    place = table.column_names.index(used[0])
+    table = table.drop_columns(list(used))
+    for at, (name, column) in enumerate(columns.items()):
+        table = table.add_column(place + at, name, column)
     return table
 
 

@@ -13,14 +13,14 @@ from ogive.errors import FileFormatError
 from ogive.readers import FORMATS, open_file
 from ogive.readers.folders import find_files
 from ogive.readers.memory import LEAST, as_limit
-from ogive.readers.source import Calibrated, Part, Source, check_agree, joined
+from ogive.readers.source import Part, Source, check_agree, joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive._typing import BoolArray, FloatArray, IntArray
+    from ogive._typing import IntArray
     from ogive.predictions import Predictions
-    from ogive.readers.source import Columns
+    from ogive.readers.source import Calibrated, Columns
 
 
 def read_together(
@@ -102,11 +102,6 @@ def _take(part: Part, rows: IntArray) -> Part:
     labels = None if part.labels is None else part.labels[rows]
     weights = None if part.weights is None else part.weights[rows]
     return Part(part.kind, part.values[rows], labels, weights, part.classes)
-
-
-def calibrated(score: FloatArray, hit: BoolArray | None, vectors: FloatArray | None) -> Calibrated:
-    """Return what is written for a part: full vectors where there are any, else scores."""
-    return Calibrated(score, hit) if vectors is None else Calibrated(vectors)
 
 
 def write_like(source: Source, path: Path, results: dict[str, Calibrated]) -> None:

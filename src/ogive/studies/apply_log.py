@@ -31,9 +31,8 @@ from ogive.readers.columns import find_columns
 from ogive.readers.guard import guarded
 from ogive.readers.source import Columns
 from ogive.readers.table import calibrated_table, source_of
-from ogive.readers.together import calibrated
 from ogive.studies.apply_mark import finished, finished_metadata, is_ours, mark_of
-from ogive.studies.fitting import apply
+from ogive.studies.fitting import calibrated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -292,8 +291,7 @@ class FileJob:
             source = source_of(chunk, self._columns, self.file)
             results = {}
             for part in source.parts:
-                rows = apply(gamma, source.predictions(part or None))
-                results[part] = calibrated(rows.score, rows.hit, rows.vectors)
+                results[part] = calibrated(gamma, source.predictions(part or None))
             return calibrated_table(source, results)
         except OgiveError as error:
             if first == 0:

@@ -1,6 +1,6 @@
-"""What an artifact says of its data: the KS error before, and after by cross-fitting.
+"""What an artifact says of its data: KS error and log loss before, and after by cross-fitting.
 
-On the rows a map was fitted to, its KS error is small by construction and says nothing. So the
+On the rows a map was fitted to, its error is small by construction and says nothing. So the
 rows are cut into folds, each is calibrated by a map fitted to the others, and the error is that
 of all rows so calibrated, together.
 """
@@ -8,7 +8,7 @@ of all rows so calibrated, together.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,12 +20,15 @@ from ogive.errors import NotEnoughData, OgiveWarning
 from ogive.estimators.folds import content_folds, pairs
 from ogive.export.artifact import FittedOn
 from ogive.metrics.ks import ks_error
+from ogive.metrics.proper import nll
+from ogive.metrics.vector import nll_vector
 from ogive.predictions import Predictions
-from ogive.studies.fitting import VECTOR, apply, fit
+from ogive.studies.fitting import VECTOR, apply, fit, may_move
 
 if TYPE_CHECKING:
-    from ogive._typing import BoolArray, FloatArray, IntArray
+    from ogive._typing import FloatArray, IntArray
     from ogive.calibrators.maps import Fitted
+    from ogive.studies.fitting import Rows
 
 FOLDS = 5
 
@@ -63,30 +66,72 @@ def fitted_on(
     """
     name = method or _method_of(gamma)
     if isinstance(data, Curve):
+        before = _Errors(ks_error(data), nll(data))
         after = _after_of_curve(data, name, folds) if folds > 1 else None
-        return FittedOn(
-            n=gamma.n,
-            view=gamma.view,
-            method=name,
-            ks_before=ks_error(data),
-            ks_after=after,
-            folds=folds if after is not None else None,
-            date=date,
-            tag=tag,
-        )
-    view = None if gamma.view == VECTOR else gamma.view
-    after = _after(data, name, gamma.view, folds) if folds > 1 else None
+    else:
+        before = _errors(data, None, gamma.view)
+        after = _after(data, name, gamma.view, folds) if folds > 1 else None
     return FittedOn(
         n=gamma.n,
         view=gamma.view,
         method=name,
-        kind=data.kind,
-        ks_before=ks_error(Curve.from_predictions(data, view)),
-        ks_after=after,
+        kind=None if isinstance(data, Curve) else data.kind,
+        ks_before=before.ks,
+        ks_after=None if after is None else after.ks,
+        log_loss_before=before.log_loss,
+        log_loss_after=None if after is None else after.log_loss,
         folds=folds if after is not None else None,
         date=date,
         tag=tag,
     )
+
+
+def before_and_after(info: FittedOn) -> str:
+    """Say in words what calibrating did, on rows that the calibrators had not seen.
+
+    >>> print(before_and_after(FittedOn(n=9, view="vector", method="spline", folds=5, ks_before=0.1,
+    ...     ks_after=0.02, log_loss_before=0.5, log_loss_after=0.4)))
+    KS error 10.00 % before, 2.00 % after; log loss 0.5000 before, 0.4000 after, of whole vectors \
+(cross-validated, 5 folds; lower is better).
+    """
+    if info.ks_before is None or info.log_loss_before is None:
+        return ""
+    whole = ", of whole vectors" if info.view == VECTOR else ""
+    if info.ks_after is None or info.log_loss_after is None:
+        return (
+            f"KS error {info.ks_before:.2%} and log loss {info.log_loss_before:.4f}{whole} before "
+            "calibration."
+        ).replace("%", " %")
+    return (
+        f"KS error {info.ks_before:.2%} before, {info.ks_after:.2%} after; log loss "
+        f"{info.log_loss_before:.4f} before, {info.log_loss_after:.4f} after{whole} "
+        f"(cross-validated, {info.folds} folds; lower is better)."
+    ).replace("%", " %")
+
+
+class _Errors(NamedTuple):
+    """The KS error and the log loss of the same rows."""
+
+    ks: float
+    log_loss: float
+
+
+def _errors(preds: Predictions, vectors: FloatArray | None, view: str) -> _Errors:
+    """Return the errors of a view; of whole vectors, KS is that of the top class."""
+    if view != VECTOR:
+        curve = Curve.from_predictions(preds, view)
+        return _Errors(ks_error(curve), nll(curve))
+    rows = preds
+    if vectors is not None:
+        rows = Predictions(
+            vectors,
+            preds.labels,
+            kind="probs",
+            weights=preds.weights,
+            weight_kind=preds.weight_kind,
+        )
+    top = "class-1" if preds.one_column else "top-1"
+    return _Errors(ks_error(Curve.from_predictions(rows, top)), nll_vector(preds, vectors))
 
 
 def _method_of(gamma: Fitted) -> str:
@@ -95,12 +140,12 @@ def _method_of(gamma: Fitted) -> str:
         return gamma.method
     maps = getattr(gamma, "maps", None)
     name = maps[0].method if maps else getattr(gamma, "top").method  # noqa: B009
-    usual = gamma.method == ("keep" if name == "spline" else "ranks")
+    usual = may_move(gamma) or gamma.method == ("keep" if name == "spline" else "ranks")
     return str(name) if usual or gamma.view != VECTOR else f"{name}:{gamma.method}"
 
 
-def _after(preds: Predictions, method: str, view: str, folds: int) -> float | None:
-    """Return the KS error of rows calibrated by maps that had not seen them."""
+def _after(preds: Predictions, method: str, view: str, folds: int) -> _Errors | None:
+    """Return the errors of rows calibrated by maps that had not seen them."""
     assert preds.labels is not None  # noqa: S101 - it was fitted
     # Equal scores are not copies of one row, and must not stay together.
     rows_of = preds.values.reshape(preds.n, -1)
@@ -108,18 +153,24 @@ def _after(preds: Predictions, method: str, view: str, folds: int) -> float | No
     if fold is None or np.unique(fold).size < folds:
         return None
     score, hit = np.empty(preds.n), np.empty(preds.n, dtype=np.bool_)
+    vectors = np.empty((preds.n, preds.K)) if view == VECTOR else None
     for train, held_out in pairs(fold):
         try:
             rows = _calibrated(_rows(preds, train), _rows(preds, held_out), method, view)
         except NotEnoughData:
             return None
-        score[held_out], hit[held_out] = rows
+        score[held_out], hit[held_out] = rows.score, rows.hit
+        if vectors is not None:
+            vectors[held_out] = rows.vectors
+    if vectors is not None:
+        return _errors(preds, vectors, VECTOR)
     weights = preds.weights
-    return ks_error(Curve.from_scores(score, hit, weights=weights, weight_kind=preds.weight_kind))
+    curve = Curve.from_scores(score, hit, weights=weights, weight_kind=preds.weight_kind)
+    return _Errors(ks_error(curve), nll(curve))
 
 
-def _after_of_curve(curve: Curve, method: str, folds: int) -> float | None:
-    """Return the KS error of a curve's samples under maps that had not seen them."""
+def _after_of_curve(curve: Curve, method: str, folds: int) -> _Errors | None:
+    """Return the errors of a curve's samples under maps that had not seen them."""
     if not np.array_equal(curve.count, curve.square):
         return None
     scores, hits, weights = [], [], []
@@ -138,17 +189,16 @@ def _after_of_curve(curve: Curve, method: str, folds: int) -> float | None:
     if len(scores) < 2 * folds:
         return None
     joined = (np.concatenate(columns) for columns in (scores, hits))
-    return ks_error(Curve.from_scores(*joined, weights=np.concatenate(weights)))
+    whole = Curve.from_scores(*joined, weights=np.concatenate(weights))
+    return _Errors(ks_error(whole), nll(whole))
 
 
-def _calibrated(
-    train: Predictions, held_out: Predictions, method: str, view: str
-) -> tuple[FloatArray, BoolArray]:
+def _calibrated(train: Predictions, held_out: Predictions, method: str, view: str) -> Rows:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has told already
         rows = apply(fit(train, method, view), held_out)
     assert rows.hit is not None  # noqa: S101 - there are labels
-    return rows.score, rows.hit
+    return rows
 
 
 def _rows(preds: Predictions, at: IntArray) -> Predictions:

@@ -12,13 +12,17 @@ from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType, UnknownName
 from ogive.predictions import Predictions
+from ogive.readers.source import Calibrated
 from ogive.views import check_view, score_rows
 
 if TYPE_CHECKING:
-    from ogive._typing import BoolArray, FloatArray, Progress
+    from ogive._typing import AnyArray, BoolArray, FloatArray, Progress
 
 #: The name of the view that is no view: whole vectors.
 VECTOR = "vector"
+TWO_CLASSES = 2
+#: What is said of the map of class 1 of two.
+MAY_MOVE = "Two classes: the calibrator maps the probability of class 1, so the decision may move."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +32,41 @@ class Rows:
     score : (N,) calibrated probability of the event (of the top class, for whole vectors)
     hit : (N,) whether it came true, or None where that is not known
     vectors : (N, K) calibrated probabilities, from methods that make whole vectors
+    prediction : (N,) the most probable class of each vector, by its label
     """
 
     score: FloatArray
     hit: BoolArray | None
     vectors: FloatArray | None = None
+    prediction: AnyArray | None = None
 
 
-def named(method: str) -> tuple[Method, str]:
+def named(method: str, classes: int | None = None) -> tuple[Method, str]:
     """Return a method, and how it gives whole vectors: ``"spline:free"`` says both.
 
-    >>> named("spline:free")[1], named("platt")[1]
-    ('free', 'keep')
+    Without a way it is "keep", and for two classes "ovr", which is the map of class 1.
+
+    >>> named("spline:free")[1], named("platt")[1], named("platt", classes=2)[1]
+    ('free', 'keep', 'ovr')
     """
     name, colon, way = method.partition(":")
     if colon and way not in VECTORS:
         raise UnknownName.among("vector", way, VECTORS)
-    return find_method(name), way or "keep"
+    return find_method(name), way or ("ovr" if classes == TWO_CLASSES else "keep")
+
+
+def default_view(data: Predictions | Curve) -> str | None:
+    """Return what `ogive fit` calibrates unless a view is asked for: a matrix as whole vectors.
+
+    >>> default_view(Predictions([[0.2, 0.3, 0.5]], kind="probs"))
+    'vector'
+    """
+    return VECTOR if isinstance(data, Predictions) and not data.one_column else None
+
+
+def may_move(gamma: Fitted) -> bool:
+    """Return whether a calibrator of two classes is the map of class 1, which moves decisions."""
+    return gamma.method == "ovr" and getattr(gamma, "K", None) == TWO_CLASSES
 
 
 def fit(
@@ -62,7 +84,8 @@ def fit(
         Methods that calibrate whole matrices need predictions.
     method : str
         A name of `ogive.calibrators.METHODS`. For whole vectors a name of
-        `ogive.calibrators.VECTORS` may follow, as in ``"spline:free"``; without, it is "keep".
+        `ogive.calibrators.VECTORS` may follow, as in ``"spline:free"``; without, it is "keep",
+        and for two classes the map of class 1 ("ovr"), under which the decision may move.
     view : str, optional
         Default: ``"top-1"``, or ``"score"`` for one column. ``"vector"``: whole vectors.
     progress : function of (what, done, total), optional
@@ -75,7 +98,7 @@ def fit(
     >>> fit(curve, "platt").method
     'platt'
     """
-    chosen, way = named(method)
+    chosen, way = named(method, getattr(data, "K", None))
     if ":" in method and (view != VECTOR or chosen.reads != "curve"):
         msg = f"`method` {method!r} is a way to make whole vectors of a curve: view='vector'."
         raise InvalidInput(msg)
@@ -112,4 +135,18 @@ def apply(fitted: Fitted, preds: Predictions, view: str | None = None) -> Rows:
     vectors = fitted(preds)
     again = Predictions(vectors, preds.labels, kind="probs")
     rows = score_rows(again, {VECTOR: "top-1", "score": "class-1"}.get(name, name))
-    return Rows(rows.score, rows.hit, vectors)
+    return Rows(rows.score, rows.hit, vectors, preds.classes[vectors.argmax(axis=1)])
+
+
+def calibrated(fitted: Fitted, preds: Predictions) -> Calibrated:
+    """Return what `ogive apply` writes: probabilities of every class, or the score of a view.
+
+    A calibrator of whole vectors gives one column of predictions the score of class 1.
+    """
+    if preds.one_column and isinstance(fitted, MatrixMap):
+        rows = apply(fitted, preds, "score")
+        return Calibrated(rows.score, rows.hit)
+    rows = apply(fitted, preds)
+    if rows.vectors is None:
+        return Calibrated(rows.score, rows.hit)
+    return Calibrated(rows.vectors, prediction=rows.prediction)

@@ -14,7 +14,8 @@ def one_view(one: Measurement) -> str:
     """Return a measurement as lines of name, value and what goes with it."""
     rows = _rows(one)
     lines = [f"{name:<16}{value:>10.4f}   {beside}".rstrip() for name, value, beside in rows]
-    return "\n".join([f"{one.view}, n = {one.n:,}", *lines, one.verdict, *of_summary(one)])
+    also = [line for other in one.also for line in ("", one_view(other))]
+    return "\n".join([f"{one.view}, n = {one.n:,}", *lines, one.verdict, *of_summary(one), *also])
 
 
 def of_summary(one: Measurement) -> list[str]:
@@ -32,7 +33,8 @@ def of_summary(one: Measurement) -> list[str]:
 def one_view_html(one: Measurement) -> str:
     """Return the same as a table for notebooks."""
     rows = [(name, f"{value:.4f}", beside) for name, value, beside in _rows(one)]
-    return grid(f"{one.view}, n = {one.n:,}", ("measure", "", ""), rows, below=one.verdict)
+    shown = grid(f"{one.view}, n = {one.n:,}", ("measure", "", ""), rows, below=one.verdict)
+    return shown + "".join(map(one_view_html, one.also))
 
 
 def _rows(one: Measurement) -> list[tuple[str, float, str]]:

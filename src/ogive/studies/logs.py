@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive.calibrators import find_method
+from ogive.engines.files import partition_of
 from ogive.engines.plan import CLASSWISE
 from ogive.engines.refine import Reading
 from ogive.errors import InvalidInput
 from ogive.export.curve_file import load_curve
 from ogive.metrics.binned import BINS
 from ogive.metrics.classwise import classwise_of
+from ogive.readers.memory import as_limit, check_fits
+from ogive.readers.sizes import table_bytes
+from ogive.readers.together import read_together
 from ogive.studies.groups import measure_groups
 from ogive.studies.measure import measure
 from ogive.studies.measurement import Measurement, Measurements
@@ -25,14 +29,24 @@ if TYPE_CHECKING:
 
     from ogive._typing import ArrayLike
     from ogive.calibrators.maps import Fitted
+    from ogive.engines.files import Log
+    from ogive.predictions import Predictions
     from ogive.studies.groups import GroupMeasurements
 
 ALL = "all"
 VECTOR = "vector"
+TWO_CLASSES = 2
 
 
-def views_of(view: str | None, classes: int, kind: str) -> tuple[str, ...] | None:
-    """Return the views that an engine counts for the view that was asked for; None: the default."""
+def views_of(
+    view: str | None, classes: int, kind: str, *, both: bool = False
+) -> tuple[str, ...] | None:
+    """Return the views that an engine counts for the view that was asked for; None: the default.
+
+    With `both`, the default of two classes is the top class and the score of class 1.
+    """
+    if view is None and both and kind != "scores" and classes == TWO_CLASSES:
+        return ("top-1", "class-1")
     if view == VECTOR:
         msg = (
             "whole vectors of a log are not measured or fitted as a view: name one, such as "
@@ -82,7 +96,7 @@ def measure_reading(
         if not (every and view.startswith("class-"))
     ]
     if not every:
-        return found[0]
+        return replace(found[0], also=tuple(found[1:]))
     classes = [curve for (view, _), curve in reading.curves.items() if view.startswith("class-")]
     if not classes:
         return Measurements(tuple(found))
@@ -109,6 +123,43 @@ def with_saved(reading: Reading | None, files: Sequence[Path]) -> Reading:
         rows, skipped, passes = reading.rows, reading.skipped, reading.passes
     total = reduce(lambda a, b: a.merge(b), curves)
     return Reading({(total.view, ""): total}, rows or int(total.n), skipped, passes)
+
+
+#: How a log is fitted that cannot be fitted as whole vectors.
+_A_VIEW_INSTEAD = "or fit a view, which takes any number of rows: --view top-1"
+
+
+def is_matrix(log: Log) -> bool:
+    """Return whether the rows of a log have a column for each of several classes."""
+    return log.layout.kind != "scores" and (log.layout.is_list or len(log.layout.values) > 1)
+
+
+def read_rows(
+    log: Log, part: str | None, memory: str | int | None, *, in_pieces: str | None = None
+) -> Predictions:
+    """Read a log of matrices into memory: whole vectors are fitted to rows, not to a summary.
+
+    Parameters
+    ----------
+    log : Log
+    part : str, optional
+        Default: cal, where there are parts.
+    memory : str or int, optional
+        The limit; a log that needs more is refused.
+    in_pieces : str, optional
+        An option that was given and asks for reading in pieces, which is then refused.
+    """
+    folders = [name for name in log.layout.needed if name in partition_of(log.files[0])]
+    if in_pieces is not None or folders:
+        why = f"{in_pieces} reads it in pieces" if in_pieces else f"`{folders[0]}` is a folder name"
+        msg = (
+            f"{log.name}: whole vectors are fitted to all rows in memory, but {why}. Leave that "
+            f"out, {_A_VIEW_INSTEAD}."
+        )
+        raise InvalidInput(msg)
+    needed = sum(table_bytes(file, log.columns, whole=False) for file in log.files)
+    check_fits(log.files[0], needed, as_limit(memory), f"fit a sample of it, {_A_VIEW_INSTEAD}")
+    return read_together(log.files, log.columns, None, part, default="cal", memory=memory)
 
 
 def check_method(method: str) -> None:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ogive.views import View
 
 VECTOR = "vector"
+TWO_CLASSES = 2
 MANY = 1_000_000  # from so many rows on a coarse copy serves where it makes no difference
 ALL = "all"
 
@@ -91,7 +92,8 @@ def measure(
     view : str, optional
         ``"top-r"``, ``"within-top-r"``, ``"class-k"`` or ``"score"``; ``"vector"`` for top-1
         with the proper scores of whole vectors; ``"all"`` for every view at once. Default:
-        ``"top-1"`` for matrices, ``"score"`` for one column.
+        ``"top-1"`` for matrices, ``"score"`` for one column. Of two classes the default also
+        measures ``"class-1"``, in `Measurement.also`.
     bins : int or array-like
         Bins of ECE and MCE: how many of equal width, or their edges.
     seed : int
@@ -126,7 +128,10 @@ def measure(
         raise InvalidType(msg)
     if view == ALL:
         return _measure_all(data, how)
-    return _measure_view(data, view, how, _vectors(data))
+    one = _measure_view(data, view, how, _vectors(data))
+    if view is None and data.K == TWO_CLASSES and not data.one_column:
+        return replace(one, also=(_measure_view(data, "class-1", how, None),))
+    return one
 
 
 class _How(NamedTuple):

@@ -19,7 +19,8 @@ class Measurement:
     ``kuiper_…``. `more` holds measures that have joined `ogive.metrics.MEASURES` since, and
     `intervals` bootstrap intervals, where they were asked for. Of a summarised curve, `brackets`
     contain for certain what all rows would give, and the keys in `approximate` are neither exact
-    nor in a bracket; `skipped` counts the rows of a log that were left out.
+    nor in a bracket; `skipped` counts the rows of a log that were left out. `also` holds other
+    views that belong to it: of two classes, the score of class 1.
     """
 
     view: str
@@ -50,6 +51,7 @@ class Measurement:
     brackets: dict[str, tuple[float, float]] = field(default_factory=dict)
     approximate: tuple[str, ...] = ()
     skipped: int | None = None
+    also: tuple[Measurement, ...] = ()
 
     @property
     def ks(self) -> float:
@@ -67,6 +69,7 @@ class Measurement:
         ks, kuiper = values.pop("ks_test"), values.pop("kuiper_test")
         head = {key: values.pop(key) for key in ("view", "n", "accuracy", "mean_score")}
         more, intervals = values.pop("more"), values.pop("intervals")
+        values.pop("also")
         known = {key: values.pop(key) for key in ("brackets", "approximate", "skipped")}
         vector = {key: values.pop(key) for key in ("brier_vector", "nll_vector")}
         result = head | {
@@ -80,7 +83,8 @@ class Measurement:
             result |= {f"{key}_low": low, f"{key}_high": high}
         if self.brier_vector is not None:
             result |= vector
-        return {key: _plain(value) for key, value in result.items()} | _of_log(**known)
+        also = {"also": [other.to_dict() for other in self.also]} if self.also else {}
+        return {key: _plain(value) for key, value in result.items()} | _of_log(**known) | also
 
     def __repr__(self) -> str:
         from ogive.studies.layout import one_view  # noqa: PLC0415 - only to be read by people
