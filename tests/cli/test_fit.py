@@ -29,11 +29,13 @@ def test_where_it_is_not_known_nothing_is_said(run, tmp_path, calibrated, rng):
     for more in (["--method", "none"], ["--method", "platt", "--folds", 0]):
         code, text, _ = run("fit", calibrated, *words, *more)
         assert code == 0
-        assert "log loss" not in text
+        assert "Leave it alone" not in text
+        assert ": calibrate." not in text
     np.savez(tmp_path / "m.npz", logits=rng.normal(size=(60, 3)), labels=np.arange(60) % 3)
     code, text, _ = run("fit", tmp_path / "m.npz", *words, "--method", "temperature")
     assert code == 0
-    assert "log loss" not in text
+    assert ": calibrate." not in text
+    assert "of whole vectors (cross-validated, 5 folds; lower is better)" in text
 
 
 @pytest.mark.filterwarnings("ignore::ogive.errors.FallbackWarning")
@@ -41,4 +43,5 @@ def test_one_row_is_too_few_to_say(run, tmp_path):
     np.savez(tmp_path / "one.npz", scores=[0.7], outcomes=[1])
     code, text, _ = run("fit", tmp_path / "one.npz", "-o", tmp_path / "c.json", "--method", "platt")
     assert code == 0
-    assert "log loss" not in text
+    assert ": calibrate." not in text
+    assert "before calibration." in text
