@@ -3,6 +3,7 @@ import pytest
 
 import ogive
 from ogive import Predictions, compare
+from ogive.calibrators.matrix import vector_probe
 from ogive.errors import InvalidInput, InvalidType, UnknownName
 from ogive.studies.fitting import apply, fit
 from tests import simulate
@@ -97,3 +98,20 @@ def test_what_cannot_be_compared(parts, matrices):
     gamma = fit(matrices[0], "platt", "top-1")
     with pytest.raises(InvalidInput, match="is of the view 'top-1'"):
         apply(gamma, matrices[1], "top-2")
+
+
+def test_a_method_that_cannot_win_is_stopped_and_marked(rng, monkeypatch):
+    monkeypatch.setattr(vector_probe, "MIN_NUMBERS_FOR_A_PROBE", 1)
+    logits = 3.0 * rng.normal(size=(600, 60))
+    labels = (0.5 * logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    cal = Predictions(logits[:300], labels[:300], kind="logits")
+    test = Predictions(logits[300:], labels[300:], kind="logits")
+    result = compare(cal, test, ["vector", "temperature", "none"], "vector")
+    rows = {row.method: row for row in result.methods}
+    assert rows["vector"].stopped_early
+    assert not rows["temperature"].stopped_early
+    assert not rows["vector"].tied_with_best
+    assert result.methods[-1].method == "vector"
+    assert "vector was stopped early" in repr(result)
+    assert "vector was stopped early" in result._repr_html_()
+    assert compare(cal, test, ["vector", "none"], "vector").notes == ()  # nothing beats it there

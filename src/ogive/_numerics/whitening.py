@@ -112,7 +112,7 @@ def minimise(
     Where nothing bounds the loss from flattening out for ever (a class that is never seen, rows
     that can be told apart), it stops once a step gains less than `tolerance`.
     """
-    return _descend(objective, start, curvature, penalty, tolerance, _MOST_STEPS)[0]
+    return descend(objective, start, curvature, penalty, tolerance, _MOST_STEPS)[0]
 
 
 def polished(
@@ -161,7 +161,7 @@ def minimise_sparsely(
     loss = np.inf
     for _ in range(_MOST_STEPS // _RENEWED):
         before = loss
-        start, loss, more = _descend(
+        start, loss, more = descend(
             objective, start, curvature(start), penalty, tolerance, _RENEWED
         )
         if not more or before - loss < _RENEWED * tolerance:
@@ -169,7 +169,7 @@ def minimise_sparsely(
     return start
 
 
-def _descend(  # noqa: PLR0917 - internal
+def descend(  # noqa: PLR0917 - internal
     objective: Objective,
     start: FloatArray,
     curvature: FloatArray | Sparse,
@@ -177,7 +177,10 @@ def _descend(  # noqa: PLR0917 - internal
     tolerance: float,
     steps: int,
 ) -> tuple[FloatArray, float, bool]:
-    """Take some steps; return the parameters, the loss, and whether there is more to gain."""
+    """Take so many steps of whitened L-BFGS at most.
+
+    Return the parameters, the loss, and whether there is more to gain.
+    """
     from scipy.optimize import minimize  # noqa: PLC0415 - heavy
 
     to_theta, to_phi = whitening(curvature, penalty)

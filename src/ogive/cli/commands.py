@@ -165,14 +165,14 @@ def measure(
 )
 @part_option("cal")
 @method_option(ALL_METHODS, "What to fit")
-@view_option("vector")
+@view_option("vector", default="[default: vector, or score for a file of scores]")
 @click.option(
     "--folds",
     type=FOLDS,
     metavar="N",
     default=5,
     show_default=True,
-    help="Cross-validation folds for the KS error after calibration (0 = skip).",
+    help="Cross-validation folds for KS error and log loss after calibration (0 = skip).",
 )
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
 @click.option("--tag", type=NOTE, metavar="TEXT", help="A note to keep in the calibrator.")
@@ -200,6 +200,7 @@ def fit(
     from ogive.cli import logs, terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.readers.together import read_together  # noqa: PLC0415
+    from ogive.studies.estimate import slow_methods  # noqa: PLC0415
     from ogive.studies.fitted_on import before_and_after, fitted_on  # noqa: PLC0415
     from ogive.studies.fitting import MAY_MOVE, default_view, may_move  # noqa: PLC0415
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
@@ -215,10 +216,11 @@ def fit(
             names, name = columns_of(options), options["experiment"]
             memory = options["memory"]
             data = read_together((file,), names, name, part, default="cal", memory=memory)
-            gamma = fitted(data, method, view or default_view(data), progress=step)
-        if folds:
-            step(f"cross-validating in {folds} folds", 0, 0)
-        info = fitted_on(data, gamma, method, folds=folds, date=date, tag=tag)
+            view = view or default_view(data)
+            slow = slow_methods(data, [method], view)
+            terminal.announce(slow, f", and {folds} times that with --folds {folds}" * bool(folds))
+            gamma = fitted(data, method, view, progress=step)
+        info = fitted_on(data, gamma, method, folds=folds, date=date, tag=tag, progress=step)
         worth = None if as_json else gain_of(data, gamma, folds=folds)
     save(gamma, output, info)
     result = {"method": method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}

@@ -88,9 +88,14 @@ def _compare(
 ) -> None:
     from ogive.cli import tables, terminal  # noqa: PLC0415
     from ogive.studies.compare import compare as compared  # noqa: PLC0415
+    from ogive.studies.compare import default_methods  # noqa: PLC0415
+    from ogive.studies.estimate import slow_methods  # noqa: PLC0415
 
+    names = names_of(methods)
+    chosen = default_methods(cal, view or "") if names is None else names
+    terminal.announce(slow_methods(cal, chosen, view))
     with terminal.progress("comparing") as step:
-        result = compared(cal, test, names_of(methods), view, progress=step)
+        result = compared(cal, test, names, view, progress=step)
     if as_json:
         terminal.print_json(result.to_dict())
     else:

@@ -149,6 +149,8 @@ def report(
     from ogive.errors import need  # noqa: PLC0415
     from ogive.readers import open_file  # noqa: PLC0415
     from ogive.report import build_report, write_html  # noqa: PLC0415
+    from ogive.report.model import default_methods  # noqa: PLC0415
+    from ogive.studies.estimate import slow_methods  # noqa: PLC0415
 
     _check(file, output, (".html", ".htm"), split)
     need("jinja2", extra="cli")
@@ -158,6 +160,9 @@ def report(
     if cal is None:
         refuse(f"{file} has no rows to fit on (a cal part, or --split 0.5)", "methods")
     names = names_of(methods)
+    if cal is not None:
+        chosen = default_methods(cal) if names is None else names
+        terminal.announce(slow_methods(cal, chosen, view))
     with terminal.progress("measuring") as step:
         page = build_report(
             test, cal, view=view, method=method, methods=names, source=file.name, progress=step

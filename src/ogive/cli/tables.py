@@ -32,9 +32,12 @@ def show_comparison(out: Console, result: Comparison) -> None:
     for row in result.methods:
         shares = (f"{100 * getattr(row, name):.2f}" for name in ("ks", "ece", "mce", "accuracy"))
         losses = (f"{row.brier:.4f}", f"{row.nll:.4f}", _difference(row))
-        cells = [row.method, *shares, *losses, f"{row.fit_seconds:.3f}"]
+        name = f"{row.method} (stopped early)" if row.stopped_early else row.method
+        cells = [name, *shares, *losses, f"{row.fit_seconds:.3f}"]
         rows.append((cells, "green" if row is result.best else ""))
     show_fitting(out, title, ("method", *numbers), rows, "MCE %", "fit s", "ECE %")
+    for note in result.notes:
+        out.print(as_text(note))
     _show_verdict(out, result.verdict)
 
 

@@ -175,6 +175,25 @@ def show_warning(  # noqa: PLR0917 - the signature is Python's
     click.echo(f"ogive: warning: {shown(' '.join(str(message).split()))}", err=True)
 
 
+def announce(slow: dict[str, float], more: str = "") -> None:
+    """Say on stderr which fits will take long, before they start."""
+    if slow:
+        names = ", ".join(f"{name} about {_duration(seconds)}" for name, seconds in slow.items())
+        click.echo(f"ogive: this takes a while: {names}{more}.", err=True)
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration with one or two digits.
+
+    >>> _duration(7.2), _duration(33), _duration(130), _duration(7300)
+    ('7 s', '30 s', '2 min', '2 h')
+    """
+    for unit, name in ((3600, "h"), (60, "min")):
+        if seconds >= 1.5 * unit:
+            return f"{round(seconds / unit):,} {name}"
+    return f"{round(seconds) if seconds < 10 else round(seconds, -1):.0f} s"  # noqa: PLR2004
+
+
 def print_json(result: dict[str, Any]) -> None:
     """Print one JSON object and nothing else."""
     click.echo(json.dumps(result, allow_nan=False))

@@ -14,6 +14,7 @@ import numpy as np
 
 from ogive._html import grid
 from ogive.calibrators import METHODS
+from ogive.calibrators.matrix.vector_probe import stopped_early
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics.binned import ece, mce
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
     from ogive.studies.fitting import Rows
 
+STOPPED = (
+    "{} was stopped early: after a few steps, its log loss (of whole vectors) on held-out "
+    "calibration rows was significantly above that of temperature."
+)
 _SIGMAS = 2.0  # differences within this many standard errors are noise
 
 
@@ -42,7 +47,9 @@ class MethodResult:
     ``ks_expected`` is the KS error that its scores would show if they were perfectly calibrated.
     ``nll_diff`` is its mean loss minus that of the best method, row by row, and ``nll_diff_se``
     the standard error of that. In the view ``vector``, ``nll`` and ``brier`` are of whole
-    vectors, and the others of the top class.
+    vectors, and the others of the top class. ``stopped_early``: the fit was given up, since its
+    log loss on held-out calibration rows was significantly above that of temperature scaling
+    (`ogive.calibrators.matrix.vector_probe`).
     """
 
     method: str
@@ -57,6 +64,7 @@ class MethodResult:
     nll_diff_se: float
     tied_with_best: bool
     fit_seconds: float
+    stopped_early: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,11 @@ class Comparison:
         also = f"; {' and '.join(tied)} cannot be told from it on these rows" if tied else ""
         return f"Use {self.best.method}{also}."
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of single rows, in sentences."""
+        return tuple(STOPPED.format(row.method) for row in self.methods if row.stopped_early)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers under the command line's keys."""
         return {
@@ -95,14 +108,15 @@ class Comparison:
         }
 
     def __repr__(self) -> str:
-        names = [field.name for field in fields(MethodResult) if field.name != "method"]
+        apart = {"method", "stopped_early"}
+        names = [field.name for field in fields(MethodResult) if field.name not in apart]
         lines = [f"Comparison of {self.view}, {self.n_cal:,} rows to fit, {self.n_test:,} to test"]
         lines.append(f"{'method':14}" + "".join(f"{name[:9]:>10}" for name in names))
         for row in self.methods:
             cells = (getattr(row, name) for name in names)
             text = (f"{c!s:>10}" if isinstance(c, bool) else f"{c:10.5f}" for c in cells)
             lines.append(f"{row.method:14}" + "".join(text))
-        return "\n".join([*lines, self.verdict])
+        return "\n".join([*lines, *self.notes, self.verdict])
 
     def _repr_html_(self) -> str:
         head = ("method", "KS %", "ECE %", "Brier", "NLL", "above the best", "noise")
@@ -119,7 +133,7 @@ class Comparison:
             for row in self.methods
         ]
         caption = f"{self.view}: {self.n_cal:,} rows to fit, {self.n_test:,} to test"
-        return grid(caption, head, rows, below=self.verdict)
+        return grid(caption, head, rows, below=" ".join([*self.notes, self.verdict]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +144,7 @@ class _Outcome:
     numbers: dict[str, float]
     losses: FloatArray  # (N,) NLL row by row
     seconds: float
+    stopped: bool = False
 
 
 def compare(
@@ -176,13 +191,19 @@ def compare(
     for done, method in enumerate(chosen):
         if progress:
             progress(f"fitting {method}", done, len(chosen))
-        outcomes.append(_measure(cal, test, method, name))
+        may_stop = method == "vector" and "temperature" in chosen
+        outcomes.append(_measure(cal, test, method, name, may_stop=may_stop))
     if progress:
         progress("done", len(chosen), len(chosen))
-    best = min(outcomes, key=lambda outcome: outcome.numbers["nll"])
+    best = min(outcomes, key=lambda outcome: (outcome.stopped, outcome.numbers["nll"]))
     weights = np.ones(test.n) if test.weights is None else test.weights
     rows = (_against(outcome, best, weights) for outcome in outcomes)
-    return Comparison(name, cal.n, test.n, tuple(sorted(rows, key=lambda row: row.nll)))
+    return Comparison(name, cal.n, test.n, tuple(sorted(rows, key=_place)))
+
+
+def _place(row: MethodResult) -> tuple[bool, float]:
+    """Return what rows are sorted by: fits that were given up come last."""
+    return row.stopped_early, row.nll
 
 
 def check_pair(cal: Predictions, test: Predictions) -> None:
@@ -206,13 +227,16 @@ def default_methods(preds: Predictions, view: str) -> list[str]:
     return ["spline:free", *names] if view == VECTOR and not preds.one_column else names
 
 
-def _measure(cal: Predictions, test: Predictions, method: str, view: str) -> _Outcome:
+def _measure(
+    cal: Predictions, test: Predictions, method: str, view: str, *, may_stop: bool
+) -> _Outcome:
     """Fit one method and measure what it does to the test part."""
     start = time.perf_counter()
-    fitted = fit(cal, method, view)
+    stopped = stopped_early(cal) if may_stop else None
+    fitted = fit(cal, method, view) if stopped is None else stopped
     seconds = time.perf_counter() - start
     numbers, losses = scores_of(apply(fitted, test, view), test, view)
-    return _Outcome(method, numbers, losses, seconds)
+    return _Outcome(method, numbers, losses, seconds, stopped is not None)
 
 
 def scores_of(rows: Rows, test: Predictions, view: str) -> tuple[dict[str, float], FloatArray]:
@@ -251,12 +275,13 @@ def _against(outcome: _Outcome, best: _Outcome, weights: FloatArray) -> MethodRe
     difference = outcome.losses - best.losses
     mean = float(np.sum(share * difference))
     error = float(np.sqrt(np.sum((share * (difference - mean)) ** 2)))
-    tied = mean <= _SIGMAS * error
+    tied = mean <= _SIGMAS * error and not outcome.stopped
     return MethodResult(
         method=outcome.method,
         nll_diff=mean,
         nll_diff_se=error,
         tied_with_best=tied,
         fit_seconds=outcome.seconds,
+        stopped_early=outcome.stopped,
         **outcome.numbers,
     )

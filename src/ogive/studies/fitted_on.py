@@ -26,7 +26,7 @@ from ogive.predictions import Predictions
 from ogive.studies.fitting import VECTOR, apply, fit, may_move
 
 if TYPE_CHECKING:
-    from ogive._typing import FloatArray, IntArray
+    from ogive._typing import FloatArray, IntArray, Progress
     from ogive.calibrators.maps import Fitted
     from ogive.studies.fitting import Rows
 
@@ -41,6 +41,7 @@ def fitted_on(
     folds: int = FOLDS,
     date: str | None = None,
     tag: str | None = None,
+    progress: Progress | None = None,
 ) -> FittedOn:
     """Return what `ogive.save` writes beside a calibrator.
 
@@ -56,6 +57,7 @@ def fitted_on(
         0 or 1 leaves out the error after, and the fits that it takes.
     date, tag : str, optional
         Written as they are.
+    progress : function of (what, done, total), optional
 
     Examples
     --------
@@ -70,7 +72,7 @@ def fitted_on(
         after = _after_of_curve(data, name, folds) if folds > 1 else None
     else:
         before = _errors(data, None, gamma.view)
-        after = _after(data, name, gamma.view, folds) if folds > 1 else None
+        after = _after(data, name, gamma.view, folds, progress) if folds > 1 else None
     return FittedOn(
         n=gamma.n,
         view=gamma.view,
@@ -144,7 +146,9 @@ def _method_of(gamma: Fitted) -> str:
     return str(name) if usual or gamma.view != VECTOR else f"{name}:{gamma.method}"
 
 
-def _after(preds: Predictions, method: str, view: str, folds: int) -> _Errors | None:
+def _after(
+    preds: Predictions, method: str, view: str, folds: int, progress: Progress | None
+) -> _Errors | None:
     """Return the errors of rows calibrated by maps that had not seen them."""
     assert preds.labels is not None  # noqa: S101 - it was fitted
     # Equal scores are not copies of one row, and must not stay together.
@@ -154,7 +158,9 @@ def _after(preds: Predictions, method: str, view: str, folds: int) -> _Errors | 
         return None
     score, hit = np.empty(preds.n), np.empty(preds.n, dtype=np.bool_)
     vectors = np.empty((preds.n, preds.K)) if view == VECTOR else None
-    for train, held_out in pairs(fold):
+    for done, (train, held_out) in enumerate(pairs(fold)):
+        if progress is not None:
+            progress(f"cross-validating, fold {done + 1}", done, folds)
         try:
             rows = _calibrated(_rows(preds, train), _rows(preds, held_out), method, view)
         except NotEnoughData:

@@ -4,7 +4,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from ogive import Curve, Predictions, ks_error, load, save
-from ogive.calibrators.matrix import log_values
+from ogive.calibrators.matrix import log_values, vector_probe
 from ogive.calibrators.matrix.temperature import TemperatureMap, fit_temperature
 from ogive.calibrators.matrix.vector import VectorMap, fit_vector
 from ogive.errors import FallbackWarning
@@ -224,3 +224,53 @@ def test_the_fallback_counts_weights_not_rows(rng):
         assert isinstance(fitted([unit] * 6, "sampling"), VectorMap)
     with pytest.warns(FallbackWarning, match=r"5\.[0-9]* rows are too few"):  # Kish: 5.76
         fitted([3.0, 1.0, 2.0, 2.0, 2.0, 2.0], "sampling")
+
+
+def overfitting(rng, n=300, K=60):
+    """Few rows, many classes, and a temperature that is all there is to learn."""
+    logits = 3.0 * rng.normal(size=(n, K))
+    labels = (0.5 * logits + rng.gumbel(size=(n, K))).argmax(axis=1)
+    return Predictions(logits, labels, kind="logits")
+
+
+def test_a_fit_that_overfits_is_stopped_early(rng, monkeypatch):
+    monkeypatch.setattr(vector_probe, "MIN_NUMBERS_FOR_A_PROBE", 1)
+    preds = overfitting(rng)
+    stopped = vector_probe.stopped_early(preds)
+    assert stopped is not None
+    assert stopped.n < preds.n  # some rows were held out
+    order = rng.permutation(preds.n)
+    again = vector_probe.stopped_early(
+        Predictions(preds.values[order], preds.labels[order], kind="logits")
+    )
+    np.testing.assert_allclose(again.factor, stopped.factor, rtol=1e-6)
+    # New rows agree with the decision: the whole fit is worse than a temperature.
+    fresh = overfitting(np.random.default_rng(5), n=4000)
+    losses = {}
+    for name, gamma in (("vector", fit_vector(preds)), ("temperature", fit_temperature(preds))):
+        losses[name] = -np.log(gamma(fresh)[np.arange(fresh.n), fresh.labels]).mean()
+    assert losses["vector"] > losses["temperature"]
+
+
+def test_a_fit_that_helps_is_not_stopped(rng, monkeypatch):
+    monkeypatch.setattr(vector_probe, "MIN_NUMBERS_FOR_A_PROBE", 1)
+    logits = rng.normal(size=(3000, 5))
+    truth = logits * [1.0, 2.0, 0.5, 1.0, 1.0] + [0.0, 1.0, 0.0, -1.0, 0.0]
+    labels = (truth + rng.gumbel(size=truth.shape)).argmax(axis=1)
+    assert vector_probe.stopped_early(Predictions(logits, labels, kind="logits")) is None
+
+
+def test_quick_fits_and_one_column_are_never_stopped(rng, monkeypatch):
+    preds = overfitting(rng)
+    assert vector_probe.stopped_early(preds) is None  # too small to be slow
+    monkeypatch.setattr(vector_probe, "MIN_NUMBERS_FOR_A_PROBE", 1)
+    assert vector_probe.stopped_early(overfitting(rng, n=100)) is None  # a temperature is fitted
+    column = Predictions(rng.random(50), rng.integers(2, size=50), kind="probs")
+    assert vector_probe.stopped_early(column) is None
+
+
+def test_progress_counts_steps(rng):
+    seen = []
+    fit_vector(overfitting(rng), progress=lambda *at: seen.append(at))
+    assert seen[0] == ("vector scaling, step 1", 1, 0)
+    assert len(seen) > 5

@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ogive._numerics.softmax_regression import Objective
-    from ogive._typing import FloatArray
+    from ogive._typing import FloatArray, Progress
     from ogive.predictions import Predictions
 
 #: ρ: a change of 10 log-odds costs 1e-6 nats a row, far below what any sample can tell; and large
 #: beside the rounding of a gradient (1e-16), so that the order of the rows does not show.
-_RIDGE = 1e-8
+RIDGE = 1e-8
 #: Rows that cost less than this together can be told apart: else one of them has its label no more
 #: probable than another class, and costs log 2 by itself.
 _ONE_UNDECIDED_ROW = math.log(2.0)
@@ -101,7 +101,9 @@ class VectorMap(MatrixMap):
         return cls(**{**values, **arrays})
 
 
-def fit_vector(preds: Predictions, *, threads: int | None = None) -> MatrixMap:
+def fit_vector(
+    preds: Predictions, *, threads: int | None = None, progress: Progress | None = None
+) -> MatrixMap:
     """Fit one factor and one offset for each class.
 
     Parameters
@@ -109,6 +111,8 @@ def fit_vector(preds: Predictions, *, threads: int | None = None) -> MatrixMap:
     preds : Predictions
         With labels. A logit of −inf, or a probability of 0, is put at a floor.
     threads : int, optional
+    progress : function of (what, done, total), optional
+        Called at each step of the search; how many there will be is not known (total 0).
 
     Returns
     -------
@@ -139,21 +143,12 @@ def fit_vector(preds: Predictions, *, threads: int | None = None) -> MatrixMap:
         )
         return one_factor
     with one_blas_thread():
-        rows = _Rows(preds, one_factor.factor, threads)
+        rows = ScaledRows(preds, one_factor.factor, threads, progress)
         theta = _bounded(rows, worth)
-    factor = theta[:, 0] / rows.spread
-    offset = theta[:, 1] - factor * rows.mean
-    return VectorMap(
-        view="vector",
-        n=row_count(preds),
-        K=preds.K,
-        factor=factor,
-        offset=offset - offset.mean(),
-        floor=rows.floor,
-    )
+    return rows.map_at(theta)
 
 
-def _bounded(rows: _Rows, worth: float) -> FloatArray:
+def _bounded(rows: ScaledRows, worth: float) -> FloatArray:
     """Return the optimum, or where rows that can be told apart cost log 2 together, (K, 2)."""
     from scipy.optimize import brentq  # noqa: PLC0415 - heavy
 
@@ -161,7 +156,7 @@ def _bounded(rows: _Rows, worth: float) -> FloatArray:
         cost = max(worth * rows.loss(theta)[0], np.finfo(np.float64).tiny)
         return math.log(cost / _ONE_UNDECIDED_ROW)
 
-    theta = rows.optimum(rows.start, _RIDGE)
+    theta = rows.optimum(rows.start, RIDGE)
     if excess(theta) >= 0.0:
         return theta
     if excess(rows.start) <= _AT_BOUND:
@@ -172,20 +167,27 @@ def _bounded(rows: _Rows, worth: float) -> FloatArray:
         return excess(found[log_ridge])
 
     found: dict[float, FloatArray] = {}
-    low = high = math.log(_RIDGE)
+    low = high = math.log(RIDGE)
     while at(high) < 0.0:
         low, high = high, high + math.log(100.0)
     return found[high] if low == high else found[brentq(at, low, high, xtol=1e-13)]
 
 
-class _Rows:
+class ScaledRows:
     """The rows in blocks, each with sums of its own that are added in order.
 
     Parameters θ, (K, 2), are those of the scores θ_k0 x_k + θ_k1; `start` are the temperature's.
     """
 
-    def __init__(self, preds: Predictions, factor: float, threads: int | None) -> None:
+    def __init__(
+        self,
+        preds: Predictions,
+        factor: float,
+        threads: int | None,
+        progress: Progress | None = None,
+    ) -> None:
         self.preds, self.floor, self.threads = preds, zero_floor(preds), threads
+        self.progress, self.steps = progress, 0
         self.dtype = enough_digits(preds)
         weights = np.ones(preds.n) if preds.weights is None else preds.weights
         self.weights = (weights / weights.sum()).astype(self.dtype)
@@ -199,16 +201,34 @@ class _Rows:
     def optimum(self, start: FloatArray, ridge: float) -> FloatArray:
         """Return the minimum of the loss with the penalty ρ / 2 |θ − `self.start`|²."""
         penalty = np.full(start.shape, ridge / 2.0)
-        objective = self._penalised(ridge)
+        objective = self.penalised(ridge)
         theta = minimise(objective, start, self.curvature(start), penalty, tolerance=1e-6)
         if self.dtype is np.float64 and start.size <= MOST_PARAMETERS:
             return polished(objective, theta, self.hessian, penalty)
         finest = 1e-12 if self.dtype is np.float64 else 1e-8
         return minimise(objective, theta, self.curvature(theta), penalty, tolerance=finest)
 
-    def _penalised(self, ridge: float) -> Objective:
+    def map_at(self, theta: FloatArray) -> VectorMap:
+        """Return the map with these parameters."""
+        factor = theta[:, 0] / self.spread
+        offset = theta[:, 1] - factor * self.mean
+        return VectorMap(
+            view="vector",
+            n=row_count(self.preds),
+            K=self.preds.K,
+            factor=factor,
+            offset=offset - offset.mean(),
+            floor=self.floor,
+        )
+
+    def penalised(self, ridge: float) -> Objective:
+        """Return the loss with the penalty, as a function of θ."""
+
         def objective(theta: FloatArray) -> tuple[float, FloatArray]:
             loss, gradient = self.loss(theta)
+            self.steps += 1
+            if self.progress is not None:
+                self.progress(f"vector scaling, step {self.steps}", self.steps, 0)
             away = theta - self.start
             return loss + ridge / 2.0 * float((away * away).sum()), gradient + ridge * away
 

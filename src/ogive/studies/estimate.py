@@ -1,0 +1,77 @@
+"""How long fits will take, roughly, so that people can be told before they wait.
+
+A fit of whole vectors goes through the matrix hundreds of times, so its time is about proportional
+to the size of the matrix. The figures below were measured on one core; how fast this machine is
+now is measured by a few milliseconds of work.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive.studies.fitting import VECTOR, named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ogive.predictions import Predictions
+
+#: Fits that take longer are announced.
+MIN_SECONDS_TO_ANNOUNCE = 5.0
+#: Seconds for each number of a matrix, of methods and of ways to whole vectors; others are quick.
+_SECONDS_PER_NUMBER = {
+    "vector": 1.9e-6,
+    "keep": 2.0e-6,
+    "free": 2.0e-6,
+    "ovr": 1.3e-6,
+    "ms-odir": 2e-4,
+    "dir-odir": 2e-4,
+}
+#: What the work below takes on the machine of the figures above, with a core of its own.
+_REFERENCE_SECONDS = 0.0125
+#: Long enough to see that other programs use the cores as well.
+_PIECES_OF_WORK, _NUMBERS_IN_A_PIECE = 32, 1 << 18
+
+
+def slow_methods(
+    preds: Predictions, methods: Iterable[str], view: str | None = None
+) -> dict[str, float]:
+    """Return the methods whose fits take long, with about how many seconds each.
+
+    >>> import numpy as np
+    >>> from ogive import Predictions
+    >>> preds = Predictions(np.zeros((50, 4)), np.arange(50) % 4, kind="logits")
+    >>> slow_methods(preds, ["platt", "vector"])
+    {}
+    """
+    speed = None
+    found = {}
+    for method in methods:
+        seconds = preds.n * preds.K * _SECONDS_PER_NUMBER.get(_kind(method, view, preds), 0.0)
+        if seconds:
+            speed = _slowness() if speed is None else speed
+        if seconds and seconds * (speed or 1.0) >= MIN_SECONDS_TO_ANNOUNCE:
+            found[method] = seconds * (speed or 1.0)
+    return found
+
+
+def _kind(method: str, view: str | None, preds: Predictions) -> str:
+    """Return the name under which the time of a fit is known."""
+    chosen, way = named(method)
+    if chosen.reads == "predictions":
+        return chosen.name
+    if view != VECTOR or preds.one_column or (way == "keep" and chosen.name != "spline"):
+        return ""
+    return way
+
+
+def _slowness() -> float:
+    """Return how much slower than the machine of the figures this one is now."""
+    values = np.linspace(-5.0, 0.0, _NUMBERS_IN_A_PIECE)
+    start = time.perf_counter()
+    for _ in range(_PIECES_OF_WORK):
+        np.exp(values, out=np.empty_like(values)).sum()
+    return (time.perf_counter() - start) / _REFERENCE_SECONDS

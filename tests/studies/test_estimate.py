@@ -1,0 +1,36 @@
+"""Fits that take long are known before they start."""
+
+import numpy as np
+import pytest
+
+from ogive import Predictions
+from ogive.studies import estimate
+
+
+@pytest.fixture(autouse=True)
+def usual_speed(monkeypatch):
+    monkeypatch.setattr(estimate, "_slowness", lambda: 1.0)
+
+
+def matrix(n, K):
+    return Predictions(np.zeros((n, K)), np.zeros(n, dtype=int), kind="logits")
+
+
+def test_wide_matrices_take_long():
+    wide = matrix(4000, 1000)
+    found = estimate.slow_methods(wide, ["vector", "spline", "platt", "temperature"], "vector")
+    assert list(found) == ["vector", "spline"]
+    assert 5 < found["vector"] < 60
+    assert list(estimate.slow_methods(wide, ["vector", "spline", "platt"])) == ["vector"]
+
+
+def test_odir_takes_long_and_small_matrices_do_not():
+    assert list(estimate.slow_methods(matrix(5000, 10), ["ms-odir", "vector"])) == ["ms-odir"]
+    assert estimate.slow_methods(matrix(50, 3), ["ms-odir", "vector", "spline"], "vector") == {}
+
+
+def test_a_slow_machine_takes_longer(monkeypatch):
+    preds = matrix(1000, 1000)
+    assert estimate.slow_methods(preds, ["vector"]) == {}
+    monkeypatch.setattr(estimate, "_slowness", lambda: 10.0)
+    assert estimate.slow_methods(preds, ["vector"]) == {"vector": pytest.approx(19.0)}
