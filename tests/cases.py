@@ -101,7 +101,7 @@ class Case:
         noise = rng.gumbel(size=z.shape)
         labels = (rng.uniform(0.2, 1.5) * z + rng.normal(size=K) + noise)[:n].argmax(axis=1)
         if self.shape in {"tiny", "huge"}:
-            z *= 2.0**-10 if self.shape == "tiny" else 2.0**20
+            z *= 2.0**-20 if self.shape == "tiny" else 2.0**20
         return self._as_given(z, rng), self._relabelled(labels, z, rng)
 
     def _relabelled(self, labels, z, rng):

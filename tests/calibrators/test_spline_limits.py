@@ -136,3 +136,35 @@ def test_the_range_seen_is_that_of_the_rows_also_where_they_are_bundled(rng):
     curve = Curve.from_scores(1 / (1 + np.exp(-eta)), rng.random(30_000) < 0.5)
     gamma = fit_spline(curve)
     assert [gamma.first, gamma.last] == pytest.approx([eta.min(), eta.max()], rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e-6])
+def test_scores_that_hardly_differ_get_a_line_whatever_the_rounding(rng, scale):
+    # A bend fitted to log-odds this close would be one of rounding errors.
+    eta = rng.normal(0.0, 2.0, 400)
+    hits = rng.random(400) < 1 / (1 + np.exp(-eta))
+    weights = rng.uniform(0.25, 3.0, 400)
+    curves = [
+        Curve.from_predictions(
+            Predictions(
+                scale * eta, hits.astype(int), kind="logits", weights=w, weight_kind="sampling"
+            )
+        )
+        for w in (weights, weights / 1000.0, weights * 3.0)
+    ]
+    first, *others = (fit_spline(curve) for curve in curves)
+    at = scale * np.linspace(eta.min(), eta.max(), 50)
+    for other in others:
+        assert other.from_log_odds(at) == pytest.approx(first.from_log_odds(at), abs=1e-9)
+    assert first.linear == pytest.approx(1.0)
+    assert first.rise * scale == pytest.approx(1.0, abs=0.25)
+
+
+def test_rows_that_differ_by_rounding_are_one_score(rng):
+    # Whether there are enough scores for a bend must not hang on the last bit of one.
+    scores = np.repeat([0.2, 0.5, 0.8], 20)
+    hits = rng.random(60) < scores
+    split = np.where(np.arange(60) < 30, scores, np.nextafter(scores, 1.0))
+    maps = [fitted(Curve.from_scores(each, hits)) for each in (scores, split)]
+    assert maps[1](0.35) == pytest.approx(maps[0](0.35), abs=1e-12)
+    assert [gamma.linear for gamma in maps] == pytest.approx([1.0, 1.0])

@@ -24,26 +24,35 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ogive._keys import ROUNDS_TO_ONE
-from ogive._numerics.binomial import Likelihood, Trials
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.evidence import LINE, Posterior, Prior, obeying, posterior
 from ogive._numerics.logistic import expit
-from ogive._numerics.natural_spline import NaturalSpline
 from ogive.calibrators.bundles import log_odds, trials_of
 from ogive.calibrators.gain import gain_of_fit
 from ogive.calibrators.log_odds import NEAREST_TO_ONE, seen_ends, seen_range
 from ogive.calibrators.platt import platt_line
 from ogive.calibrators.spline_map import LIMIT, MIN_SLOPE, SplineMap
+from ogive.calibrators.spline_problem import (
+    MIN_ROWS,
+    MIN_SCORES,
+    PATH_SHIFT,
+    WITHOUT_INFORMATION,
+    distinct_scores,
+    problem_of,
+    rows_of,
+)
 from ogive.curve import check_curve
 from ogive.errors import FallbackWarning
 
 if TYPE_CHECKING:
+    from ogive._numerics.binomial import Trials
     from ogive._typing import FloatArray
+    from ogive.calibrators.spline_problem import Axis, Problem
     from ogive.curve import Curve
 
 # The prior of the sizes. Steps of 2 in s, of about 3 in o: with half the steps the error on
@@ -54,17 +63,9 @@ P_LINEAR = 0.3  # prior weight of s = 0: lines are common, but no more than bend
 P_KEEP = 0.3  # prior weight of o = 0: so are calibrated scores
 LARGE_BEND = 0.5  # log-odds; beyond, the weight of s falls as s^-3
 LARGE_SHIFT = 1.0  # beyond, the weight of o falls as 1/o
-PATH_SHIFT = 3.0  # o at which modes are found
 
-KNOTS = (24, 64)  # 24 (rows / 25,000)^(1/4) within these: faster than smooth truths ask for
-KNOT_ROWS = 25_000
-MIN_GAP = 0.01  # least distance of knots: in log-odds or, if larger, in their deviation
-MIN_ROWS = 20  # with fewer rows, or fewer scores than this, no bend is fitted
-MIN_SCORES = 4
-MIN_KNOTS = 3
 ROWS_WORTH_PLATT = 20.0  # of the rarer outcome: with as many, Platt's line has half of the weight
 STEEP = 3.0  # a line steeper than this is taken for a matter of unit, not for underconfidence
-_HARDLY = 1e-12  # of the information, where a row or a direction has none
 
 
 @cache
@@ -79,16 +80,6 @@ def _prior(bends: int) -> Prior:
     bend = np.concatenate([[P_LINEAR], (1 - P_LINEAR) * tail / tail.sum()])
     shift = np.concatenate([[P_KEEP], (1 - P_KEEP) * far / far.sum()])
     return Prior(BEND[:bends], bend[:bends], SHIFT, shift, PATH_SHIFT)
-
-
-class _Problem(NamedTuple):
-    """What is fitted: coordinates (a, d, r), and how they become values at the knots."""
-
-    spline: NaturalSpline
-    to_values: FloatArray  # (K, d)
-    like: Likelihood
-    line: FloatArray  # (2,) a and d of the likeliest line
-    centre: float  # c: the mean log-odds, weighted by information
 
 
 def fit_spline(curve: Curve, *, monotone: bool = False) -> SplineMap:
@@ -137,22 +128,24 @@ def fit_spline_again(curve: Curve, *, monotone: bool = False) -> SplineMap:
 
 def _fit(curve: Curve, *, monotone: bool, with_platt: bool) -> SplineMap:
     trials = trials_of(curve)
-    few = trials.offset.size < MIN_SCORES or trials.count.sum() < MIN_ROWS
+    rows, scores = rows_of(trials), distinct_scores(trials.offset)
+    few = scores < MIN_SCORES or rows < MIN_ROWS
     if few:
-        _warn_of(trials)
-    problem = _problem(trials, straight=few)
-    prior = _prior(1 if few else BEND.size)
+        _warn_of(rows, scores)
+    problem = problem_of(trials, straight=few)
+    straight = problem.like.columns.shape[0] == LINE
+    prior = _prior(1 if straight else BEND.size)
     found = posterior(problem.like, prior, problem.line)
     if monotone:
         rise = problem.spline.slopes() @ problem.to_values
         least = np.full(len(rise), MIN_SLOPE - 1.0)  # the identity has the slope 1
         found = found._replace(mean=obeying(problem.like, found, prior, rise, least))
     if with_platt:
-        found = _with_platt(found, trials, problem.centre, monotone=monotone)
+        found = _with_platt(found, trials, problem.axis, monotone=monotone)
     return _map(curve, trials, problem, found, monotone=monotone)
 
 
-def _with_platt(found: Posterior, trials: Trials, centre: float, *, monotone: bool) -> Posterior:
+def _with_platt(found: Posterior, trials: Trials, axis: Axis, *, monotone: bool) -> Posterior:
     r"""Average the map with Platt's line, which counts for much where one outcome is rare.
 
     With few rows of one outcome, the prior decides where the line lies, and a model far from the
@@ -164,21 +157,21 @@ def _with_platt(found: Posterior, trials: Trials, centre: float, *, monotone: bo
         return found
     share = _share_of_platt(trials)
     line = np.zeros_like(found.mean)
-    line[:LINE] = intercept + (slope - 1.0) * centre, slope - 1.0
+    line[:LINE] = axis.line(intercept, slope)
     moved = share * (line - found.mean)
     spread: FloatArray = (1.0 - share) * found.spread
-    spread[:LINE, :LINE] += share * _line_covariance(trials, intercept, slope, centre)
+    spread[:LINE, :LINE] += share * _line_covariance(trials, intercept, slope, axis)
     covariance = found.covariance.copy()
     covariance += np.outer(moved, moved)  # it is about the mean
     return found._replace(mean=found.mean + moved, covariance=covariance, spread=spread)
 
 
-def _line_covariance(trials: Trials, intercept: float, slope: float, centre: float) -> FloatArray:
+def _line_covariance(trials: Trials, intercept: float, slope: float, axis: Axis) -> FloatArray:
     """Return the covariance (2, 2) of (a, d) of a line: the inverse of their information."""
     p = expit(intercept + slope * trials.offset)
-    X = np.stack([np.ones_like(p), trials.offset - centre])
-    info = (X * (trials.count * p * (1.0 - p))) @ X.T
-    return np.linalg.pinv(info, rcond=_HARDLY, hermitian=True).astype(np.float64)
+    X = axis.columns(trials.offset)
+    info = (X.T * (trials.count * p * (1.0 - p))) @ X
+    return np.linalg.pinv(info, rcond=WITHOUT_INFORMATION, hermitian=True).astype(np.float64)
 
 
 def _share_of_platt(trials: Trials) -> float:
@@ -195,8 +188,7 @@ def _share_of_platt(trials: Trials) -> float:
     return expected / (1.0 + expected)
 
 
-def _warn_of(trials: Trials) -> None:
-    rows, scores = float(trials.count.sum()), trials.offset.size
+def _warn_of(rows: float, scores: int) -> None:
     what = f"{rows:.4g} rows" if rows < MIN_ROWS else f"{scores} distinct scores"
     warnings.warn(
         f"the curve has {what}, and a bend needs {MIN_ROWS} rows and {MIN_SCORES} scores: "
@@ -206,77 +198,8 @@ def _warn_of(trials: Trials) -> None:
     )
 
 
-def _problem(trials: Trials, *, straight: bool) -> _Problem:
-    """Choose knots and coordinates, (a, d) alone if `straight`; write the likelihood in them."""
-    info, (shift, slope) = _information(trials)
-    spline = NaturalSpline(_knots(trials, info))
-    centre = float(info @ trials.offset)
-    to_values, columns = _coordinates(spline, trials, info, centre)
-    if straight:
-        to_values, columns = to_values[:, :LINE], columns[:, :LINE]
-    hit = spline.basis_sum(trials.offset_hit, trials.hits) @ to_values
-    line = np.array([shift + slope * centre, slope])
-    return _Problem(spline, to_values, Likelihood(trials, columns, hit), line, centre)
-
-
-def _information(trials: Trials) -> tuple[FloatArray, FloatArray]:
-    """Return each row's share of the information n p (1 − p), p from a line, and the line."""
-    columns = np.stack([np.ones_like(trials.offset), trials.offset], 1)
-    hit = np.array([trials.hits.sum(), trials.hits @ trials.offset_hit])
-    like = Likelihood(trials, columns, hit)
-    line = like.ascend(like.point(np.zeros(2)), np.full(2, PATH_SHIFT**-2)).coef
-    p = expit(like.logit(line))
-    info: FloatArray = trials.count * p * (1 - p) + _HARDLY * trials.count
-    info /= info.sum()
-    return info, line
-
-
-def _knots(trials: Trials, info: FloatArray) -> FloatArray:
-    """Return knots at fractiles of the mean of two clocks: the count and the information."""
-    eta, rows = trials.offset, float(trials.count.sum())
-    clock = trials.count / rows + info
-    time = (np.cumsum(clock) - clock / 2) / 2
-    m = int(KNOTS[0] * (rows / KNOT_ROWS) ** 0.25)
-    m = min(max(m, KNOTS[0]), KNOTS[1], eta.size)
-    places = np.interp((np.arange(m) + 0.5) / m, time, eta)
-    deviation = float(np.sqrt(info @ (eta - info @ eta) ** 2))
-    gap = MIN_GAP * max(1.0, deviation)
-    kept = [places[0]]
-    for place in places[1:]:
-        if place - kept[-1] > gap:
-            kept.append(place)
-    if len(kept) < MIN_KNOTS:  # fewer than three places: the map is a line
-        return np.linspace(eta[0] - 0.5, eta[-1] + 0.5, MIN_KNOTS)
-    return np.array(kept)
-
-
-def _coordinates(
-    spline: NaturalSpline, trials: Trials, info: FloatArray, centre: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return matrices from coordinates (a, d, r) to values at the knots, and at the trials.
-
-    r are the penalty's eigenvectors, each divided by the root of its eigenvalue: their prior is
-    N(0, s²) alike. They are made orthogonal to lines in the information, and scaled so that the
-    bend has the root mean square s.
-    """
-    line = np.stack([np.ones_like(spline.knots), spline.knots - centre], 1)
-    value, vector = np.linalg.eigh(spline.penalty())
-    bends = vector[:, 2:] / np.sqrt(np.maximum(value[2:], 1e-12 * value[-1]))
-    matrix = np.hstack([line, bends]).T  # (d, K)
-    columns = matrix @ spline.basis(trials.offset).T  # (d, m)
-    # The two lines are orthogonal in the information, since `centre` is its mean.
-    products = columns @ (columns[:LINE] * info).T  # (d, 2)
-    share = products[LINE:] / np.maximum(products.diagonal(), np.finfo(np.float64).tiny)
-    for each in (matrix, columns):
-        each[LINE:] -= share @ each[:LINE]
-    size = np.sqrt((columns[LINE:] ** 2 @ info).sum())
-    for each in (matrix, columns):
-        each[LINE:] /= max(size, _HARDLY)
-    return matrix.T, columns.T
-
-
 def _map(
-    curve: Curve, trials: Trials, problem: _Problem, found: Posterior, *, monotone: bool
+    curve: Curve, trials: Trials, problem: Problem, found: Posterior, *, monotone: bool
 ) -> SplineMap:
     """Gather the map's numbers."""
     knots, to_values = problem.spline.knots, problem.to_values
@@ -312,14 +235,14 @@ def _map(
     )
 
 
-def _slopes_beyond(problem: _Problem, found: Posterior, *, monotone: bool) -> dict[str, float]:
+def _slopes_beyond(problem: Problem, found: Posterior, *, monotone: bool) -> dict[str, float]:
     """Return `below`, `above` and `rise`: the slopes at the ends, cut to [0, most], and the line's.
 
-    The bend is orthogonal to lines in the information: 1 + d is the slope b of the line nearest
-    to the map, and `most` = min(b, max(1, b / 3)).
+    The bend is orthogonal to lines in the information: 1 + d / unit is the slope b of the line
+    nearest to the map, and `most` = min(b, max(1, b / 3)).
     """
     least = MIN_SLOPE if monotone else 0.0
-    rise = max(1.0 + float(found.mean[1]), least)
+    rise = max(1.0 + float(found.mean[1]) / problem.axis.unit, least)
     most = min(rise, max(1.0, rise / STEEP))
     slopes = problem.spline.slopes()[[0, problem.spline.knots.size - 1]] @ problem.to_values
     below, above = np.clip(1.0 + slopes @ found.mean, least, most).tolist()
