@@ -1,14 +1,18 @@
 """What people see on a terminal: a bar that draws, tables that fit."""
 
 import io
+import re
 import sys
 import time
+from importlib.resources import files
 
 import pytest
 from rich.console import Console
 
 from ogive.cli import tables, terminal
 from ogive.studies import estimate
+
+DEMO = str(files("ogive") / "data" / "fmnist_lenet5.npz")
 
 
 def test_a_bar_is_drawn(monkeypatch, capsys):
@@ -21,16 +25,67 @@ def test_a_bar_is_drawn(monkeypatch, capsys):
     assert "counting rows" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("width", "left"), [(80, "a b c d"), (30, "a c d"), (20, "a c")])
-def test_a_table_leaves_out_spare_columns_where_it_is_narrow(width, left):
+COLUMNS = ("name", "first", "second", "third")
+CELLS = ["a method", "0.123456789", "1.123456789 ± 0.123456789", "22.123456789"]
+
+
+def printed(width, rows, spare=()):
     out = io.StringIO()
-    rows = [(["name", "1" * 9, "2" * 9, "3" * 9], "")] * 2
-    console = Console(file=out, width=width)
-    tables.show_fitting(console, "title", ("a", "b", "c", "d"), rows, "b", "d")
-    head, first = out.getvalue().splitlines()[1:3]
-    assert head.split() == left.split()
-    assert len(first.split()) == len(left.split())
-    assert "…" not in first
+    tables.show_table(Console(file=out, width=width), "title", COLUMNS, rows, spare)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(("width", "left"), [(120, 4), (80, 4), (72, 3)])
+def test_a_table_leaves_out_spare_columns_where_it_is_narrow(width, left):
+    cells = ["a-method", "1" * 20, "2" * 20, "3" * 20]
+    lines = printed(width, [(cells, "")] * 2, ["first"]).splitlines()
+    assert len(lines[1].split()) == len(lines[2].split()) == left
+
+
+@pytest.mark.parametrize("width", [40, 60, 69])
+def test_below_70_columns_rows_are_stacked_with_all_their_cells(width):
+    text = printed(width, [(CELLS, ""), (["b", "", "2.5"], "green")], ["first"])
+    assert text.splitlines() == [
+        "title",
+        "a method",
+        "  first: 0.123456789",
+        "  second: 1.123456789 ± 0.123456789",
+        "  third: 22.123456789",
+        "b: 2.5",
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("measure", DEMO),
+        ("measure", DEMO, "--view", "all"),
+        ("compare", DEMO, "--methods", "none,platt,temperature"),
+    ],
+    ids=" ".join,
+)
+def test_no_digit_is_cut_at_any_width(run, monkeypatch, width, words):
+    monkeypatch.setattr(
+        terminal, "console", lambda: Console(highlight=False, emoji=False, width=width)
+    )
+    code, text, _ = run(*words)
+    assert code == 0
+    assert max(map(len, text.splitlines())) <= width
+    assert not re.search(r"\d…", text)
+    monkeypatch.setattr(
+        terminal, "console", lambda: Console(highlight=False, emoji=False, width=300)
+    )
+    numbers = set(re.findall(r"\d+\.\d+", run(*words)[1]))
+    lost = numbers - set(re.findall(r"\d+\.\d+", text))
+    if words[0] == "measure":  # compare has times, which differ, and spare columns
+        assert lost == set()
+
+
+def test_long_names_of_groups_do_not_push_numbers_out():
+    text = printed(80, [(["x" * 100, "0.123456789", "2.5", "3.5"], "")])
+    assert "first: 0.123456789" in text
+    assert text.replace("\n", "").count("x") == 100
 
 
 def test_work_that_says_nothing_shows_a_bar_too(monkeypatch, capsys):

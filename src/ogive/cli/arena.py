@@ -139,7 +139,7 @@ _COLUMNS: dict[str, tuple[Callable[[Standing], float | None], str]] = {
 
 def show_arena(out: Console, result: Arena) -> None:
     """Print methods as rows, the lowest mean NLL rank first; * marks the best of a column."""
-    from ogive.cli.tables import show_fitting  # noqa: PLC0415
+    from ogive.cli.tables import show_table  # noqa: PLC0415
 
     shared = len(result.families)
     of = "family" if shared == 1 else "families"
@@ -154,7 +154,8 @@ def show_arena(out: Console, result: Arena) -> None:
         cells.insert(1, "" if ends is None else f"{ends[0]:.2f} … {ends[1]:.2f}")
         rows.append(([row.method, *cells], ""))
     title = f"{result.view}: {count}"
-    show_fitting(out, title, columns, rows, "fit s", "wins", "Brier rank", "95 %", "worst")
+    spare = ("fit s", "wins", "Brier rank", "95 %", "worst")
+    show_table(out, title, columns, rows, spare)
     floor = f"{100 * result.noise_floor:.3f} %"
     out.print(f"\nMeans over experiments; * is the best. A perfectly calibrated model: KS {floor}.")
     for what, reasons in (("Skipped", result.skipped), ("Left out", result.left_out)):

@@ -35,7 +35,7 @@ def show_comparison(out: Console, result: Comparison) -> None:
         name = f"{row.method} (stopped early)" if row.stopped_early else row.method
         cells = [name, *shares, *losses, f"{row.fit_seconds:.3f}"]
         rows.append((cells, "green" if row is result.best else ""))
-    show_fitting(out, title, ("method", *numbers), rows, "MCE %", "fit s", "ECE %")
+    show_table(out, title, ("method", *numbers), rows, ("MCE %", "fit s", "ECE %"))
     for note in result.notes:
         out.print(as_text(note))
     _show_verdict(out, result.verdict)
@@ -64,73 +64,104 @@ def show_measurement(out: Console, result: Measured | Measurements | GroupMeasur
         _show_view(out, other)
 
 
-def aligned(title: str, *columns: str) -> Table:
-    """Return an empty table: a column of names, then columns of numbers."""
-    table = Table(
-        title=as_text(title),
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        pad_edge=False,
-    )
-    for number, name in enumerate(columns):
-        table.add_column(as_text(name), justify="right" if number else "left")
-    return table
-
-
 def _show_verdict(out: Console, verdict: str) -> None:
     out.print()
     out.print(as_text(verdict), style="bold")
 
 
-def show_fitting(
+#: Below this many columns a row of numbers is printed as a block of lines.
+MIN_TABLE_WIDTH = 70
+
+
+def show_table(
     out: Console,
     title: str,
     columns: Sequence[str],
     rows: Sequence[tuple[Sequence[str | Text], str]],
-    *spare: str,
+    spare: Sequence[str] = (),
 ) -> None:
-    """Print rows of cells and a style; spare columns are left out, in turn, where it is narrow."""
-    gone: set[int] = set()
+    """Print rows of cells, each with a style; no digit is ever cut.
+
+    Where it is narrow, `spare` columns are left out in turn. Where that is not enough, and below 70
+    columns, each row becomes a block of lines "name: value", with all its cells.
+    """
     endless = out.options.update(width=1 << 16)
-    for name in (*spare, ""):
-        kept = [k for k in range(len(columns)) if k not in gone]
-        table = aligned(title, *(columns[k] for k in kept))
-        for cells, style in rows:
-            shown = (cells[k] for k in kept)
-            table.add_row(*(c if isinstance(c, Text) else as_text(c) for c in shown), style=style)
-        if not name or Measurement.get(out, endless, table).maximum <= out.width:
-            break
-        gone.add(columns.index(name))
-    out.print(table)
+    gone: set[int] = set()
+    for name in (*spare, "") if out.width >= MIN_TABLE_WIDTH else ():
+        table = _aligned(title, columns, rows, gone)
+        if Measurement.get(out, endless, table).maximum <= out.width:
+            out.print(table)
+            return
+        gone |= {columns.index(name)} if name else set()
+    _show_stacked(out, title, columns, rows)
+
+
+def _aligned(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[Sequence[str | Text], str]],
+    gone: set[int],
+) -> Table:
+    """Return a table: a column of names, then columns of numbers."""
+    table = Table(
+        title=as_text(title), title_justify="left", title_style="bold", box=None, pad_edge=False
+    )
+    kept = [k for k in range(len(columns)) if k not in gone]
+    for k in kept:
+        table.add_column(as_text(columns[k]), justify="right" if k else "left", overflow="fold")
+    for cells, style in rows:
+        # A row may end early: what is not known at its end is left out.
+        shown = (cells[k] if k < len(cells) else "" for k in kept)
+        table.add_row(*(c if isinstance(c, Text) else as_text(c) for c in shown), style=style)
+    return table
+
+
+def _show_stacked(
+    out: Console,
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[Sequence[str | Text], str]],
+) -> None:
+    out.print(as_text(title, "bold"))
+    for cells, style in rows:
+        known = [
+            (name, str(cell).strip())
+            for name, cell in zip(columns, cells, strict=False)
+            if str(cell).strip()
+        ]
+        (_, first), *others = known
+        if len(others) == 1:  # a name and its number: one line
+            out.print(as_text(f"{first}: {others[0][1]}", style))
+            continue
+        out.print(as_text(first, style or "bold"))
+        for name, value in others:
+            out.print(as_text(f"  {name}: {value}", style))
 
 
 def _show_view(out: Console, one: Measured) -> None:
     title = f"{one.view}: {one.n:,} rows"
-    table = aligned(title, "measure", "value", "95 % interval", "if calibrated", "p-value")
-    table.add_row("accuracy", _percent(one.accuracy))
-    table.add_row("mean score", _percent(one.mean_score))
+    columns = ("measure", "value", "95 % interval", "if calibrated", "p-value")
+    rows = [["accuracy", _percent(one.accuracy)], ["mean score", _percent(one.mean_score)]]
     for name, test in (("KS error", one.ks_test), ("Kuiper error", one.kuiper_test)):
         interval = f"{100 * test.low:.2f} … {_percent(test.high)}"
         about = f"about {_percent(test.expected)}"
-        table.add_row(
-            name, _percent(test.value), interval, about, told_pvalue(test.pvalue, cell=True)
-        )
+        pvalue = told_pvalue(test.pvalue, cell=True)
+        rows.append([name, _percent(test.value), interval, about, pvalue])
     for name, value in (
         ("ECE", one.ece),
         ("MCE", one.mce),
         ("KDE-ECE", one.kde_ece),
         ("smooth ECE", one.smooth_ece),
     ):
-        table.add_row(name, _percent(value))
+        rows.append([name, _percent(value)])
     for name, value in (("Brier score", one.brier), ("log loss (nats)", one.nll)):
-        table.add_row(name, f"{value:.4f}")
+        rows.append([name, f"{value:.4f}"])
     if one.brier_vector is not None and one.nll_vector is not None:
-        table.add_row("Brier, whole vectors", f"{one.brier_vector:.4f}")
-        table.add_row("log loss, whole vectors", f"{one.nll_vector:.4f}")
+        rows.append(["Brier, whole vectors", f"{one.brier_vector:.4f}"])
+        rows.append(["log loss, whole vectors", f"{one.nll_vector:.4f}"])
     for key, (low, high) in one.intervals.items():
-        table.add_row(f"{key}, bootstrap", "", f"{low:.4f} … {high:.4f}")
-    out.print(table)
+        rows.append([f"{key}, bootstrap", "", f"{low:.4f} … {high:.4f}"])
+    show_table(out, title, columns, [(row, "") for row in rows])
     _show_verdict(out, one.verdict)
     for line in of_summary(one):
         out.print(as_text(line))
@@ -139,39 +170,36 @@ def _show_view(out: Console, one: Measured) -> None:
 def _show_groups(out: Console, found: GroupMeasurements) -> None:
     """Print a line for each group, the largest KS error first."""
     columns = ("rows", "mean score", "hits", "KS", "p-value", "adjusted", "ECE", "log loss")
-    table = aligned(f"{found.view} by {found.by}", found.by, *columns)
+    rows = []
     for one in found.groups:
         shares = [_percent(value) for value in (one.mean_score, one.accuracy, one.ks)]
         tests = [told_pvalue(value, cell=True) for value in (one.pvalue, one.pvalue_adjusted)]
         rest = (_percent(one.ece), f"{one.nll:.4f}")
         style = "red" if one in found.off else ""
-        table.add_row(as_text(one.group), f"{one.n:,}", *shares, *tests, *rest, style=style)
-    out.print(table)
+        rows.append(([str(one.group), f"{one.n:,}", *shares, *tests, *rest], style))
+    show_table(out, f"{found.view} by {found.by}", (found.by, *columns), rows, ("ECE", "adjusted"))
     _show_verdict(out, found.verdict)
     if found.skipped:
-        out.print(f"{found.skipped:,} rows broke a rule and were left out.")
+        out.print(f"{found.skipped:,} rows were not valid and were left out.")
 
 
 def _show_views(out: Console, every: Measurements) -> None:
     first = every.views[0]
-    table = aligned(
-        f"{first.n:,} rows", "view", "accuracy", "KS", "p-value", "ECE", "Brier", "log loss"
-    )
+    columns = ("view", "accuracy", "KS", "p-value", "ECE", "Brier", "log loss")
+    rows = []
     for one in every.views:
         shares = (
             _percent(one.accuracy),
             _percent(one.ks),
             told_pvalue(one.ks_test.pvalue, cell=True),
         )
-        table.add_row(
-            as_text(one.view), *shares, _percent(one.ece), f"{one.brier:.4f}", f"{one.nll:.4f}"
-        )
+        rows.append([one.view, *shares, _percent(one.ece), f"{one.brier:.4f}", f"{one.nll:.4f}"])
     classes = every.classes
     if classes is not None:
         for name, pick in (("classes, mean", "mean"), ("classes, largest", "max")):
             ks, ece, brier = (getattr(x, pick)() for x in (classes.ks, classes.ece, classes.brier))
-            table.add_row(name, "", _percent(ks), "", _percent(ece), f"{brier:.4f}")
-    out.print(table)
+            rows.append([name, "", _percent(ks), "", _percent(ece), f"{brier:.4f}"])
+    show_table(out, f"{first.n:,} rows", columns, [(row, "") for row in rows])
     if classes is not None:
         off = int(classes.off.sum())
         out.print(f"\n{off} of {classes.ks.size} classes are off (KS tests at 5 %, Holm).")
@@ -182,10 +210,10 @@ def _percent(value: float | None) -> str:
 
 
 def show_before_and_after(out: Console, before: Curve, after: Curve) -> None:
-    """Draw the cumulative gap of a model before and after its repair."""
-    out.print("\n[bold]Cumulative gap: hits minus promises, least sure rows first[/]")
+    """Draw the cumulative gap of a model before and after calibration."""
+    out.print("\n[bold]Cumulative gap: outcomes minus scores, lowest scores first[/]")
     lines = [(curve.fractile, curve.gap) for curve in (before, after)]
-    pictures = sketch(lines)
+    pictures = sketch(lines, width=max(8, min(64, out.width - 11)))
     rows = list(zip(*pictures, strict=True))
     labels = {
         0: max(0.0, *(y.max() for _, y in lines)),
@@ -197,7 +225,4 @@ def show_before_and_after(out: Console, before: Curve, after: Curve) -> None:
             style = "green" if b != BLANK else "red"
             line.append(chr(ord(a) | ord(b)), style=style)
         out.print(line)
-    out.print(
-        " " * 10
-        + "[red]before[/]: the net promises too much   [green]after[/]: it keeps its word\n"
-    )
+    out.print(" " * 10 + "[red]before calibration[/]   [green]after calibration[/]\n")
