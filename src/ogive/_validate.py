@@ -128,7 +128,10 @@ def as_hits(values: ArrayLike, n: int, *, name: str = "hits", of: str = "scores"
     check_length(array, name, n, of)
     if array.dtype.kind not in "biuf":
         what = f"text ({str(array[0])!r} …)" if array.dtype.kind in "US" and n else array.dtype
-        msg = f"`{name}` must be 0 or 1, not {what}. Compare it with the word that is a hit."
+        msg = (
+            f"`{name}` must be 0 or 1, not {what}. Say which word counts as 1: y == 'yes', or "
+            "--positive yes (positive='yes') for a file."
+        )
         raise InvalidType(msg)
     hits: BoolArray = array.astype(np.bool_, copy=False)
     if array.dtype != np.bool_:
@@ -193,8 +196,11 @@ def bad_scores(scores: AnyArray, name: str = "scores") -> InvalidInput:
     """Word the error of scores that leave [0, 1] (NaN fails both comparisons)."""
     bad = ~((scores >= 0) & (scores <= 1))
     first = scores[int(bad.argmax())]
-    msg = (
-        f"`{name}` must lie in [0, 1]: {rows_that(bad)} ({first}). "
-        "Log-odds? Use Predictions(..., kind='logits'), or drop the rows that are NaN."
-    )
+    if np.isnan(scores).any():
+        way_out = "Drop the rows that are NaN."
+    elif scores.min() >= 0 and 2 <= scores.max() <= 100:  # noqa: PLR2004 - percent
+        way_out = "Percent? Divide them by 100."
+    else:
+        way_out = "Log-odds? Use Predictions(..., kind='logits')."
+    msg = f"`{name}` must lie in [0, 1]: {rows_that(bad)} ({first}). {way_out}"
     return InvalidInput(msg)

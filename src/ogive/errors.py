@@ -15,7 +15,9 @@
 
     OgiveWarning (UserWarning)
     ├── FallbackWarning                too little data for the method: a simpler one was used
-    └── LooksLikeProbabilities         ``kind="logits"``, yet every row is >= 0 and sums to 1
+    ├── LooksLikeProbabilities         ``kind="logits"``, yet every row is >= 0 and sums to 1
+    ├── GuessedLabels                  which label is which column had to be guessed
+    └── PermutedLabels                 fewer rows are right than by chance
 """
 
 from __future__ import annotations
@@ -95,6 +97,14 @@ class FallbackWarning(OgiveWarning):
 
 class LooksLikeProbabilities(OgiveWarning):
     """The values were called logits, but every row is >= 0 and sums to 1."""
+
+
+class GuessedLabels(OgiveWarning):
+    """Which label is which column is not said by the file: sorted labels were taken."""
+
+
+class PermutedLabels(OgiveWarning):
+    """Fewer rows are right than by chance: labels and columns may be permuted."""
 
 
 def need(package: str, *, extra: str) -> Any:  # noqa: ANN401 - a module has no better type

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     )
 
 SUM_TOLERANCE = 1e-3 + 2.0**-40  # so that decimals that sum to 0.999 are within 0.001
+PERCENT = 100.0
+#: Sums this near 1 are probabilities that were rounded: 10 classes at 2 decimals are within 0.05.
+NEAR_ROUNDING = 0.1
 _LOOKS = 32  # blocks at a time for a check, which makes no copy of them
 _KINDS: tuple[Kind, Kind] = ("logits", "probs")
 
@@ -73,6 +76,9 @@ class Predictions:
     weight_kind : {"repetition", "sampling"}
         Weight 2 is the same as the row twice, or: the row stands for two others (survey or
         importance weights). The second is noisier, and tests and intervals then say so.
+    renormalise : bool
+        Divide each row of probabilities by its sum, however far that is from 1: for numbers that
+        were rounded to two decimals.
     threads : int, optional
         Default: ``OMP_NUM_THREADS``, else all cores. Results do not depend on it.
 
@@ -116,10 +122,13 @@ class Predictions:
         classes: ArrayLike | None = None,
         weights: ArrayLike | None = None,
         weight_kind: WeightKind = "repetition",
+        renormalise: bool = False,
         threads: int | None = None,
     ) -> None:
         self.kind: Kind = as_choice(kind, "kind", _KINDS)
         self.values: AnyArray = as_floats(values, kind, ndim=(1, 2))
+        if renormalise and kind == "probs" and self.values.ndim > 1:
+            self.values = divided_by_sum(self.values)
         if self.values.ndim == 2 and self.values.shape[1] == 0:  # noqa: PLR2004
             msg = f"`{kind}` has no columns: it needs one for each class."
             raise InvalidInput(msg)
@@ -266,6 +275,19 @@ def distance_from_one(block: AnyArray) -> FloatArray:
     return distance
 
 
+def divided_by_sum(values: AnyArray) -> AnyArray:
+    """Return rows of probabilities divided by their sums; rows without a positive sum stay.
+
+    >>> divided_by_sum(np.array([[0.25, 0.5], [0.0, 0.0]])).round(3)
+    array([[0.333, 0.667],
+           [0.   , 0.   ]])
+    """
+    sums = values.sum(axis=1, dtype=np.float64, keepdims=True)
+    good = (sums > 0) & (sums < np.inf)  # others are refused where they are checked
+    divided: AnyArray = values / np.where(good, sums, 1.0)
+    return divided if values.shape[1] > 1 else values
+
+
 def _two_columns(column: AnyArray, kind: Kind) -> FloatArray:
     """Return the masses of classes 0 and 1 from the probability or the log-odds of class 1.
 
@@ -312,9 +334,21 @@ def _bad_probabilities(values: AnyArray) -> InvalidInput:
         first = sums[int(wrong.argmax())]
         msg = (
             f"each row of `probs` must sum to 1 within 0.001: {rows_that(wrong)} "
-            f"(sum {first:.6g}). Logits? Say kind='logits'."
+            f"(sum {first:.6g}). {_why_not_one(sums)}"
         )
     return InvalidInput(msg)
+
+
+def _why_not_one(sums: FloatArray) -> str:
+    """Guess in words why rows do not sum to 1, and say the way out."""
+    if (np.abs(sums - PERCENT) <= NEAR_ROUNDING * PERCENT).all():
+        return "Percent? Divide them by 100."
+    if (np.abs(sums - 1.0) <= NEAR_ROUNDING).all():
+        return "Rounded? Say renormalise=True (--renormalise)."
+    return (
+        "Logits? Say kind='logits'. Weights or votes? renormalise=True (--renormalise) divides "
+        "each row by its sum."
+    )
 
 
 def check_predictions(preds: Predictions) -> None:

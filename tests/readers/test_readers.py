@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 import ogive
-from ogive.errors import FileFormatError, OgiveError, UnknownName
+from ogive.errors import FileFormatError, GuessedLabels, OgiveError, UnknownName
 from ogive.readers import open_file
 from ogive.readers.source import Calibrated
 from ogive.readers.together import expand, read_together, two_parts, write_like
@@ -72,13 +72,15 @@ def test_tables_of_wide_logits_and_parts(tmp_path, suffix, logits):
     names = np.array(["cat", "dog", "owl"])[y]
     part = ["cal" if i % 2 else "test" for i in range(40)]
     write_table(pa.table({**columns, "label": names, "part": part}), tmp_path / f"w{suffix}")
-    preds = ogive.read(tmp_path / f"w{suffix}", part="test")
+    with pytest.warns(GuessedLabels):
+        preds = ogive.read(tmp_path / f"w{suffix}", part="test")
     np.testing.assert_allclose(preds.values, z[::2], rtol=1e-6)
     assert preds.classes[preds.labels].tolist() == names[::2].tolist()
+    classes = ["cat", "dog", "owl"]
     with pytest.raises(FileFormatError, match="has parts: cal and test"):
-        ogive.read(tmp_path / f"w{suffix}")
+        ogive.read(tmp_path / f"w{suffix}", classes=classes)
     with pytest.raises(UnknownName, match="Did you mean 'test'"):
-        ogive.read(tmp_path / f"w{suffix}", part="tests")
+        ogive.read(tmp_path / f"w{suffix}", part="tests", classes=classes)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])

@@ -136,7 +136,7 @@ def measure(
         with terminal.progress("measuring") as step:
             how["progress"] = step
             memory = options["memory"]
-            data = read_together(files, *asked, default="test", memory=memory)
+            data = read_together(files, *asked, default="test", memory=memory, note=terminal.note)
             result = measured(data, view, **how)
     if as_json:
         terminal.print_json(result.to_dict())
@@ -209,18 +209,29 @@ def fit(
     check_columns([file])
     check_output(output, [file])
     data: Curve | Predictions
+    classes: tuple[str | int, ...] | None = None
     with terminal.progress(f"fitting {method}") as step:
         if logs.is_log((file,), options):
-            gamma, data = logs.fit(file, method, view, part, options, step=step)
+            gamma, data, classes = logs.fit(file, method, view, part, options, step=step)
         else:
             names, name = columns_of(options), options["experiment"]
             memory = options["memory"]
-            data = read_together((file,), names, name, part, default="cal", memory=memory)
+            how = {"default": "cal", "memory": memory, "note": terminal.note}
+            data = read_together((file,), names, name, part, **how)
             view = view or default_view(data)
             slow = slow_methods(data, [method], view)
             terminal.announce(slow, f", and {folds} times that with --folds {folds}" * bool(folds))
             gamma = fitted(data, method, view, progress=step)
-        info = fitted_on(data, gamma, method, folds=folds, date=date, tag=tag, progress=step)
+        info = fitted_on(
+            data,
+            gamma,
+            method,
+            folds=folds,
+            date=date,
+            tag=tag,
+            classes=classes,
+            progress=step,
+        )
         worth = None if as_json else gain_of(data, gamma, folds=folds)
     save(gamma, output, info)
     result = {"method": method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
@@ -279,7 +290,7 @@ def apply(
     from ogive.export.artifact import load_map  # noqa: PLC0415
     from ogive.readers import open_file  # noqa: PLC0415
     from ogive.readers.together import write_like  # noqa: PLC0415
-    from ogive.studies.apply_log import warn_of_kind  # noqa: PLC0415
+    from ogive.studies.apply_log import check_classes, warn_of_kind  # noqa: PLC0415
     from ogive.studies.fitting import MAY_MOVE, calibrated, may_move  # noqa: PLC0415
 
     check_columns([file])
@@ -292,6 +303,9 @@ def apply(
         gamma = load_map(calibrator)
         source = open_file(file, columns_of(options), experiment=options["experiment"])
         warn_of_kind(calibrator, source.kind, str(file))
+        if source.mapping is not None:
+            classes = source.mapping.classes
+            check_classes(calibrator, classes.size, source.mapping.known, str(file))
         results = {}
         for part in source.parts:
             results[part] = calibrated(gamma, source.predictions(part or None))

@@ -244,8 +244,8 @@ def fit(
     options: dict[str, Any],
     *,
     step: Callable[[str, float, int], None],
-) -> tuple[Fitted, Curve | Predictions]:
-    """Fit a method to a log; return it with the curve, or the rows, it was fitted to.
+) -> tuple[Fitted, Curve | Predictions, tuple[str | int, ...] | None]:
+    """Fit a method to a log; return it with the curve, or the rows, and with a curve the classes.
 
     A log of matrices is fitted as whole vectors unless a view is asked for.
     """
@@ -261,10 +261,15 @@ def fit(
             given = next((name for name in _ENGINE_ONLY if options.get(name)), None)
             pieces = None if given is None else f"--{given.replace('_', '-')}"
             rows = read_rows(log, part, options["memory"], in_pieces=pieces)
-            return fitted(rows, method, VECTOR, progress=step), rows
+            return fitted(rows, method, VECTOR, progress=step), rows, None
     check_method(method)
     reading = read((file,), view, part, options, step, default_part="cal")
-    return fit_reading(reading, method), reading.curve
+    classes = None
+    if not is_curve_file(file):
+        log = open_log(file, columns_of(options), skip_bad=options["skip_bad"])
+        if log.layout.kind != "scores" and log.classes > 1:
+            classes = log.layout.labels or tuple(range(log.classes))
+    return fit_reading(reading, method), reading.curve, classes
 
 
 def is_streamed(file: Path, output: Path, options: dict[str, Any]) -> bool:
@@ -291,14 +296,22 @@ def apply(
     """Calibrate a log into a folder, file by file."""
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.engines.files import open_log  # noqa: PLC0415
-    from ogive.studies.apply_log import FileJob, apply_log, warn_of_kind  # noqa: PLC0415
+    from ogive.studies.apply_log import (  # noqa: PLC0415
+        FileJob,
+        apply_log,
+        check_classes,
+        warn_of_kind,
+    )
 
     engine, where = engine_of(options)
     names = columns_of(options)
     with terminal.progress("calibrating") as step:
         if file.is_file() and engine == "local":
             check_output(output, [calibrator, file], replace=force, data=True)
-            warn_of_kind(calibrator, open_log(file, names).layout.kind, str(file))
+            log = open_log(file, names)
+            warn_of_kind(calibrator, log.layout.kind, str(file))
+            if log.layout.kind != "scores":
+                check_classes(calibrator, max(log.classes, 2), log.layout.labels, str(file))
             n, _ = FileJob(file, output, names).run(calibrator)
             show_applied(n, output, as_json=as_json)
             return

@@ -214,6 +214,23 @@ as_json_option = click.option(
 def reads_files(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how a file is read."""
     for option in (
+        click.option(
+            "--renormalise",
+            is_flag=True,
+            help="Divide each row of probabilities by its sum (rounded to 2 decimals, …).",
+        ),
+        click.option(
+            "--positive",
+            type=WORD,
+            metavar="WORD",
+            help="The outcome that counts as 1, where outcomes are words.",
+        ),
+        click.option(
+            "--classes",
+            type=WORD,
+            metavar="A,B,…",
+            help="The label of each column, in their order. [default: what the columns are called]",
+        ),
         _column("weight", "weights"),
         _column("label", "true classes"),
         _column("outcome", "outcomes (0 or 1)"),
@@ -233,16 +250,25 @@ def columns_of(options: dict[str, Any]) -> Columns:
     """Return the names of the columns that were asked for."""
     from ogive.readers import Columns  # noqa: PLC0415 - keep `ogive --help` quick
 
-    return Columns(*(options[name] for name in _COLUMN_OPTIONS))
+    classes = names_of(options["classes"], "classes")
+    return Columns(
+        score=options["score"],
+        outcome=options["outcome"],
+        label=options["label"],
+        weight=options["weight"],
+        classes=None if classes is None else tuple(classes),
+        positive=options["positive"],
+        renormalise=options["renormalise"],
+    )
 
 
-def names_of(words: str | None) -> list[str] | None:
+def names_of(words: str | None, option: str = "methods") -> list[str] | None:
     """Split names at commas."""
     if words is None:
         return None
     names = [word.strip() for word in words.split(",")]
     if not all(names):
-        msg = f"--methods {words!r}: names separated by commas are needed, and one is empty."
+        msg = f"--{option} {words!r}: names separated by commas are needed, and one is empty."
         raise click.UsageError(msg)
     return names
 

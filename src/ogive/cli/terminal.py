@@ -158,6 +158,11 @@ def say(text: str) -> None:
     click.echo(shown(text))
 
 
+def note(text: str) -> None:
+    """Print one line on stderr: what was found, and is no warning."""
+    click.echo(shown(text), err=True)
+
+
 def _fail(message: str, code: int) -> int:
     click.echo(f"ogive: {shown(' '.join(message.split()))}", err=True)
     return code

@@ -10,8 +10,9 @@ import numpy as np
 
 from ogive._validate import HEAVIEST, MOST_REPETITIONS
 from ogive.errors import FileFormatError, InvalidInput, need
-from ogive.predictions import SUM_TOLERANCE, distance_from_one
+from ogive.predictions import SUM_TOLERANCE, distance_from_one, divided_by_sum
 from ogive.readers.arrow import is_list, list_lengths, numbers_of, to_numpy
+from ogive.readers.classes import shown
 from ogive.readers.guard import printable
 from ogive.readers.text import line_of, number
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray
     from ogive.engines.plan import Plan
 
+_OUTCOMES = 2
 _LONGEST_NAME = 1000  # characters of the name of a group
 NO_GROUP = "(none)"  # the name of the group of rows that have none
 
@@ -165,11 +167,13 @@ def _rows(batch: Any, plan: Plan) -> Rows:  # noqa: ANN401
     layout = plan.layout
     assert layout.truth is not None  # noqa: S101 - a plan has one
     values = _values(batch, plan)
-    truth = numbers(batch.column(layout.truth), layout.truth, plan)
+    truth = _truth(batch, plan)
     weights = None
     if layout.weight is not None:
         weights = numbers(batch.column(layout.weight), layout.weight, plan).astype(np.float64)
     group, names = _groups(batch, plan)
+    if layout.renormalise and values.ndim > 1:
+        values = divided_by_sum(values)
     if batch.num_rows == 0:
         return Rows(values, truth.astype(np.bool_), weights, group, names)
     if weights is not None and _bad_weights(weights, plan).any():
@@ -185,6 +189,31 @@ def _rows(batch: Any, plan: Plan) -> Rows:  # noqa: ANN401
     if not (whole.min() >= 0 and whole.max() < plan.K) or _bad_values(values, plan).any():
         _refuse()
     return Rows(values, whole, weights, group, names)
+
+
+def _truth(batch: Any, plan: Plan) -> AnyArray:  # noqa: ANN401
+    """Return outcomes as 0 and 1, or labels as the numbers of columns; NaN where there is none."""
+    layout = plan.layout
+    assert layout.truth is not None  # noqa: S101 - a plan has one
+    column = batch.column(layout.truth)
+    if layout.classes is None and layout.positive is None:
+        return numbers(column, layout.truth, plan)
+    pa, pc = need("pyarrow", extra="files"), need("pyarrow.compute", extra="files")
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    words = column.cast(pa.string())
+    if pa.types.is_floating(column.type):
+        words = column.cast(pa.int64(), safe=False).cast(pa.string())
+    if layout.positive is None:
+        return to_numpy(pc.index_in(words, pa.array(layout.classes)))
+    found = words.drop_null().unique().to_pylist()
+    if len(found) > _OUTCOMES or (len(found) == _OUTCOMES and layout.positive not in found):
+        msg = (
+            f"the column `{layout.truth}` must be {layout.positive!r} or one other value, but is "
+            f"{shown(found)}. Say which of two it is with --positive WORD."
+        )
+        raise FileFormatError(msg)
+    return to_numpy(pc.equal(words, layout.positive).cast(pa.int8()))
 
 
 def _heaviest(plan: Plan) -> float:
@@ -213,6 +242,9 @@ def numbers(column: Any, name: str, plan: Plan) -> AnyArray:  # noqa: ANN401
     if plan.text and pa.types.is_string(column.type):
         return np.array([number(text) for text in column.to_pylist()], dtype=np.float64)
     msg = f"the column `{name}` must be numbers, but is {column.type}."
+    if name == plan.layout.truth:
+        scores = plan.layout.kind == "scores"
+        msg += f" For words: {'--positive WORD' if scores else '--classes A,B,…'}"
     raise FileFormatError(msg)
 
 
@@ -276,13 +308,17 @@ def _faults(batch: Any, plan: Plan) -> list[_Fault]:  # noqa: ANN401
         note(~((score >= 0) & (score <= 1)), layout.values[0], "must be a number in [0, 1]")
     else:
         _note_matrix(batch, plan, note)
-    truth = numbers(batch.column(layout.truth), layout.truth, plan)
+    truth = _truth(batch, plan)
     if layout.kind == "scores":
-        note(~np.isin(truth, [0, 1]), layout.truth, "must be 0 or 1")
+        rule = "must be 0 or 1 (words? --positive WORD)"
+        note(~np.isin(truth, [0, 1]), layout.truth, rule)
     else:
         with np.errstate(invalid="ignore"):
             inside = (truth >= 0) & (truth < plan.K) & (np.floor(truth) == truth)
-        note(~inside, layout.truth, f"must be a whole number in [0, {plan.K})")
+        rule = f"must be a whole number in [0, {plan.K}) (other labels? --classes A,B,…)"
+        if layout.classes is not None:
+            rule = f"must be one of the classes {shown(layout.classes)}"
+        note(~inside, layout.truth, rule)
     if layout.weight is not None:
         weight = numbers(batch.column(layout.weight), layout.weight, plan)
         rule = f"must be 0, or from {1 / HEAVIEST:g} to {_heaviest(plan):g}"
@@ -303,7 +339,7 @@ def _note_matrix(batch: Any, plan: Plan, note: Any) -> None:  # noqa: ANN401
     rule = (
         "must have no NaN and no +inf, and one that is finite"
         if layout.kind == "logits"
-        else "must be >= 0 and sum to 1"
+        else "must be >= 0 and sum to 1 (rounded? --renormalise)"
     )
     good = np.ones(n, dtype=np.bool_)
     column: Any = layout.values[0]
@@ -315,7 +351,9 @@ def _note_matrix(batch: Any, plan: Plan, note: Any) -> None:  # noqa: ANN401
         batch = batch.filter(pa.array(good))
     bad = np.zeros(n, dtype=np.bool_)
     if batch.num_rows:
-        bad[good] = _bad_values(_values(batch, plan), plan)
+        values = _values(batch, plan)
+        values = divided_by_sum(values) if layout.renormalise else values
+        bad[good] = _bad_values(values, plan)
     note(bad, column, rule)
 
 

@@ -68,6 +68,10 @@ class FittedOn:
         The KS error of the rows as they were, and calibrated by maps that had not seen them.
     log_loss_before, log_loss_after : float or None
         The same of the log loss: of whole vectors, or of the view's score.
+    classes : tuple of str or int, or None
+        The label of each column; of scores None.
+    K : int or None
+        The number of classes.
     folds : int or None
         In how many parts the rows were cut for what is known after.
     date, tag : str or None
@@ -78,6 +82,8 @@ class FittedOn:
     view: str
     method: str
     kind: Kind | None = None
+    classes: tuple[str | int, ...] | None = None
+    K: int | None = None
     ks_before: float | None = None
     ks_after: float | None = None
     log_loss_before: float | None = None
@@ -122,13 +128,14 @@ def save(
         raise InvalidType(msg)
     known = fitted_on or FittedOn(n=gamma.n, view=gamma.view, method=gamma.method)
     check_map(gamma)
-    FITTED_ON.check(asdict(known), "fitted_on")
+    about = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(known).items()}
+    FITTED_ON.check(about, "fitted_on")
     document = {
         "format": FORMAT,
         "version": VERSION,
         "library": ogive.__version__,
         "method": gamma.method,
-        "fitted_on": asdict(known),
+        "fitted_on": about,
         "map": gamma.to_dict(),
     }
     document["checksum"] = _checksum(document)
@@ -165,7 +172,9 @@ def load_fitted_on(path: str | os.PathLike[str]) -> FittedOn:
     known = {field.name for field in fields(FittedOn)}
     try:
         FITTED_ON.check(values, "fitted_on")
-        return FittedOn(**{key: values[key] for key in known & values.keys()})
+        about = {key: values[key] for key in known & values.keys()}
+        about["classes"] = None if about.get("classes") is None else tuple(about["classes"])
+        return FittedOn(**about)
     except (ArtifactError, TypeError) as error:
         msg = f"{path} does not say what it was fitted on: {error} Fit it again."
         raise ArtifactError(msg) from error

@@ -23,6 +23,7 @@ LARGEST = 1e300
 MAX_CLASSES = 1_000_000
 #: Characters of a name, of a tag: it is shown in one line.
 MAX_TEXT = 1000
+_WHOLE = 2**53  # labels that are whole numbers are exact in every reader up to here
 _SHOWN = 60  # characters of a wrong value that an error repeats
 
 
@@ -148,6 +149,32 @@ class Text:
         kind: Any = ["string", "null"] if self.null else "string"
         control = {"pattern": "[\\u0000-\\u001f\\u007f-\\u009f]"}
         return {"type": kind, "maxLength": MAX_TEXT, "not": {"type": "string"} | control}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassNames:
+    """The labels of the columns, all different: words or whole numbers; or null."""
+
+    optional: bool = False
+
+    def check(self, value: Any, where: str) -> None:  # noqa: ANN401, D102
+        if value is None:
+            return
+        if not isinstance(value, list) or not 2 <= len(value) <= MAX_CLASSES:  # noqa: PLR2004
+            raise broken(where, f"null or a list of 2 to {MAX_CLASSES:,} classes", value)
+        for i, name in enumerate(value):
+            if isinstance(name, str):
+                Text().check(name, _at(where, i))
+            else:
+                Number(low=-_WHOLE, high=_WHOLE, whole=True).check(name, _at(where, i))
+        if len(set(value)) < len(value):
+            raise broken(where, "a list of different classes", value)
+
+    def schema(self) -> dict[str, Any]:  # noqa: D102
+        number = Number(low=-_WHOLE, high=_WHOLE, whole=True).schema()
+        items = {"anyOf": [Text().schema(), number]}
+        bounds = {"minItems": 2, "maxItems": MAX_CLASSES, "uniqueItems": True}
+        return {"type": ["array", "null"], "items": items} | bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,7 +342,7 @@ class Object:
                 raise ArtifactError(msg)
 
     def _check_lengths(self, value: dict[str, Any], where: str) -> None:
-        known = {"K": ("K", value["K"])} if "K" in self.fields else {}
+        known = {"K": ("K", value["K"])} if "K" in self.fields and value.get("K") else {}
         for name, rule in self.fields.items():
             if isinstance(rule, Array) and name in value:
                 for dimension, length in rule.lengths(value[name]):

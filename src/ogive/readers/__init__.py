@@ -14,17 +14,21 @@
 from __future__ import annotations
 
 import importlib
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ogive.errors import FileFormatError
+from ogive.readers.classes import settle
 from ogive.readers.guard import check_regular, guarded
 from ogive.readers.memory import as_limit
 from ogive.readers.source import ALL, Ask, Columns, Source, check_agree
 
 if TYPE_CHECKING:
-    import os
+    from collections.abc import Sequence
 
+    from ogive._typing import Kind
     from ogive.predictions import Predictions
 
 #: The room that reads each suffix.
@@ -50,6 +54,11 @@ def read(
     label: str | None = None,
     weight: str | None = None,
     experiment: str | None = None,
+    classes: Sequence[object] | None = None,
+    positive: object = None,
+    renormalise: bool = False,
+    kind: Kind | None = None,
+    labels: str | os.PathLike[str] | None = None,
     memory: str | int | None = None,
 ) -> Predictions:
     """Read a file of predictions.
@@ -64,6 +73,16 @@ def read(
         The columns of a table, if they have other names.
     experiment : str, optional
         Which experiment of an HDF5 file, as ``"dataset/model"``.
+    classes : sequence, optional
+        The label of each column, in their order. Default: the names of the columns (``prob_cat``),
+        or integers from 0; other labels are taken in sorted order, with a warning.
+    positive : optional
+        The outcome that counts as 1, where outcomes are words.
+    renormalise : bool
+        Divide each row of probabilities by its sum: for numbers rounded to two decimals.
+    kind, labels : optional
+        Of a single array (``.npy``): what a matrix holds, ``"logits"`` or ``"probs"``, and the
+        file of its labels or outcomes.
     memory : str or int, optional
         The memory limit, such as ``"1GB"``: a file that needs more is refused before it is
         loaded. Default: what the machine has.
@@ -75,7 +94,17 @@ def read(
     >>> read("forecasts.npz")
     Predictions(2 rows, 2 classes, kind='probs')
     """
-    columns = Columns(score, outcome, label, weight)
+    columns = Columns(
+        score,
+        outcome,
+        label,
+        weight,
+        None if classes is None else tuple(map(str, classes)),
+        None if positive is None else str(positive),
+        renormalise,
+        kind,
+        None if labels is None else os.fspath(labels),
+    )
     source = open_file(path, columns, experiment=experiment, memory=memory, whole=False)
     return source.predictions(part)
 
@@ -89,6 +118,21 @@ def open_file(
     whole: bool = True,
 ) -> Source:
     """Read a file with all its parts and, if `whole`, its other columns."""
+    source = open_unsettled(path, columns, experiment=experiment, memory=memory, whole=whole)
+    given = None if columns is None else columns.classes
+    parts, mapping = settle(source.parts, given, str(source.path))
+    return replace(source, parts=parts, mapping=mapping)
+
+
+def open_unsettled(
+    path: str | os.PathLike[str],
+    columns: Columns | None = None,
+    *,
+    experiment: str | None = None,
+    memory: str | int | None = None,
+    whole: bool = True,
+) -> Source:
+    """Read a file, and leave open which label is which column: other files have a say in it."""
     file = Path(path)
     if file.is_dir():
         msg = f"{file} is a folder: `measure`, `fit` and `apply` read folders, this reads one file."

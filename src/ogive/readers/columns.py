@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-_WIDE = re.compile(r"(logit|prob)_(\d+)")
+_WIDE = re.compile(r"(logit|prob)_(.+)", re.DOTALL)
+_FEWEST_NAMED = 2  # one column that begins with prob_ may be anything
 _LISTS: tuple[ValueKind, ValueKind] = ("logits", "probs")
 PART = "part"
 
@@ -28,6 +29,9 @@ class Layout:
     truth : the column of outcomes (of scores) or of true classes; None if there is none
     weight, part : the columns of weights and of parts, or None
     names : the names that outcomes, scores … have, or would have, in this table
+    classes : the class of each column, where they are given or the columns are named after them
+    positive : the outcome that counts as 1, where outcomes are words
+    renormalise : rows of probabilities are divided by their sums
     """
 
     kind: ValueKind
@@ -36,11 +40,21 @@ class Layout:
     weight: str | None
     part: str | None
     names: Columns
+    classes: tuple[str, ...] | None = None
+    positive: str | None = None
+    renormalise: bool = False
 
     @property
     def is_list(self) -> bool:
         """Whether the values are in one column of lists."""
         return self.kind != "scores" and self.values == (self.kind,)
+
+    @property
+    def labels(self) -> tuple[str | int, ...] | None:
+        """The classes, those that are whole numbers as numbers; None if none are given."""
+        if self.classes is None or not all(name.lstrip("-").isdecimal() for name in self.classes):
+            return self.classes
+        return tuple(map(int, self.classes))
 
     @property
     def needed(self) -> list[str]:
@@ -62,11 +76,22 @@ def find_columns(present: Sequence[str], columns: Columns, path: Path | str) -> 
             raise UnknownName.among(what, asked, map(printable, present))
     kind, values = _values(present, columns, names, path)
     truth = names.outcome if kind == "scores" else names.label
+    check_meaning(columns, kind, path)
 
     def there(name: str | None) -> str | None:
         return name if name in present else None
 
-    found = Layout(kind, values, there(truth), there(names.weight), there(PART), names)
+    found = Layout(
+        kind,
+        values,
+        there(truth),
+        there(names.weight),
+        there(PART),
+        names,
+        columns.classes or _classes_of(values),
+        columns.positive,
+        columns.renormalise,
+    )
     for name in found.needed:
         if list(present).count(name) > 1:
             msg = f"{path} has more than one column `{name}`: rename or drop one of them."
@@ -74,16 +99,55 @@ def find_columns(present: Sequence[str], columns: Columns, path: Path | str) -> 
     return found
 
 
+def check_meaning(columns: Columns, kind: ValueKind, path: Path | str) -> None:
+    """Refuse what a kind of predictions does not have."""
+    if columns.positive is not None and kind != "scores":
+        msg = (
+            f"{path}: --positive is for scores with outcomes, and this file has {kind} with "
+            "labels. Name the label of each column: --classes A,B,…"
+        )
+        raise FileFormatError(msg)
+    if columns.renormalise and kind != "probs":
+        msg = f"{path}: --renormalise is for rows of probabilities, and this file has {kind}."
+        raise FileFormatError(msg)
+
+
+def _wide(present: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the columns of classes, (stem, name): those with numbers from 0, else all of them."""
+    found = [(match[1], match[2]) for match in map(_WIDE.fullmatch, present) if match]
+    numbered = [(stem, name) for stem, name in found if name.isdecimal()]
+    if any(int(name) == 0 for _, name in numbered):
+        return sorted(numbered, key=lambda pair: int(pair[1]))
+    return found if len(found) >= _FEWEST_NAMED else []
+
+
+def _classes_of(values: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the classes that columns are named after; None if they are numbered from 0."""
+    names = [match[2] for match in map(_WIDE.fullmatch, values) if match]
+    if len(names) < len(values) or names == [str(k) for k in range(len(names))]:
+        return None
+    return tuple(names)
+
+
 def _values(
     present: Sequence[str], columns: Columns, names: Columns, path: Path | str
 ) -> tuple[ValueKind, tuple[str, ...]]:
-    wide = sorted((m for m in map(_WIDE.fullmatch, present) if m), key=lambda m: int(m[2]))
-    if columns.score is None and wide:
-        stems = {match[1] for match in wide}
-        if len(stems) > 1 or [int(match[2]) for match in wide] != list(range(len(wide))):
-            msg = f"{path}: the columns of classes must be logit_0…, or prob_0…, without a gap."
+    wide = [] if columns.score is not None else _wide(present)
+    named = bool(wide) and not any(name.isdecimal() for _, name in wide)
+    if named and names.score in present and names.label not in present:
+        wide = []  # scores and outcomes, beside columns of other things
+    if wide:
+        stems = {stem for stem, _ in wide}
+        gap = wide[0][1].isdecimal() and int(wide[0][1]) == 0
+        gap = gap and [int(name) for _, name in wide] != list(range(len(wide)))
+        if len(stems) > 1 or gap:
+            msg = (
+                f"{path}: the columns of classes must be logit_0…, or prob_0…, without a gap, or "
+                "prob_NAME (logit_NAME), one for each class."
+            )
             raise FileFormatError(msg)
-        return ("logits" if "logit" in stems else "probs"), tuple(match[0] for match in wide)
+        columns_ = tuple(f"{stem}_{name}" for stem, name in wide)
+        return ("logits" if "logit" in stems else "probs"), columns_
     for name in _LISTS:
         if columns.score is None and name in present:
             return name, (name,)
@@ -91,7 +155,7 @@ def _values(
         return "scores", (names.score,)
     msg = (
         f"{path} has no known columns (it has: {printable(', '.join(present))}). It needs "
-        "`score` and `outcome`, or `label` with logit_0… or prob_0… or a list column `logits` or "
-        "`probs`; other names go in with --score, --outcome, --label."
+        "`score` and `outcome`, or `label` with logit_0…, prob_0… or prob_NAME for each class, or "
+        "a list column `logits` or `probs`; other names go in with --score, --outcome, --label."
     )
     raise FileFormatError(msg)

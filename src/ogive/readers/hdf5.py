@@ -8,6 +8,7 @@ import numpy as np
 
 from ogive._files import replacing
 from ogive.errors import FileFormatError, UnknownName, need
+from ogive.readers.columns import check_meaning
 from ogive.readers.memory import check_fits, needed_bytes
 from ogive.readers.source import Part, Source
 
@@ -29,6 +30,7 @@ def experiments(path: Path) -> list[str]:
 def read(path: Path, ask: Ask) -> Source:
     """Read one experiment: the only one, or the one named."""
     experiment = ask.experiment
+    check_meaning(ask.columns, "probs", path)
     with _opened(path) as file:
         names = _names(file)
         if not names:
@@ -46,7 +48,12 @@ def read(path: Path, ask: Ask) -> Source:
         width = max(len(item.shape) for item in arrays.values())
         check_fits(path, needed_bytes(size, rows, width), ask.memory)
         parts = {
-            part: _part(np.asarray(arrays[f"probas_{part}"]), np.asarray(arrays[f"labels_{part}"]))
+            part: Part(
+                "probs",  # one column or a 1-D array is the probability of class 1 of two
+                np.asarray(arrays[f"probas_{part}"]),
+                np.asarray(arrays[f"labels_{part}"]).reshape(-1),
+                renormalise=ask.columns.renormalise,
+            )
             for part in ("cal", "test")
         }
     return Source(path, parts, rest=chosen)
@@ -107,8 +114,3 @@ def _dataset(group: Any, name: str, path: Path) -> Any:  # noqa: ANN401
         msg = f"{path}: `{name}` must have one or two dimensions, but has shape {item.shape}."
         raise FileFormatError(msg)
     return item
-
-
-def _part(probas: np.ndarray, labels: np.ndarray) -> Part:
-    """One column or a 1-D array is the probability of class 1 of two."""
-    return Part("probs", probas, labels.reshape(-1))

@@ -15,6 +15,8 @@ import numpy as np
 
 from ogive._files import replacing
 from ogive.errors import FileFormatError
+from ogive.readers.classes import is_positive
+from ogive.readers.columns import check_meaning
 from ogive.readers.memory import check_fits, needed_bytes
 from ogive.readers.source import WHOLE, Part, Source, ValueKind
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive._typing import AnyArray
-    from ogive.readers.source import Ask, Calibrated
+    from ogive.readers.source import Ask, Calibrated, Columns
 
 _PREFIXES = {"cal": "cal_", "test": "test_"}
 _PAIRS: dict[ValueKind, str] = {"logits": "labels", "probs": "labels", "scores": "outcomes"}
@@ -48,10 +50,10 @@ def read(path: Path, ask: Ask) -> Source:
         else:
             msg = f"{path} is not a NumPy archive, or it is cut short ({error})."
         raise FileFormatError(msg) from error
-    found = {part: _part(arrays, prefix) for part, prefix in _PREFIXES.items()}
+    found = {part: _part(arrays, prefix, ask.columns, path) for part, prefix in _PREFIXES.items()}
     parts = {part: content for part, content in found.items() if content is not None}
     if not parts:
-        whole = _part(arrays, "")
+        whole = _part(arrays, "", ask.columns, path)
         if whole is None:
             names = ", ".join(list(heads)[:_NAMES_SHOWN]) or "none"
             msg = (
@@ -190,10 +192,14 @@ def _is_array(path: Path) -> bool:
         return file.read(6) == np.lib.format.MAGIC_PREFIX
 
 
-def _part(arrays: dict[str, AnyArray], prefix: str) -> Part | None:
-    for kind, labels in _PAIRS.items():
+def _part(arrays: dict[str, AnyArray], prefix: str, columns: Columns, path: Path) -> Part | None:
+    for kind, truth in _PAIRS.items():
         if prefix + kind in arrays:
             get: Any = arrays.get
-            values = arrays[prefix + kind]
-            return Part(kind, values, get(prefix + labels), get(prefix + "weights"))
+            values, labels = arrays[prefix + kind], get(prefix + truth)
+            check_meaning(columns, kind, path)
+            if columns.positive is not None and labels is not None:
+                labels = is_positive(labels, columns.positive, f"{path}: `{prefix}{truth}`")
+            weights = get(prefix + "weights")
+            return Part(kind, values, labels, weights, renormalise=columns.renormalise)
     return None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ogive.errors import FileFormatError
+from ogive.readers.columns import check_meaning
 from ogive.readers.memory import check_fits, needed_bytes
 from ogive.readers.source import Part, Source
 
@@ -46,6 +47,7 @@ def read(path: Path, ask: Ask) -> Source:
     except Exception as error:  # what a damaged program does cannot be listed
         msg = f"{path} is not a pickle of arrays, or it is cut short ({type(error).__name__})."
         raise FileFormatError(msg) from error
+    check_meaning(ask.columns, "logits", path)
     return Source(path, _parts(content, path))
 
 

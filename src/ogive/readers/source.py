@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ogive._labels import warn_if_permuted
 from ogive.errors import FileFormatError, OgiveError, UnknownName
 from ogive.predictions import Predictions
 from ogive.readers.guard import guarded
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive._typing import AnyArray
+    from ogive.readers.classes import ClassMap
 
 #: The name of the only part of a file that has none, and the word for all parts together.
 WHOLE, ALL = "", "all"
@@ -25,12 +27,23 @@ ValueKind = Literal["logits", "probs", "scores"]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of a table's columns, where they are not the usual ones."""
+    """The names of a table's columns where they are not the usual ones, and what values mean.
+
+    classes : the label of each column, in the order of the columns
+    positive : the outcome that counts as 1, where outcomes are words
+    renormalise : divide each row of probabilities by its sum, however far it is from 1
+    kind, labels : of a single array (.npy): what it holds, and the file of its labels
+    """
 
     score: str | None = None
     outcome: str | None = None
     label: str | None = None
     weight: str | None = None
+    classes: tuple[str, ...] | None = None
+    positive: str | None = None
+    renormalise: bool = False
+    kind: str | None = None
+    labels: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +70,9 @@ class Part:
     values : (N, K), or (N,) for scores
     labels : (N,) classes, or outcomes for scores; None if the file has none
     weights : (N,) or None
-    classes : (K,) the class of each column, where the file names them
+    classes : (K,) the class of each column, once `ogive.readers.classes` has settled it
+    columns : (K,) the names of the columns, where they have names
+    renormalise : rows of probabilities are divided by their sums
     """
 
     kind: ValueKind
@@ -65,6 +80,8 @@ class Part:
     labels: AnyArray | None = None
     weights: AnyArray | None = None
     classes: AnyArray | None = None
+    columns: tuple[str, ...] = ()
+    renormalise: bool = False
 
     def predictions(self) -> Predictions:
         """Return the checked predictions."""
@@ -75,7 +92,12 @@ class Part:
 
             labels = as_hits(labels, self.values.shape[0], name="outcome", of="score")
         return Predictions(
-            self.values, labels, kind=kind, weights=self.weights, classes=self.classes
+            self.values,
+            labels,
+            kind=kind,
+            weights=self.weights,
+            classes=self.classes,
+            renormalise=self.renormalise,
         )
 
 
@@ -85,22 +107,26 @@ class Source:
 
     parts : by name (``"cal"``, ``"test"``), or one part named ``""``
     rest : what the format needs to write the file again with its other contents
+    mapping : which label is which column, decided over all parts; None for scores
     """
 
     path: Path
     parts: dict[str, Part]
     rest: Any = field(default=None, repr=False)
+    mapping: ClassMap | None = None
 
     def predictions(self, part: str | None = None) -> Predictions:
         """Return the predictions of a part; errors name the file."""
         chosen = self.part(part)
         with guarded(self.path):
             try:
-                return chosen.predictions()
+                preds = chosen.predictions()
             except OgiveError as error:
                 where = f"{self.path}" + (f" (part {part})" if part else "")
                 msg = f"{where}: {error}"
                 raise type(error)(msg) from error
+            warn_if_permuted(preds, str(self.path))
+            return preds
 
     def part(self, name: str | None) -> Part:
         """Return a part by name; ``"all"`` joins them."""
@@ -140,7 +166,7 @@ def joined(parts: list[Part]) -> Part:
 
     values = np.concatenate([part.values for part in parts])
     labels, weights = join([p.labels for p in parts]), join([p.weights for p in parts])
-    return Part(first.kind, values, labels, weights, first.classes)
+    return replace(first, values=values, labels=labels, weights=weights)
 
 
 def check_agree(parts: Mapping[str, Part], what: str) -> None:

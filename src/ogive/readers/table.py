@@ -10,6 +10,7 @@ import numpy as np
 from ogive._files import replacing
 from ogive.errors import FileFormatError, need, rows_that
 from ogive.readers.arrow import checked, is_list, list_lengths, numbers_of, to_numpy
+from ogive.readers.classes import is_positive
 from ogive.readers.columns import find_columns
 from ogive.readers.csv import load_csv
 from ogive.readers.ipc import batches_of
@@ -53,6 +54,8 @@ def source_of(table: Any, columns: Columns, path: Path) -> Source:  # noqa: ANN4
     values, kind = _values(table, layout, path), layout.kind
     rows = _rows_of_parts(table, path)
     labels = _optional(table, layout.truth, path)
+    if layout.positive is not None and labels is not None:
+        labels = is_positive(labels, layout.positive, f"{path}: `{layout.truth}`")
     weights = _optional(table, layout.weight, path)
     parts = {
         part: Part(
@@ -60,6 +63,9 @@ def source_of(table: Any, columns: Columns, path: Path) -> Source:  # noqa: ANN4
             values[at],
             None if labels is None else labels[at],
             None if weights is None else weights[at],
+            None if layout.classes is None else np.array(layout.classes),
+            () if layout.is_list else layout.values,
+            layout.renormalise,
         )
         for part, at in rows.items()
     }
@@ -106,7 +112,8 @@ def calibrated_table(source: Source, results: dict[str, Calibrated]) -> Any:  # 
         lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
         columns = {"probs": lists}
     else:
-        columns = {f"prob_{k}": pa.array(values[:, k]) for k in range(values.shape[1])}
+        used = rest.layout.values
+        columns = {_prob_name(name): pa.array(values[:, k]) for k, name in enumerate(used)}
     for name in first.beside:
         beside = {part: r.beside[name] for part, r in results.items()}
         columns[name] = pa.array(_scatter(rest.rows, beside))
@@ -122,6 +129,15 @@ def _with_columns(table: Any, used: Sequence[str], columns: dict[str, Any]) -> A
     for at, (name, column) in enumerate(columns.items()):
         table = table.add_column(place + at, name, column)
     return table
+
+
+def _prob_name(column: str) -> str:
+    """Return the name of the probabilities of a class, whose column was logit_… or prob_….
+
+    >>> _prob_name("logit_cat")
+    'prob_cat'
+    """
+    return "prob_" + column.partition("_")[2]
 
 
 def _with_scores(

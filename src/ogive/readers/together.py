@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,16 +11,18 @@ import numpy as np
 
 from ogive._files import safe_output
 from ogive.errors import FileFormatError
-from ogive.readers import FORMATS, open_file
+from ogive.readers import FORMATS, open_unsettled
+from ogive.readers.classes import settle
 from ogive.readers.folders import find_files
 from ogive.readers.memory import LEAST, as_limit
 from ogive.readers.source import Part, Source, check_agree, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ogive._typing import IntArray
     from ogive.predictions import Predictions
+    from ogive.readers.classes import ClassMap
     from ogive.readers.source import Calibrated, Columns
 
 
@@ -31,25 +34,39 @@ def read_together(
     *,
     default: str,
     memory: str | int | None = None,
+    note: Callable[[str], None] | None = None,
 ) -> Predictions:
     """Read files as one set of predictions; folders and globs of tables count as their files.
 
-    `default` is the part that is taken where a file has parts and none was asked for.
+    `default` is the part that is taken where a file has parts and none was asked for. `note` is
+    given the line that says which label is which column, where that was not guessed.
     """
     left = as_limit(memory)
     sources = []
     for path in expand(files):
-        source = open_file(path, columns, experiment=experiment, memory=left, whole=False)
+        source = open_unsettled(path, columns, experiment=experiment, memory=left, whole=False)
         sources.append(source)
         left -= 2 * sum(part.values.nbytes for part in source.parts.values())  # joined: once more
         left = max(left, LEAST)
     names = [part or _default_part(source, default) for source in sources]
+    given = None if columns is None else columns.classes
     if len(sources) == 1:
-        return sources[0].predictions(names[0])
-    parts = [source.part(name) for source, name in zip(sources, names, strict=True)]
-    by_name = {str(source.path): one for source, one in zip(sources, parts, strict=True)}
+        parts, mapping = settle(sources[0].parts, given, str(sources[0].path))
+        _tell(mapping, note)
+        return replace(sources[0], parts=parts).predictions(names[0])
+    chosen = [source.part(name) for source, name in zip(sources, names, strict=True)]
+    by_name = {str(source.path): one for source, one in zip(sources, chosen, strict=True)}
     check_agree(by_name, f"{len(sources)} files that are read together")
-    return Source(Path(f"{len(sources)} files"), {"": joined(parts)}).predictions()
+    parts, mapping = settle(by_name, given, f"{len(sources)} files")
+    _tell(mapping, note)
+    together = {"": joined(list(parts.values()))}
+    return Source(Path(f"{len(sources)} files"), together).predictions()
+
+
+def _tell(mapping: ClassMap | None, note: Callable[[str], None] | None) -> None:
+    """Tell which label is which column, unless labels are the columns' numbers or were guessed."""
+    if note is not None and mapping is not None and mapping.how in {"by name", "as given"}:
+        note(mapping.words)
 
 
 def _default_part(source: Source, default: str) -> str | None:
@@ -101,7 +118,7 @@ def two_parts(
 def _take(part: Part, rows: IntArray) -> Part:
     labels = None if part.labels is None else part.labels[rows]
     weights = None if part.weights is None else part.weights[rows]
-    return Part(part.kind, part.values[rows], labels, weights, part.classes)
+    return replace(part, values=part.values[rows], labels=labels, weights=weights)
 
 
 def write_like(source: Source, path: Path, results: dict[str, Calibrated]) -> None:

@@ -16,7 +16,7 @@ import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,16 @@ from ogive._numerics.blocks import thread_count
 from ogive.engines import find_engine
 from ogive.engines.files import open_log
 from ogive.engines.formats import column_names, open_table
-from ogive.errors import FileFormatError, OgiveError, OgiveWarning, OutputRefused, need
+from ogive.errors import (
+    FileFormatError,
+    InvalidInput,
+    OgiveError,
+    OgiveWarning,
+    OutputRefused,
+    need,
+)
 from ogive.export.artifact import load_fitted_on, load_map
+from ogive.readers.classes import settle, shown
 from ogive.readers.columns import find_columns
 from ogive.readers.guard import guarded
 from ogive.readers.source import Columns
@@ -96,6 +104,8 @@ def apply_log(
     load_map(calibrator)  # a wrong one is refused before anything is begun
     log = open_log(paths, columns)
     warn_of_kind(calibrator, log.layout.kind, log.name)
+    if log.layout.kind != "scores":
+        check_classes(calibrator, log.classes, log.layout.labels, log.name)
     read = identities([*_read_folders(paths), *log.files])
     out = Path(folder)
     one = len(log.files) == 1 and out.suffix.lower() == ".parquet" and not out.is_dir()
@@ -154,6 +164,34 @@ def _clean(outputs: set[Path]) -> None:
             older = _OLDER_TEMPORARY.fullmatch(path.name)
             if older is not None and folder / older[1] in outputs:
                 path.unlink(missing_ok=True)
+
+
+def check_classes(
+    calibrator: str | os.PathLike[str], K: int, classes: Sequence[str | int] | None, name: str
+) -> None:
+    """Refuse a file whose columns are other classes than those a calibrator was fitted on.
+
+    `classes` are the labels of the file's columns, None where nothing in the file tells them.
+    """
+    info = load_fitted_on(calibrator)
+    if info.classes is None:
+        return  # fitted on scores, or by a version that did not say
+    if len(info.classes) != K:
+        msg = (
+            f"{calibrator} was fitted on {len(info.classes)} classes, and {name} has {K}: it is of "
+            "another model. Fit a calibrator for it."
+        )
+        raise InvalidInput(msg)
+    if classes is None or tuple(classes) == info.classes:
+        return
+    if {type(one) for one in classes} != {type(one) for one in info.classes}:
+        return  # numbers in one file and names in the other: nothing says that they differ
+    msg = (
+        f"{calibrator} was fitted on columns of the classes {shown(info.classes)}, in this order, "
+        f"but {name} has {shown(list(classes))}. Bring the columns into this order, or say which "
+        "label each column has: --classes (classes=[...])."
+    )
+    raise InvalidInput(msg)
 
 
 def warn_of_kind(calibrator: str | os.PathLike[str], kind: ValueKind, name: str) -> None:
@@ -289,6 +327,9 @@ class FileJob:
     def _calibrated(self, gamma: Fitted, chunk: Any, first: int) -> Any:  # noqa: ANN401
         try:
             source = source_of(chunk, self._columns, self.file)
+            # Other chunks may have other labels, so that they cannot be sorted here.
+            parts, _ = settle(source.parts, self._columns.classes, "", guess=False)
+            source = replace(source, parts=parts)
             results = {}
             for part in source.parts:
                 results[part] = calibrated(gamma, source.predictions(part or None))

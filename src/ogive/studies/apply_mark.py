@@ -23,6 +23,13 @@ WHOLE_CHECKSUM_BYTES = 1 << 22
 CHECKSUM_BLOCK_BYTES, CHECKSUM_BLOCKS = 1 << 18, 9
 
 
+def _said(columns: Columns) -> dict[str, Any]:
+    """Return how columns were read, as JSON has it; what older marks lack only if it was asked."""
+    usual = ("score", "outcome", "label", "weight")
+    every = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(columns).items()}
+    return {key: value for key, value in every.items() if key in usual or value}
+
+
 def mark_of(file: Path, calibrator: str | os.PathLike[str], columns: Columns) -> dict[str, Any]:
     """Return what identifies the rows, the map, and how the rows are read."""
     status = file.stat()
@@ -32,7 +39,7 @@ def mark_of(file: Path, calibrator: str | os.PathLike[str], columns: Columns) ->
         "modified": status.st_mtime_ns,
         "content": _checksum(file, status.st_size),
         "calibrator": hashlib.sha256(Path(calibrator).read_bytes()).hexdigest(),
-        "columns": asdict(columns),
+        "columns": _said(columns),
     }
 
 

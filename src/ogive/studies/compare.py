@@ -37,6 +37,7 @@ STOPPED = (
     "{} was stopped early: after a few steps, its log loss (of whole vectors) on held-out "
     "calibration rows was significantly above that of temperature."
 )
+_SHOWN = 8  # classes that an error names
 _SIGMAS = 2.0  # differences within this many standard errors are noise
 
 
@@ -214,6 +215,13 @@ def check_pair(cal: Predictions, test: Predictions) -> None:
             raise InvalidInput(msg)
     if cal.K != test.K:
         msg = f"`cal` has {cal.K} classes and `test` {test.K}: they must be of one model."
+        raise InvalidInput(msg)
+    if not np.array_equal(cal.classes, test.classes):
+        a, b = (", ".join(map(str, preds.classes[:_SHOWN])) for preds in (cal, test))
+        msg = (
+            f"`cal` has the classes {a} and `test` {b}: the columns must mean the same. Say which "
+            "label each column has, for both: classes=[...]."
+        )
         raise InvalidInput(msg)
 
 

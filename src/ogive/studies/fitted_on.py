@@ -26,6 +26,8 @@ from ogive.predictions import Predictions
 from ogive.studies.fitting import VECTOR, apply, fit, may_move
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ogive._typing import FloatArray, IntArray, Progress
     from ogive.calibrators.maps import Fitted
     from ogive.studies.fitting import Rows
@@ -41,6 +43,7 @@ def fitted_on(
     folds: int = FOLDS,
     date: str | None = None,
     tag: str | None = None,
+    classes: Sequence[str | int] | None = None,
     progress: Progress | None = None,
 ) -> FittedOn:
     """Return what `ogive.save` writes beside a calibrator.
@@ -57,6 +60,8 @@ def fitted_on(
         0 or 1 leaves out the error after, and the fits that it takes.
     date, tag : str, optional
         Written as they are.
+    classes : sequence, optional
+        The label of each column, of a curve; predictions have their own.
     progress : function of (what, done, total), optional
 
     Examples
@@ -73,11 +78,16 @@ def fitted_on(
     else:
         before = _errors(data, None, gamma.view)
         after = _after(data, name, gamma.view, folds, progress) if folds > 1 else None
+    names = None if classes is None else tuple(classes)
+    if isinstance(data, Predictions) and not data.one_column:
+        names = tuple(data.classes.tolist())
     return FittedOn(
         n=gamma.n,
         view=gamma.view,
         method=name,
         kind=None if isinstance(data, Curve) else data.kind,
+        classes=names,
+        K=None if names is None else len(names),
         ks_before=before.ks,
         ks_after=None if after is None else after.ks,
         log_loss_before=before.log_loss,
