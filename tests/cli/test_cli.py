@@ -167,6 +167,8 @@ def test_matrices_of_tables_stay_matrices(name, kind, run_json, tmp_path, rng):
 def test_matrices_of_archives_stay_matrices(run_json, tmp_path, rng):
     path, cal, out = (tmp_path / name for name in ("a.npz", "cal.json", "out.npz"))
     matrix_file(path, rng, kind="logits", names=["cat", "dog", "owl"])
+    with np.load(path) as arrays:
+        np.savez(path, **arrays, classes=["cat", "dog", "owl"])
     run_json(schemas.FIT, "fit", path, "-o", cal)
     run_json(schemas.APPLY, "apply", cal, path, "-o", out)
     with np.load(out) as arrays:

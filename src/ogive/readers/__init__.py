@@ -2,7 +2,8 @@
 
 =====================  ==========================================================================
 ``.npz``               ``logits`` or ``probs`` with ``labels``, or ``scores`` with ``outcomes``;
-                       optionally ``weights``; prefixes ``cal_`` and ``test_`` for two parts
+                       optionally ``weights`` and ``classes``; prefixes ``cal_`` and ``test_``
+                       for two parts
 ``.parquet`` ``.csv``  columns ``score``, ``outcome`` (and ``weight``); or ``label`` with
 ``.arrow``             ``logit_0``… or ``prob_0``…; or a list column ``logits`` or ``probs``;
                        a column ``part`` (cal, test) splits

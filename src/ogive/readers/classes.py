@@ -93,7 +93,8 @@ def settle(
         more = ",…" if mapping.classes.size > _SHOWN else ""
         warnings.warn(
             f"{what}: {mapping.words}: the file does not say so. Say it: --classes "
-            f"{printable(order)}{more} (classes=[...]), or name the columns after the classes.",
+            f"{printable(order)}{more} (classes=[...]), or name the columns after the classes "
+            "(an array `classes` in .npz).",
             GuessedLabels,
             stacklevel=4,
         )

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._files import replacing
+from ogive._labels import class_names
 from ogive.errors import FileFormatError
 from ogive.readers.classes import is_positive
 from ogive.readers.columns import check_meaning
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _PREFIXES = {"cal": "cal_", "test": "test_"}
 _PAIRS: dict[ValueKind, str] = {"logits": "labels", "probs": "labels", "scores": "outcomes"}
-_NEEDED = {*_PAIRS, *_PAIRS.values(), "weights"}
+_NEEDED = {*_PAIRS, *_PAIRS.values(), "weights", "classes"}
 _DIMENSIONS = 2
 _NAMES_SHOWN = 12
 _BLOCK = 1 << 20  # bytes that are unpacked at a time
@@ -201,5 +202,7 @@ def _part(arrays: dict[str, AnyArray], prefix: str, columns: Columns, path: Path
             if columns.positive is not None and labels is not None:
                 labels = is_positive(labels, columns.positive, f"{path}: `{prefix}{truth}`")
             weights = get(prefix + "weights")
-            return Part(kind, values, labels, weights, renormalise=columns.renormalise)
+            names = None if kind == "scores" else get("classes")
+            names = None if names is None else class_names(names, max(values.shape[-1], 2))
+            return Part(kind, values, labels, weights, names, renormalise=columns.renormalise)
     return None
