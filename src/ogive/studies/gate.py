@@ -1,0 +1,272 @@
+r"""A gate for pipelines: an error is below its limit, above it, or these rows cannot tell.
+
+An error has the interval [low, high]. The gate says
+
+* ``"pass"`` if high <= limit: with an error above the limit this happens in at most 5 % of samples;
+* ``"fail"`` if low > limit: with an error below the limit this happens in at most 5 % of samples;
+* ``"undecided"`` otherwise, with the number of rows that would decide it.
+
+**KS.** The interval is that of `ogive.ks_test`.
+
+**ECE.** With :math:`g_b` the true gap of bin b times its share of the rows, and :math:`e_b` its
+noise, normal with the deviation :math:`s_b`, the estimate is :math:`\sum_b |g_b + e_b|`. It lies
+between :math:`\sum |g_b| + \sum \mathrm{sign}(g_b)\, e_b` and :math:`\sum |g_b| + \sum |e_b|`. So
+
+.. math:: \hat e - q \le \text{ECE} \le \hat e + z \bigl(\textstyle\sum_b s_b^2\bigr)^{1/2} ,
+
+z and q the quantiles of the normal and of :math:`\sum |e_b|`. The lower end is far from the
+estimate because noise alone makes an ECE positive.
+
+**Several limits, or several groups.** To pass, all must be below their limit, which needs no
+correction. To fail, one must be above, and with m of them each is tested at 5 % / m.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from math import ceil, inf, sqrt
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from ogive.calibrators.spline import fit_spline
+from ogive.curve import Curve
+from ogive.errors import FallbackWarning, InvalidInput
+from ogive.metrics.binned import BINS, bin_rows
+from ogive.metrics.ks import largest_of
+from ogive.metrics.onepass import read
+from ogive.metrics.significance import EXPECTED_KS, TestReader, interval_of, supremum_tail
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ogive._typing import ArrayLike
+
+GateVerdict: TypeAlias = Literal["pass", "fail", "undecided"]
+
+LEVEL = 0.05
+#: The measures that can have a limit, and how a sentence calls them.
+MEASURES = {"ks": "KS error", "ece": "ECE", "log_loss_gain": "log loss saved by calibrating"}
+DRAWS = 20_000  # of the noise of the bins: its 95 % quantile is then good to 0.5 %
+MOST_ROWS_NAMED = 10**9  # where more rows would be needed, no sample decides it
+
+
+class Estimate(NamedTuple):
+    """A measure of a curve: its value, its interval at a level, and what noise alone would show."""
+
+    value: float
+    low: float
+    high: float
+    noise: float
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One measure of one curve beside its limit.
+
+    Attributes
+    ----------
+    measure : {"ks", "ece", "log_loss_gain"}
+    group : str or None
+    n : float
+    limit, value : float
+    interval : (float, float)
+        The 95 % interval. The limit is kept if its upper end is at most the limit.
+    surely : float
+        The lower end where all limits of the gate are tested together at 5 %. The limit is broken
+        if it is above the limit.
+    noise : float
+        What the measure would show on average if the scores were perfectly calibrated.
+    """
+
+    measure: str
+    group: str | None
+    n: float
+    limit: float
+    value: float
+    interval: tuple[float, float]
+    surely: float
+    noise: float
+
+    @property
+    def verdict(self) -> GateVerdict:
+        """Whether the error is below the limit, above it, or neither can be said."""
+        if self.interval[1] <= self.limit:
+            return "pass"
+        return "fail" if self.surely > self.limit else "undecided"
+
+    @property
+    def rows_needed(self) -> int | None:
+        """How many rows would decide it, if the error is what it seems; None if no number would.
+
+        Both ends of the interval come nearer to the error as 1 / √n.
+        """
+        if self.verdict != "undecided":
+            return None
+        without_noise = sqrt(max(self.value * abs(self.value) - self.noise**2, 0.0))
+        distance = abs(self.limit - without_noise)
+        below = without_noise <= self.limit
+        half = self.interval[1] - self.value if below else self.value - self.surely
+        rows = self.n * (half / distance) ** 2 if distance > 0.0 else inf
+        return max(ceil(rows), int(self.n) + 1) if rows <= MOST_ROWS_NAMED else None
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        what = MEASURES[self.measure] + (f" of {self.group!r}" if self.group is not None else "")
+        found = f"{what} {self.value:.4g}, 95 % interval {low:.4g} to {high:.4g}"
+        relation = {"pass": "below", "fail": "above", "undecided": "around"}[self.verdict]
+        return f"{found}, {relation} the limit {self.limit:.4g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "measure": self.measure,
+            "group": self.group,
+            "limit": self.limit,
+            "value": self.value,
+            "verdict": self.verdict,
+            "interval": list(self.interval),
+            "rows_needed": self.rows_needed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """All limits together: pass if all are kept, fail if one is broken, else undecided."""
+
+    limits: tuple[Limit, ...]
+
+    @property
+    def verdict(self) -> GateVerdict:
+        """The verdict of the limit that decides."""
+        return self.deciding.verdict
+
+    @property
+    def deciding(self) -> Limit:
+        """The limit that decides: one that is broken, else one that is undecided."""
+        worst = {"fail": 0, "undecided": 1, "pass": 2}
+        return min(self.limits, key=lambda one: (worst[one.verdict], one.limit - one.value))
+
+    def exit_code(self, undecided: Literal["pass", "fail"] | None = None) -> int:
+        """Return 0 for pass, 3 for fail and 4 for undecided, unless that counts as one of them."""
+        verdict = undecided or "undecided" if self.verdict == "undecided" else self.verdict
+        return {"pass": 0, "fail": 3, "undecided": 4}[verdict]
+
+    def __str__(self) -> str:
+        one = self.deciding
+        if self.verdict != "undecided":
+            return f"Gate: {self.verdict}. {one}."
+        rows = one.rows_needed
+        more = f"About {rows:,} rows would decide it" if rows else "No number of rows decides it"
+        return (
+            f"Gate: undecided with {one.n:,.0f} rows. {one}. {more}, if the error is what it seems."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the command line prints under ``"gate"``."""
+        head = self.deciding.to_dict()
+        return head | {"limits": [one.to_dict() for one in self.limits]}
+
+
+def gate(
+    data: Curve | Mapping[str, Curve],
+    *,
+    max_ks: float | None = None,
+    max_ece: float | None = None,
+    max_log_loss_gain: float | None = None,
+    bins: ArrayLike | int = BINS,
+    random_state: int = 0,
+) -> Gate:
+    """Say whether errors are below their limits.
+
+    Parameters
+    ----------
+    data : Curve, or mapping of curves
+        One curve, or one for each group: then every group must keep every limit.
+    max_ks, max_ece, max_log_loss_gain : float, optional
+        Limits, as fractions; at least one. The last is in nats of log loss per row.
+    bins : int or array-like
+        Bins of the ECE.
+    random_state : int
+        Of simulated quantiles.
+
+    Examples
+    --------
+    >>> from ogive import Curve
+    >>> scores = (np.arange(4000) + 0.5) / 4000
+    >>> curve = Curve.from_scores(scores, np.random.default_rng(0).random(4000) < scores**1.5)
+    >>> gate(curve, max_ks=0.02).verdict, gate(curve, max_ks=0.2).verdict
+    ('fail', 'pass')
+    """
+    asked = {"ks": max_ks, "ece": max_ece, "log_loss_gain": max_log_loss_gain}
+    limits = {name: _as_limit(limit, name) for name, limit in asked.items() if limit is not None}
+    if not limits:
+        msg = "a gate needs a limit: max_ks, max_ece or max_log_loss_gain."
+        raise InvalidInput(msg)
+    curves: Mapping[Any, Curve] = {None: data} if isinstance(data, Curve) else data
+    together = LEVEL / (len(curves) * len(limits))
+    found = []
+    for group, curve in curves.items():
+        estimates = _Estimates(curve, bins, random_state)
+        for name, limit in limits.items():
+            one, surely = (getattr(estimates, name)(level) for level in (LEVEL, together))
+            interval = (one.low, one.high)
+            found.append(
+                Limit(name, group, curve.n, limit, one.value, interval, surely.low, one.noise)
+            )
+    return Gate(tuple(found))
+
+
+def _as_limit(limit: float, name: str) -> float:
+    if not 0.0 < limit < 1.0:
+        msg = f"`max_{name}` must lie between 0 and 1, not {limit!r}: write 2 % as 0.02."
+        raise InvalidInput(msg)
+    return float(limit)
+
+
+class _Estimates(NamedTuple):
+    """The measures of a curve, each with an interval at a level."""
+
+    curve: Curve
+    bins: ArrayLike | int
+    seed: int
+
+    def ks(self, level: float) -> Estimate:
+        """Return the KS error; at 5 % its interval is that of `ogive.ks_test`."""
+        reader = TestReader()
+        read(self.curve, reader)
+        value = largest_of(reader.gap(self.curve)).value
+        critical = brentq(lambda x: supremum_tail(x) - level, 0.5, 10.0)
+        noise = sqrt(reader.variance.variance) / reader.brier.n
+        return Estimate(value, *interval_of(reader, value, critical), EXPECTED_KS * noise)
+
+    def ece(self, level: float) -> Estimate:
+        """Return the ECE; see the module's docstring.
+
+        The variance of a bin with the rate r is at most that of as many rows with the rate r
+        each. Half an outcome of each kind is added, so that a bin without hits has noise too.
+        """
+        found = bin_rows(self.curve, self.bins)
+        some = found.count > 0
+        count, square = found.count[some], found.square[some]
+        size = count * count / square
+        rate = (found.hits[some] / count * size + 0.5) / (size + 1.0)
+        deviation = np.sqrt(square * rate * (1.0 - rate)) / found.count.sum()
+        normal = np.random.default_rng(self.seed).standard_normal((DRAWS, size.size))
+        draws = np.abs(normal) @ deviation
+        value = found.error()
+        low = value - float(np.quantile(draws, 1.0 - level / 2.0))
+        high = value + float(norm.isf(level / 2.0)) * sqrt(float(deviation @ deviation))
+        return Estimate(value, max(low, 0.0), min(high, 1.0), float(draws.mean()))
+
+    def log_loss_gain(self, level: float) -> Estimate:
+        """Return the log loss per row that the default calibrator saves on rows left out."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)  # few rows: the interval is wide
+            gamma = fit_spline(self.curve)
+        value, error = gamma.gain or 0.0, gamma.gain_error or 0.0
+        half = float(norm.isf(level / 2.0)) * error
+        return Estimate(value, value - half, value + half, 0.0)
