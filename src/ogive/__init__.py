@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ogive.studies.arena import arena
     from ogive.studies.compare import compare
     from ogive.studies.gain import cross_fitted_gain
+    from ogive.studies.gate import gate
     from ogive.studies.groups import measure_groups
     from ogive.studies.measure import measure
     from ogive.views import score_rows
@@ -102,6 +103,7 @@ _ROOMS = {
     "fit_spline": "ogive.calibrators.spline",
     "fit_temperature": "ogive.calibrators.matrix.temperature",
     "fit_vector": "ogive.calibrators.matrix.vector",
+    "gate": "ogive.studies.gate",
     "kde_ece": "ogive.metrics.kde",
     "ks_error": "ogive.metrics.ks",
     "ks_test": "ogive.metrics.significance",
@@ -161,6 +163,7 @@ __all__ = [
     "fit_spline",
     "fit_temperature",
     "fit_vector",
+    "gate",
     "kde_ece",
     "ks_error",
     "ks_test",

@@ -228,3 +228,15 @@ def test_options_of_other_engines(run, log, option, engine):
     code, _, err = run("measure", log, option, "there")
     assert code == 2
     assert f"{option} is for --engine {engine}." in err
+
+
+def test_a_gate_of_groups_says_which_group_decides(run, log):
+    code, out, _ = run("measure", log, "--by", "country", "--max-ks", 0.9, "--max-ece", 0.9)
+    assert code == 0
+    assert "Gate: pass." in out
+    code, out, _ = run("measure", log, "--by", "country", "--max-ks", 0.001, "--json")
+    gate = json.loads(out)["gate"]
+    assert code == {"fail": 3, "undecided": 4}[gate["verdict"]]
+    assert gate["group"] in {"DE", "FR", "IT"}
+    assert len(gate["limits"]) == 3
+    assert run("measure", log, "--max-ks", 0.9)[0] == 0

@@ -154,3 +154,18 @@ def test_three_heavy_rows_reject_no_more_than_they_should(rng):
         )
         rejected += ks_test(curve, seed=i).pvalue <= 0.05
     assert rejected <= 15
+
+
+@pytest.mark.parametrize("digits", [None, 1])
+@pytest.mark.parametrize("n", [15, 200, 2000])
+def test_the_interval_holds_zero_if_and_only_if_the_test_does_not_reject(rng, n, digits):
+    """Very confident scores: the null has little noise, and the outcomes have much."""
+    for factor in (1.0, 1.5, 3.0):
+        eta = rng.normal(3.0, 3.0, n)
+        p = 1 / (1 + np.exp(-eta))
+        p = p if digits is None else p.round(digits)
+        curve = Curve.from_scores(p, rng.random(n) < 1 / (1 + np.exp(-eta / factor)))
+        for test in (ks_test(curve), kuiper_test(curve)):
+            if test.sigma > 0:
+                assert (test.low == 0.0) == (test.pvalue >= 0.05)
+            assert test.low <= test.value <= test.high

@@ -7,7 +7,7 @@ of the same numbers.
 import numpy as np
 from scipy.special import chdtrc
 
-from ogive import Curve, Predictions, bootstrap, calibration_test, fit_spline, ks_error
+from ogive import Curve, Predictions, bootstrap, calibration_test, fit_spline, gate, ks_error
 from ogive.metrics.omnibus import _cell_of, _Cells, _least, range_tails, supremum_tails
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import TestReader, interval_of, ks_of, kuiper_of
@@ -117,6 +117,36 @@ def coverage(kind, n, draws, factor):
         low, high = interval_of(reader, ks_error(curve))
         found += low - 1e-12 <= true_ks(p, truth) <= high + 1e-12
     return found / draws
+
+
+#: Truths of a gate, as log-odds of scores with the log-odds e: shifted, or too extreme.
+GATE_TRUTHS = {"shift": lambda e: e - 0.25, "temperature": lambda e: e / 1.3}
+GATE_MEASURES = ("ks", "ece", "log_loss_gain")
+
+
+def true_errors(eta, truth, bins=15):
+    """The KS error, the ECE and the log loss that could be saved, of expected outcomes."""
+    p, q = expit(eta), expit(truth(eta))
+    share = np.bincount((p * bins).astype(int), q - p, bins) / p.size
+    loss = q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p))
+    return {"ks": true_ks(p, q), "ece": np.abs(share).sum(), "log_loss_gain": loss.mean()}
+
+
+def gate_errors(truth, n, draws, groups=1):
+    """How often a gate whose limit is the true error passes, and fails: at most 5 % each."""
+    rng = np.random.default_rng([n, groups, len(truth)])
+    found = dict.fromkeys(GATE_MEASURES, np.zeros(2))
+    for _ in range(draws):
+        etas = rng.normal(0.5, 1.5, (groups, n))
+        outcomes = rng.random((groups, n)) < expit(GATE_TRUTHS[truth](etas))
+        curves = {str(k): Curve.from_scores(expit(etas[k]), outcomes[k]) for k in range(groups)}
+        true = [true_errors(eta, GATE_TRUTHS[truth]) for eta in etas]
+        for name in GATE_MEASURES:
+            error = [one[name] for one in true]
+            passed = gate(curves, **{f"max_{name}": min(error) * (1 - 1e-9)}).verdict == "pass"
+            failed = gate(curves, **{f"max_{name}": max(error)}).verdict == "fail"
+            found[name] = found[name] + (passed, failed)
+    return {name: counts / draws for name, counts in found.items()}
 
 
 # The true log-odds of scores whose own log-odds are e, about 0.5.
@@ -259,6 +289,16 @@ def print_omnibus():
             print(f"| {name} | {n:,} | {cells} |", flush=True)
 
 
+def print_gate():
+    """Print how often a gate decides wrongly."""
+    print("\n| truth | N | groups | KS | ECE | log loss saved |\n|---|---|---|---|---|---|")
+    for truth in GATE_TRUTHS:
+        for n, groups, draws in ((200, 1, 1000), (2_000, 1, 500), (300, 5, 200)):
+            found = gate_errors(truth, n, draws, groups)
+            cells = (", ".join(f"{100 * x:.1f} %" for x in found[m]) for m in GATE_MEASURES)
+            print(f"| {truth} | {n:,} | {groups} | " + " | ".join(cells) + " |", flush=True)
+
+
 def main():
     print("| scores | N | KS rejects | Kuiper rejects | interval holds 0 |\n|---|---|---|---|---|")
     for kind in KINDS:
@@ -274,6 +314,7 @@ def main():
         cells = (f"{100 * x:.1f} %" for x in level_of_heavy(name, 2000))
         print(f"| {name} | {kind} | " + " | ".join(cells) + " |", flush=True)
     print_omnibus()
+    print_gate()
     print("\n| view | " + " | ".join(f"N = {n:,}" for n in VIEW_DRAWS) + " |\n|---|---|---|")
     tables = [level_of_views(n, draws) for n, draws in VIEW_DRAWS.items()]
     for v, view in enumerate(VIEWS):

@@ -64,3 +64,10 @@ def test_calibrated_scores_are_mostly_left_alone(n):
 
 def test_leave_it_alone_does_not_contradict_the_test():
     assert simulations.decisions("upper tail", 200, 200)[4] <= 0.01
+
+
+@pytest.mark.parametrize(("n", "groups", "draws"), [(200, 1, 600), (1000, 1, 300), (300, 5, 100)])
+@pytest.mark.parametrize("truth", simulations.GATE_TRUTHS)
+def test_a_gate_whose_limit_is_the_true_error_decides_in_few_samples(truth, n, groups, draws):
+    for found in simulations.gate_errors(truth, n, draws, groups).values():
+        assert max(found) <= 0.05 + 2.0 * (0.05 * 0.95 / draws) ** 0.5

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; return 0 if done, 1 if the work failed, 2 if it was asked for wrongly."""
+    """Run a command; return its exit code.
+
+    0: done; 1: the work failed; 2: wrong usage; 3: a gate says no; 4: a gate is undecided.
+    """
     from ogive.errors import MissingExtra, need  # noqa: PLC0415 - keep `import ogive.cli` light
 
     try:

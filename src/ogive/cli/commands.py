@@ -9,6 +9,7 @@ import click
 from ogive import __version__
 from ogive.cli.arena import arena
 from ogive.cli.comparing import compare, demo
+from ogive.cli.gating import gate_of, gates, leave, limits_of
 from ogive.cli.help import ALL_METHODS, Group
 from ogive.cli.logs import on_engines, reads_logs
 from ogive.cli.options import (
@@ -103,6 +104,7 @@ ogive.command_class = Command
     metavar="PATH",
     help="Also save a summary of the rows, which `measure` and `fit` read like a file.",
 )
+@gates
 @reads_logs
 @reads_files
 @as_json_option
@@ -114,6 +116,7 @@ def measure(
     bins: int,
     resamples: int,
     seed: int,
+    undecided: str | None,
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
@@ -121,16 +124,20 @@ def measure(
 
     Several files, a folder or a glob of tables are read as one log. So are summaries saved with
     --save-curve, and a table that does not fit the memory limit.
+    With a limit (--max-ks 0.02) it is a gate for pipelines: the exit code says whether the error is
+    below it (0), above it (3), or whether more rows are needed to tell (4).
     """
     from ogive.cli import logs, tables, terminal  # noqa: PLC0415
     from ogive.readers.together import read_together  # noqa: PLC0415
+    from ogive.studies.gate import curve_of  # noqa: PLC0415
     from ogive.studies.measure import measure as measured  # noqa: PLC0415
 
     check_columns(files)
     check_output(options["save_curve"], files, data=True)
+    limits = limits_of(options, view)
     how: dict[str, Any] = {"bins": bins, "seed": seed, "resamples": resamples}
     if logs.is_log(files, options):
-        result = logs.measure(files, part, view, how, options)
+        result, curves = logs.measure(files, part, view, how, options)
     else:
         asked = (columns_of(options), options["experiment"], part)
         with terminal.progress("measuring") as step:
@@ -138,10 +145,16 @@ def measure(
             memory = options["memory"]
             data = read_together(files, *asked, default="test", memory=memory, note=terminal.note)
             result = measured(data, view, **how)
+            curves = curve_of(data, view) if limits else {}
+    gate = gate_of(curves, limits, bins=bins, seed=seed)
     if as_json:
-        terminal.print_json(result.to_dict())
+        found = {} if gate is None else {"gate": gate.to_dict()}
+        terminal.print_json(result.to_dict() | found)
     else:
         tables.show_measurement(terminal.console(), result)
+        if gate is not None:
+            say(str(gate))
+    leave(gate, undecided)
 
 
 @ogive.command(

@@ -207,8 +207,8 @@ def measure(
     view: str | None,
     how: dict[str, Any],
     options: dict[str, Any],
-) -> Any:  # noqa: ANN401 - one of three kinds of measurement
-    """Measure a log; save its curve if asked to."""
+) -> tuple[Any, dict[str, Curve] | Curve]:
+    """Measure a log; save its curve if asked to; return its curve, or one for each group."""
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.studies.logs import ALL, measure_reading  # noqa: PLC0415
@@ -233,7 +233,8 @@ def measure(
             msg = f"--save-curve saves one curve, but there are {len(reading.curves)}."
             raise click.UsageError(msg)
         save(reading.curve, target)
-    return result
+    groups = {group: curve for (_, group), curve in reading.curves.items()}
+    return result, groups if by is not None else next(iter(reading.curves.values()))
 
 
 def fit(

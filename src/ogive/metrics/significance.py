@@ -44,6 +44,9 @@ CRITICAL = 2.241402727332142
 CRITICAL_RANGE = 2.4976721610486505
 #: The normal's 80 % point: this much beyond the critical value has 80 % power.
 POWER_80 = 0.8416212335729143
+LEVEL = 0.05
+#: The lower end of an interval of which no more is known than that it does not hold 0.
+LEAST_ABOVE_ZERO = 1e-6
 #: E sup |W| = sqrt(pi / 2), and E range W = sqrt(8 / pi).
 EXPECTED_KS = sqrt(pi / 2)
 EXPECTED_KUIPER = sqrt(8 / pi)
@@ -67,9 +70,8 @@ class CalibrationTest:
     pvalue : float
         How often a perfectly calibrated model would show this much or more.
     low, high : float
-        The 95 % interval of the error: value ± 2.2414 sqrt(mean (y − p)² / N), cut to [0, 1]
-        (± 2.4977 … for Kuiper). Where few outcomes are surprising the sample underrates its
-        noise, so mean p (1 − p) is used if it is larger. It covers at least that often.
+        The 95 % interval of the error, by inverting the test: see `interval_of`. It holds 0 if
+        and only if p >= 5 %.
     expected : float
         What a perfectly calibrated model shows on average.
     detectable : float
@@ -238,6 +240,10 @@ def _result(
                 expected, method = mean / n, "simulation"
     critical = CRITICAL_RANGE if kuiper else CRITICAL
     low, high = interval_of(reader, value, critical)
+    if pvalue >= LEVEL:
+        low = 0.0
+    elif low == 0.0:  # ties, or few outcomes: the simulated null rejects earlier than the series
+        low = min(LEAST_ABOVE_ZERO, value)
     return CalibrationTest(
         value=value,
         pvalue=pvalue,
@@ -273,10 +279,29 @@ def _tied_in_summary(curve: Curve) -> float:
 def interval_of(
     reader: TestReader, value: float, critical: float = CRITICAL
 ) -> tuple[float, float]:
-    """Return the 95 % interval of an error: the critical value times the noise of the gap."""
-    noise = max(reader.brier.noise, reader.variance.variance)
-    half = critical * sqrt(noise) / reader.brier.n
-    return max(value - half, 0.0), min(value + half, 1.0)
+    r"""Return the 95 % interval of an error: all true errors that the test does not reject.
+
+    With c the critical value, the error is off by at most c s / N, s² the variance of the hits.
+    For the upper end s² is the sum of (y − p)², or of p (1 − p) where that is larger, since few
+    surprising outcomes make a sample underrate its noise. For the lower end s² is also bounded:
+    with q the truth, :math:`q (1-q) \le p (1-p) + (q - p)(1 - 2p)`, and since :math:`1 - 2p` falls
+    from at most 1 to at least −1 while no partial sum of q − p exceeds N times the true error e,
+
+    .. math:: s^2 \le \sum_i p_i (1 - p_i) + 3 N e .
+
+    At e = 0 this is the variance under calibration, and the interval holds 0 if and only if the
+    test does not reject. With sampling weights 3 N e is multiplied by the mean weight of a row.
+    """
+    n, calibrated = reader.brier.n, reader.variance.variance
+    noise = max(reader.brier.noise, calibrated)
+    weight = reader.brier.noise / reader.brier.total if reader.brier.total else 1.0
+    half = critical * sqrt(noise) / n
+    # (value − e) n = c sqrt(calibrated + 3 w n e), w the mean weight: a quadratic in x = n e.
+    slope = 3.0 * weight * critical**2 / 2.0
+    total = value * n
+    root = sqrt(slope * (slope + 2.0 * total) + critical**2 * calibrated)
+    bounded = (total + slope - root) / n
+    return max(value - half, bounded, 0.0), min(value + half, 1.0)
 
 
 def supremum_tail(x: float) -> float:

@@ -17,13 +17,14 @@ between :math:`\sum |g_b| + \sum \mathrm{sign}(g_b)\, e_b` and :math:`\sum |g_b|
 z and q the quantiles of the normal and of :math:`\sum |e_b|`. The lower end is far from the
 estimate because noise alone makes an ECE positive.
 
+**Log loss.** What perfect calibration would save, `ogive.studies.saving`.
+
 **Several limits, or several groups.** To pass, all must be below their limit, which needs no
 correction. To fail, one must be above, and with m of them each is tested at 5 % / m.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -32,24 +33,26 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from ogive.calibrators.spline import fit_spline
 from ogive.curve import Curve
-from ogive.errors import FallbackWarning, InvalidInput
+from ogive.errors import InvalidInput
 from ogive.metrics.binned import BINS, bin_rows
 from ogive.metrics.ks import largest_of
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import EXPECTED_KS, TestReader, interval_of, supremum_tail
+from ogive.studies.fitting import VECTOR
+from ogive.studies.saving import saving
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ogive._typing import ArrayLike
+    from ogive.predictions import Predictions
 
 GateVerdict: TypeAlias = Literal["pass", "fail", "undecided"]
 
 LEVEL = 0.05
 #: The measures that can have a limit, and how a sentence calls them.
-MEASURES = {"ks": "KS error", "ece": "ECE", "log_loss_gain": "log loss saved by calibrating"}
+MEASURES = {"ks": "KS error", "ece": "ECE", "log_loss_gain": "log loss that calibrating could save"}
 DRAWS = 20_000  # of the noise of the bins: its 95 % quantile is then good to 0.5 %
 MOST_ROWS_NAMED = 10**9  # where more rows would be needed, no sample decides it
 
@@ -187,7 +190,7 @@ def gate(
     data : Curve, or mapping of curves
         One curve, or one for each group: then every group must keep every limit.
     max_ks, max_ece, max_log_loss_gain : float, optional
-        Limits, as fractions; at least one. The last is in nats of log loss per row.
+        Limits, as fractions; at least one. The last is log loss per row (natural logarithm).
     bins : int or array-like
         Bins of the ECE.
     random_state : int
@@ -218,6 +221,13 @@ def gate(
                 Limit(name, group, curve.n, limit, one.value, interval, surely.low, one.noise)
             )
     return Gate(tuple(found))
+
+
+def curve_of(data: Predictions | Curve, view: str | None) -> Curve:
+    """Return the curve whose errors have limits; of whole vectors, that of the top class."""
+    if isinstance(data, Curve):
+        return data
+    return Curve.from_predictions(data, None if view == VECTOR else view)
 
 
 def _as_limit(limit: float, name: str) -> float:
@@ -263,10 +273,5 @@ class _Estimates(NamedTuple):
         return Estimate(value, max(low, 0.0), min(high, 1.0), float(draws.mean()))
 
     def log_loss_gain(self, level: float) -> Estimate:
-        """Return the log loss per row that the default calibrator saves on rows left out."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FallbackWarning)  # few rows: the interval is wide
-            gamma = fit_spline(self.curve)
-        value, error = gamma.gain or 0.0, gamma.gain_error or 0.0
-        half = float(norm.isf(level / 2.0)) * error
-        return Estimate(value, value - half, value + half, 0.0)
+        """Return the log loss per row that perfect calibration would save."""
+        return Estimate(*saving(self.curve, level), 0.0)
