@@ -11,6 +11,8 @@
     ├── ArtifactError (ValueError)     a saved calibrator that is foreign, newer or altered
     ├── ExportError (ValueError)        a form that cannot hold a calibrator, or gets it wrong
     ├── FileFormatError (ValueError)   a prediction file that cannot be read
+    ├── DoesNotApply                   a view, part or column that these predictions do not have
+    │                                  (InvalidInput and FileFormatError)
     └── MissingExtra (ImportError)     an optional package is not installed
 
     OgiveWarning (UserWarning)
@@ -81,6 +83,10 @@ class ExportError(OgiveError, ValueError):
 
 class FileFormatError(OgiveError, ValueError):
     """A file that is not what its name says, or lacks what is needed."""
+
+
+class DoesNotApply(InvalidInput, FileFormatError):
+    """A view, a part or a column was asked for that these predictions do not have."""
 
 
 class MissingExtra(OgiveError, ImportError):

@@ -25,7 +25,7 @@ import numpy as np
 
 from ogive._numerics.blocks import blocks, for_each_block
 from ogive._tails import TOGETHER, tails_of_column, tails_of_ranks
-from ogive.errors import InvalidInput, InvalidType, UnknownName
+from ogive.errors import DoesNotApply, InvalidType, UnknownName
 
 if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray
@@ -155,7 +155,7 @@ def check_view(view: str | View | None, preds: Predictions) -> View:
         case _:
             return chosen
     msg = f"`view` {chosen.name!r} is not a view of {K} classes: {rule}."
-    raise InvalidInput(msg)
+    raise DoesNotApply(msg)
 
 
 def score_rows(

@@ -292,6 +292,16 @@ USAGE = [
     (("fit", DEMO, "-o", "x.json", "--method", "splin"), 2, "Did you mean 'spline'"),
     (("measure", DEMO, "--view", "top1"), 2, "Did you mean 'top-1'"),
     (("measure", DEMO, "--part", "tests"), 2, "Did you mean 'test'"),
+    (("measure", DEMO, "--view", "top-11"), 2, "top-r needs r in [1, 10]"),
+    (("measure", DEMO, "--view", "class-99"), 2, "class-k needs k in [0, 10)"),
+    (("measure", DEMO, "--view", "within-top-10"), 2, "within-top-r needs r in [1, 10)"),
+    (("measure", DEMO, "--view", "score"), 2, "'score' is for one-column predictions"),
+    (("fit", DEMO, "-o", "x.json", "--view", "class-10"), 2, "class-k needs k in [0, 10)"),
+    (("compare", DEMO, "--view", "top-11"), 2, "top-r needs r in [1, 10]"),
+    (("compare", DEMO, "--split", "0.5"), 2, "has parts already: cal and test. Leave out --split"),
+    (("plot", DEMO, "-o", "x.png", "--view", "top-11"), 2, "top-r needs r in [1, 10]"),
+    (("report", DEMO, "-o", "x.html", "--view", "class-10"), 2, "class-k needs k in [0, 10)"),
+    (("fit", DEMO, "-o", "x.json", "--method", "none", "--folds", 3), 2, "--folds does not apply"),
     (("apply", DEMO, DEMO, "-o", "x.npz"), 1, "is not JSON of a calibrator"),
     (("fit", DEMO), 2, "Missing option"),
 ]
@@ -305,6 +315,50 @@ def test_wrong_usage_says_the_way_out(run, words, code, message, tmp_path, monke
     assert message in err
     assert err.count("\n") == 1
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_names_of_columns_that_would_not_be_read_are_refused(run, tmp_path, suffix):
+    scores, matrix = tmp_path / f"s{suffix}", tmp_path / f"m{suffix}"
+    truth = {"label": [0, 1] * 20, "outcome": [0, 1] * 20}
+    table._store(pa.table({"score": [0.2, 0.8] * 20, **truth}), scores, suffix)
+    probs = {"prob_0": [0.8, 0.3] * 20, "prob_1": [0.2, 0.7] * 20}
+    table._store(pa.table({**probs, **truth}), matrix, suffix)
+    cal = tmp_path / "cal.json"
+    for path, option, way_out in (
+        (scores, "label", "--outcome label"),
+        (matrix, "outcome", "--label outcome"),
+    ):
+        for words in (("measure", path), ("fit", path, "-o", cal), ("measure", path, "--one-pass"),
+                      ("compare", path, "--split", "0.5")):  # fmt: skip
+            code, out, err = run(*words, f"--{option}", option)
+            assert (code, out) == (2, ""), err
+            assert f"--{option} does not apply" in err
+            assert way_out in err
+    assert not cal.exists()
+    assert run("measure", matrix, "--label", "label")[0] == 0
+    assert run("measure", scores, "--outcome", "label")[0] == 0
+
+
+def test_parts_that_a_file_does_not_have_are_refused(run, tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("score,outcome\n" + "0.2,0\n0.8,1\n" * 20)
+    np.savez(tmp_path / "s.npz", scores=[0.2, 0.8], outcomes=[0, 1])
+    for words in (
+        ("measure", path),
+        ("measure", path, "--one-pass"),
+        ("measure", tmp_path / "s.npz"),
+        ("fit", path, "-o", tmp_path / "cal.json"),
+    ):
+        code, out, err = run(*words, "--part", "cal")
+        assert (code, out) == (2, ""), err
+        assert "there is no part 'cal'. Leave the part out." in err
+    path.write_text("score,outcome,part\n" + "0.2,0,test\n0.8,1,test\n" * 20)
+    for more in ((), ("--one-pass",)):
+        code, _, err = run("measure", path, "--part", "tests", *more)
+        assert code == 2
+        assert "Did you mean 'test'?" in err
+    assert run("measure", path, "--part", "cal")[0] == 2
 
 
 def test_help_and_version(run):

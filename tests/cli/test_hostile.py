@@ -201,16 +201,17 @@ def test_a_table_on_a_real_terminal_shows_markup_as_text():
     console = Console(force_terminal=True, color_system="standard", width=80, file=None)
     with console.capture() as captured:
         rows = [(["[red]name[/]", "1"], "")]
-        tables.show_fitting(console, "[bold]title[/]", ("[red]x[/]", "y"), rows)
+        tables.show_table(console, "[bold]title[/]", ("[red]x[/]", "y"), rows)
     for text in ("[red]name[/]", "[bold]title[/]", "[red]x[/]"):
         assert text in captured.get()
 
 
 def test_a_bar_shows_names_as_text(monkeypatch, capsys):
-    monkeypatch.setattr(terminal, "_PATIENCE", -1.0)
+    monkeypatch.setattr(terminal, "_PATIENCE", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with terminal.progress("reading") as step:
         step("[red]file\x1b[2J", 1, 3)
+        time.sleep(0.3)
     assert r"[red]file\x1b[2J" in capsys.readouterr().err
 
 

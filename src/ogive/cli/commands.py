@@ -221,6 +221,8 @@ def fit(
 
     check_columns([file])
     check_output(output, [file])
+    if method == "none":
+        refuse("nothing is fitted by the method none, so there is nothing to validate", "folds")
     data: Curve | Predictions
     classes: tuple[str | int, ...] | None = None
     with terminal.progress(f"fitting {method}") as step:

@@ -28,8 +28,8 @@ SECTIONS = {
         "by", "save_curve", "memory", "one_pass", "skip_bad", "bits", "engine", "scheduler",
         "master",
     ),
-    "Options that name columns and experiments": (
-        "experiment", "score", "outcome", "label", "weight",
+    "Options that say what a file holds": (
+        "score", "outcome", "positive", "label", "classes", "renormalise", "weight", "experiment",
     ),
 }  # fmt: skip
 

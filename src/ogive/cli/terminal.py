@@ -14,7 +14,7 @@ import click
 
 from ogive.cli.help import HelpfulCommand
 from ogive.cli.interrupt import INTERRUPTED
-from ogive.errors import OgiveError, OutputRefused, UnknownName
+from ogive.errors import DoesNotApply, OgiveError, OutputRefused, UnknownName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -105,7 +105,7 @@ def run(group: click.Group, argv: Sequence[str] | None) -> int:  # noqa: PLR0911
         ours = isinstance(error, OgiveError | OSError) and not isinstance(error, _Foreign)
         if os.environ.get("OGIVE_DEBUG") and not ours:
             raise
-        wrong = isinstance(error, UnknownName | OutputRefused)
+        wrong = isinstance(error, UnknownName | OutputRefused | DoesNotApply)
         return _fail(_message(error), _WRONG_USAGE if wrong else _FAILED)
     return code if isinstance(code, int) else _DONE  # what a command gave to `ctx.exit`
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING, TypeAlias
 
-from ogive.errors import FileFormatError, InvalidInput
+from ogive.errors import DoesNotApply, FileFormatError, UnknownName
 from ogive.summary import BITS, CLASS_BITS, check_bits
 from ogive.views import parse_view
 
@@ -104,6 +104,9 @@ def group_bits(groups: int) -> int:
     )
 
 
+_PARTS = ("cal", "test", "all")
+
+
 def make_plan(
     layout: Layout,
     K: int,
@@ -144,7 +147,9 @@ def make_plan(
         _check(name, 2 if one else K, one=one)
     if part is not None and layout.part is None:
         msg = f"{what} has no column `part`, so there is no part {part!r}. Leave the part out."
-        raise InvalidInput(msg)
+        raise DoesNotApply(msg)
+    if part not in {None, *_PARTS}:
+        raise UnknownName.among("part", part, _PARTS)
     if bits is None:
         bits = CLASS_BITS if CLASSWISE in asked else GROUP_BITS if by is not None else BITS
     return Plan(

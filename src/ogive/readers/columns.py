@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ogive.errors import FileFormatError, UnknownName
+from ogive.errors import DoesNotApply, FileFormatError, UnknownName
 from ogive.readers.guard import printable
 from ogive.readers.source import Columns, ValueKind
 
@@ -106,10 +106,22 @@ def check_meaning(columns: Columns, kind: ValueKind, path: Path | str) -> None:
             f"{path}: --positive is for scores with outcomes, and this file has {kind} with "
             "labels. Name the label of each column: --classes A,B,…"
         )
-        raise FileFormatError(msg)
+        raise DoesNotApply(msg)
     if columns.renormalise and kind != "probs":
         msg = f"{path}: --renormalise is for rows of probabilities, and this file has {kind}."
-        raise FileFormatError(msg)
+        raise DoesNotApply(msg)
+    if kind == "scores" and columns.label is not None:
+        msg = (
+            f"--label does not apply: {path} has scores, not a column for each class. Name the "
+            f"column of their outcomes (0 or 1) instead: --outcome {columns.label}"
+        )
+        raise DoesNotApply(msg)
+    if kind != "scores" and columns.outcome is not None:
+        msg = (
+            f"--outcome does not apply: {path} has a column for each class. Name the column of the "
+            f"true classes instead (--label {columns.outcome}), or one of scores (--score COL)."
+        )
+        raise DoesNotApply(msg)
 
 
 def _wide(present: Sequence[str]) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ogive._labels import warn_if_permuted
-from ogive.errors import FileFormatError, OgiveError, UnknownName
+from ogive.errors import DoesNotApply, FileFormatError, OgiveError, UnknownName
 from ogive.predictions import Predictions
 from ogive.readers.guard import guarded
 
@@ -134,7 +134,7 @@ class Source:
             return joined(list(self.parts.values()))
         if WHOLE in self.parts:
             msg = f"{self.path} has no parts, so there is no part {name!r}. Leave the part out."
-            raise FileFormatError(msg)
+            raise DoesNotApply(msg)
         if name is None:
             names = " and ".join(self.parts)
             msg = f"{self.path} has parts: {names}. Say which one, or 'all'."

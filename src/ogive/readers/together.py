@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._files import safe_output
-from ogive.errors import FileFormatError
+from ogive.errors import DoesNotApply, FileFormatError
 from ogive.readers import FORMATS, open_unsettled
 from ogive.readers.classes import settle
 from ogive.readers.folders import find_files
@@ -94,7 +94,7 @@ def two_parts(
             msg = (
                 f"{source.path} has parts already: {' and '.join(source.parts)}. Leave out --split."
             )
-            raise FileFormatError(msg)
+            raise DoesNotApply(msg)
         missing = [name for name in ("cal", "test") if name not in source.parts]
         if missing:
             msg = f"{source.path} has no {missing[0]} part. It needs rows to fit and rows to test."
