@@ -55,13 +55,13 @@ if TYPE_CHECKING:
     from ogive.plotting.display import CurveDisplay
     from ogive.predictions import Predictions
     from ogive.readers import read
+    from ogive.report.plain import report
     from ogive.stream import CurveStream
     from ogive.studies.arena import arena
-    from ogive.studies.compare import compare
     from ogive.studies.gain import cross_fitted_gain
     from ogive.studies.gate import gate
     from ogive.studies.groups import measure_groups
-    from ogive.studies.measure import measure
+    from ogive.studies.plain import calibrate, compare, measure
     from ogive.views import score_rows
 
 # Public names and the rooms they live in: loaded on first use, so that `import ogive` is light.
@@ -89,7 +89,8 @@ _ROOMS = {
     "calibration_test": "ogive.metrics.omnibus",
     "classwise": "ogive.metrics.classwise",
     "classwise_ks": "ogive.metrics.classwise",
-    "compare": "ogive.studies.compare",
+    "calibrate": "ogive.studies.plain",
+    "compare": "ogive.studies.plain",
     "cross_fitted_gain": "ogive.studies.gain",
     "decompose": "ogive.metrics.corp",
     "ece": "ogive.metrics.binned",
@@ -112,11 +113,12 @@ _ROOMS = {
     "largest_gap": "ogive.metrics.ks",
     "load": "ogive.export.artifact",
     "mce": "ogive.metrics.binned",
-    "measure": "ogive.studies.measure",
+    "measure": "ogive.studies.plain",
     "measure_groups": "ogive.studies.groups",
     "nll": "ogive.metrics.proper",
     "nll_vector": "ogive.metrics.vector",
     "read": "ogive.readers",
+    "report": "ogive.report",
     "save": "ogive.export.artifact",
     "score_rows": "ogive.views",
     "smooth_ece": "ogive.metrics.smooth",
@@ -146,6 +148,7 @@ __all__ = [
     "brackets",
     "brier",
     "brier_vector",
+    "calibrate",
     "calibration_test",
     "classwise",
     "classwise_ks",
@@ -177,6 +180,7 @@ __all__ = [
     "nll",
     "nll_vector",
     "read",
+    "report",
     "save",
     "score_rows",
     "smooth_ece",
@@ -190,7 +194,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a public name can be anythi
     if name not in _ROOMS:
         msg = f"module 'ogive' has no attribute {name!r}"
         raise AttributeError(msg)
-    value = getattr(importlib.import_module(_ROOMS[name]), name)
+    room = importlib.import_module(_ROOMS[name])
+    value = getattr(room, name, room)  # `report` is a package that can be called
     globals()[name] = value
     return value
 

@@ -283,6 +283,21 @@ class Curve(Derived):
     _repr_html_ = curve_form
 
 
+def as_curve(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> Curve:
+    """Return the curve that every measure is given: as such, or as scores and outcomes.
+
+    >>> as_curve([0.9, 0.4], [1, 0]).n
+    2
+    """
+    if outcomes is None:
+        return check_curve(curve)
+    if isinstance(curve, Curve):
+        msg = "`outcomes` belong to scores, and a curve has its own. Give the curve alone."
+        raise InvalidInput(msg)
+    scores = as_floats(curve, "scores", ndim=(1,))
+    return Curve.from_scores(scores, as_hits(outcomes, scores.size, name="outcomes"))
+
+
 def check_curve(curve: object) -> Curve:
     """Return the curve, or say how to build one."""
     if not isinstance(curve, Curve):

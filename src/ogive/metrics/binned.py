@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._validate import as_choice, as_floats
-from ogive.curve import check_curve
+from ogive.curve import Curve, as_curve, check_curve
 from ogive.errors import InvalidInput
 from ogive.metrics.onepass import read
 
 if TYPE_CHECKING:
     from ogive._keys import Run
     from ogive._typing import ArrayLike, FloatArray
-    from ogive.curve import Curve
 
 #: Equal-width bins unless told otherwise; the paper's tables use 25.
 BINS = 15
@@ -200,13 +199,21 @@ def _as_bins(bins: int) -> int:
 
 
 def ece(
-    curve: Curve, bins: ArrayLike | int = BINS, *, spacing: str = "width", norm: str = "l1"
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    bins: ArrayLike | int = BINS,
+    *,
+    spacing: str = "width",
+    norm: str = "l1",
 ) -> float:
     """Return the expected calibration error.
 
     Parameters
     ----------
-    curve : Curve
+    curve : Curve, or array-like (N,)
+        A curve, or scores in [0, 1].
+    outcomes : array-like (N,), optional
+        The outcomes of scores. After a curve, which has its own, the second argument is `bins`.
     bins : int or array-like
         How many bins, or their edges.
     spacing : {"width", "mass"}
@@ -215,18 +222,37 @@ def ece(
     >>> from ogive import Curve
     >>> round(ece(Curve.from_scores([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 0]), 5), 3)
     0.5
+    >>> round(ece([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 0], bins=5), 3)
+    0.5
     """
-    return bin_rows(curve, bins, spacing=spacing).error(norm)
+    found, bins = _curve_and_bins(curve, outcomes, bins)
+    return bin_rows(found, bins, spacing=spacing).error(norm)
 
 
-def mce(curve: Curve, bins: ArrayLike | int = BINS, *, spacing: str = "width") -> float:
+def _curve_and_bins(
+    curve: Curve | ArrayLike, outcomes: ArrayLike | None, bins: ArrayLike | int
+) -> tuple[Curve, ArrayLike | int]:
+    """Return the curve and the bins; the second argument after a curve is its bins."""
+    if isinstance(curve, Curve) and outcomes is not None:
+        return curve, outcomes
+    return as_curve(curve, outcomes), bins
+
+
+def mce(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    bins: ArrayLike | int = BINS,
+    *,
+    spacing: str = "width",
+) -> float:
     """Return the maximum calibration error: the largest gap of any bin that is not empty.
 
     >>> from ogive import Curve
     >>> round(mce(Curve.from_scores([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 0]), 5), 3)
     0.75
     """
-    return bin_rows(curve, bins, spacing=spacing).error("max")
+    found, bins = _curve_and_bins(curve, outcomes, bins)
+    return bin_rows(found, bins, spacing=spacing).error("max")
 
 
 def debiased_ece2(curve: Curve, bins: ArrayLike | int = BINS, *, spacing: str = "mass") -> float:

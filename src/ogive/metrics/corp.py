@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ogive._validate import as_choice
+from ogive.curve import Curve, as_curve
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import brier, nll
 
 if TYPE_CHECKING:
     from ogive._keys import Run
-    from ogive._typing import FloatArray
-    from ogive.curve import Curve
+    from ogive._typing import ArrayLike, FloatArray
 
 Kind = Literal["brier", "nll"]
 _TOGETHER = 8  # runs that are pooled at once
@@ -101,7 +101,9 @@ def _pooled(weights: FloatArray, hits: FloatArray) -> tuple[FloatArray, FloatArr
     return fit.weights, np.add.reduceat(hits, fit.blocks[:-1])
 
 
-def decompose(curve: Curve, score: str = "brier") -> Decomposition:
+def decompose(
+    curve: Curve | ArrayLike, outcomes: ArrayLike | None = None, score: str = "brier"
+) -> Decomposition:
     """Split the Brier score (or ``"nll"``) into miscalibration, discrimination, uncertainty.
 
     >>> from ogive import Curve
@@ -109,6 +111,9 @@ def decompose(curve: Curve, score: str = "brier") -> Decomposition:
     >>> round(parts.mcb, 3), round(parts.dsc, 3), round(parts.unc, 3)
     (0.085, 0.0, 0.25)
     """
+    if isinstance(curve, Curve) and isinstance(outcomes, str):
+        score, outcomes = outcomes, None  # a curve has its own: its second argument is the score
+    curve = as_curve(curve, outcomes)
     chosen = as_choice(score, "score", _SCORES)
     reader = PoolReader()
     read(curve, reader)

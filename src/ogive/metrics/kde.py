@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
-from ogive.curve import check_curve
+from ogive.curve import as_curve, check_curve
 
 if TYPE_CHECKING:
     from ogive._keys import Run
-    from ogive._typing import FloatArray
+    from ogive._typing import ArrayLike, FloatArray
     from ogive.curve import Curve
 
 _GRID = np.linspace(-0.6, 1.6, 2**14)
@@ -89,7 +89,7 @@ def kde_error(curve: Curve) -> KernelError:
     return KernelError(l1_gap(curve), 0.0, "groups")
 
 
-def kde_ece(curve: Curve) -> float:
+def kde_ece(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> float:
     """Return the KDE-ECE; see `kde_error` for what it falls back to.
 
     >>> import numpy as np
@@ -98,6 +98,7 @@ def kde_ece(curve: Curve) -> float:
     >>> round(kde_ece(Curve.from_scores(scores, scores > 0.5)), 3)
     0.241
     """
+    curve = as_curve(curve, outcomes)
     return kde_error(curve).value
 
 

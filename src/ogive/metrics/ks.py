@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ogive._validate import as_floats, as_hits
-from ogive.curve import Curve, check_curve
+from ogive.curve import Curve, as_curve, check_curve
 from ogive.errors import InvalidInput
 from ogive.metrics.gap import extremes
 from ogive.metrics.unsorted_gap import largest_unsorted
@@ -119,7 +119,7 @@ def ks_error(curve: Curve | ArrayLike, hits: ArrayLike | None = None) -> float:
     return largest_gap(curve, hits).value
 
 
-def kuiper_error(curve: Curve) -> float:
+def kuiper_error(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> float:
     """Return the Kuiper calibration error: the range of the gap, in [KS, 2 KS].
 
     It adds up what the gap reaches on both sides of 0, and so does not let a deficit at low
@@ -129,4 +129,4 @@ def kuiper_error(curve: Curve) -> float:
     >>> kuiper_error(Curve.from_scores([0.5, 0.75], [1, 0]))
     0.375
     """
-    return extremes(check_curve(curve)).kuiper
+    return extremes(as_curve(curve, outcomes)).kuiper

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._keys import dot
-from ogive.curve import check_curve
+from ogive.curve import as_curve, check_curve
 from ogive.metrics.onepass import read
 
 if TYPE_CHECKING:
     from ogive._keys import Run
-    from ogive._typing import FloatArray
+    from ogive._typing import ArrayLike, FloatArray
     from ogive.curve import Curve
 
 #: NLL clips scores to [CLIP, 1 − CLIP].
@@ -153,25 +153,27 @@ def mean_score(curve: Curve) -> float:
     return reader.score / reader.n
 
 
-def brier(curve: Curve) -> float:
+def brier(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> float:
     """Return the Brier score of the view: the mean of (score − hit)².
 
     >>> from ogive import Curve
     >>> brier(Curve.from_scores([0.5, 1.0], [1, 0]))
     0.625
     """
+    curve = as_curve(curve, outcomes)
     reader = BrierReader()
     read(curve, reader)
     return reader.value
 
 
-def nll(curve: Curve) -> float:
+def nll(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> float:
     """Return the log loss of the view, scores clipped to [1e-7, 1 − 1e-7].
 
     >>> from ogive import Curve
     >>> round(nll(Curve.from_scores([0.5, 0.8], [1, 1])), 4)
     0.4581
     """
+    curve = as_curve(curve, outcomes)
     reader = NllReader()
     read(curve, reader)
     return reader.value
@@ -193,7 +195,7 @@ class Spiegelhalter:
     pvalue: float
 
 
-def spiegelhalter(curve: Curve) -> Spiegelhalter:
+def spiegelhalter(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> Spiegelhalter:
     r"""Test whether the Brier score is what the scores themselves promise: Spiegelhalter's z.
 
     .. math:: z = \frac{\sum w (y - p)(1 - 2p)}{\sqrt{\sum w^2 (1 - 2p)^2 p (1 - p)}}
@@ -210,6 +212,7 @@ def spiegelhalter(curve: Curve) -> Spiegelhalter:
     >>> round(result.z, 3), round(result.pvalue, 6)
     (4.216, 2.5e-05)
     """
+    curve = as_curve(curve, outcomes)
     reader = SpiegelhalterReader()
     read(curve, reader)
     return spiegelhalter_of(reader)

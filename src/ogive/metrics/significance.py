@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ogive.curve import as_curve
 from ogive.metrics.gap import StretchReader
 from ogive.metrics.ks import largest_of
 from ogive.metrics.null import CELL, Null
@@ -32,7 +33,7 @@ from ogive.metrics.proper import BrierReader
 
 if TYPE_CHECKING:
     from ogive._keys import Run
-    from ogive._typing import FloatArray
+    from ogive._typing import ArrayLike, FloatArray
     from ogive.curve import Curve
     from ogive.metrics.gap import Extremes
     from ogive.metrics.ks import Direction
@@ -168,7 +169,9 @@ class TestReader:
         return self._null
 
 
-def ks_test(curve: Curve, *, seed: int = 0) -> CalibrationTest:
+def ks_test(
+    curve: Curve | ArrayLike, outcomes: ArrayLike | None = None, *, seed: int = 0
+) -> CalibrationTest:
     """Test the KS error: value, p-value, interval, and what perfect calibration would show.
 
     Parameters
@@ -184,12 +187,15 @@ def ks_test(curve: Curve, *, seed: int = 0) -> CalibrationTest:
     >>> round(result.value, 3), result.pvalue < 1e-9, round(result.expected, 3)
     (0.125, True, 0.016)
     """
+    curve = as_curve(curve, outcomes)
     reader = TestReader()
     read(curve, reader)
     return ks_of(curve, reader, seed=seed)
 
 
-def kuiper_test(curve: Curve, *, seed: int = 0) -> CalibrationTest:
+def kuiper_test(
+    curve: Curve | ArrayLike, outcomes: ArrayLike | None = None, *, seed: int = 0
+) -> CalibrationTest:
     """Test the Kuiper error, the range of the gap; as `ks_test`.
 
     >>> import numpy as np
@@ -198,6 +204,7 @@ def kuiper_test(curve: Curve, *, seed: int = 0) -> CalibrationTest:
     >>> round(kuiper_test(Curve.from_scores(scores, scores > 0.5)).value, 3)
     0.125
     """
+    curve = as_curve(curve, outcomes)
     reader = TestReader()
     read(curve, reader)
     return kuiper_of(curve, reader, seed=seed)

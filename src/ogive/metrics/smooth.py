@@ -26,11 +26,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
+from ogive.curve import as_curve
 from ogive.metrics.onepass import read
 
 if TYPE_CHECKING:
     from ogive._keys import Run
-    from ogive._typing import FloatArray
+    from ogive._typing import ArrayLike, FloatArray
     from ogive.curve import Curve
 
 _CELLS = 2**13
@@ -89,7 +90,7 @@ class Smoother:
         return float(size.sum() - 0.5 * (size[0] + size[-1])) / (size.size - 1)
 
 
-def smooth_ece(curve: Curve) -> float:
+def smooth_ece(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> float:
     """Return the smooth ECE.
 
     >>> import numpy as np
@@ -98,6 +99,7 @@ def smooth_ece(curve: Curve) -> float:
     >>> round(smooth_ece(Curve.from_scores(scores, scores > 0.5)), 3)
     0.152
     """
+    curve = as_curve(curve, outcomes)
     reader = ResidualReader()
     read(curve, reader)
     return smooth_of(reader)

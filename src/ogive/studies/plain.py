@@ -1,0 +1,339 @@
+"""Plain calls: arrays, lists and frames go in, without building `Predictions` first.
+
+Scores in [0, 1], one for each row, need no more than their outcomes. A matrix needs its labels and
+``kind="probs"`` or ``kind="logits"``: what it holds is never guessed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive._labels import warn_if_permuted
+from ogive._validate import as_array, as_hits
+from ogive.calibrators.maps import Map
+from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.curve import Curve
+from ogive.errors import InvalidInput, InvalidType
+from ogive.metrics.binned import BINS
+from ogive.predictions import Predictions
+from ogive.studies import compare as comparing
+from ogive.studies import measure as measuring
+from ogive.studies.fitting import VECTOR, fit
+from ogive.views import View
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ogive._typing import AnyArray, ArrayLike, IntArray, Kind, Progress, WeightKind
+    from ogive.calibrators.maps import Fitted
+    from ogive.studies.compare import Comparison
+
+_MATRIX = 2  # dimensions
+
+
+def measure(
+    data: Predictions | Curve | ArrayLike,
+    outcomes: ArrayLike | View | None = None,
+    view: str | View | None = None,
+    *,
+    kind: Kind | None = None,
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+    bins: ArrayLike | int = BINS,
+    seed: int = 0,
+    resamples: int = 0,
+    progress: Progress | None = None,
+) -> Any:  # noqa: ANN401 - Measurement, or Measurements for view="all"
+    """Measure the calibration of scores or of a matrix: every measure, with a verdict.
+
+    Parameters
+    ----------
+    data : array-like, (N,) or (N, K); or Predictions, or a Curve
+        Scores in [0, 1], or a matrix with a column for each class.
+    outcomes : array-like, (N,)
+        The outcomes of scores, 0 or 1, or the labels of a matrix. After Predictions or a Curve,
+        which have their own, the second argument is `view`.
+    view : str, optional
+        ``"top-r"``, ``"within-top-r"``, ``"class-k"`` or ``"score"``; ``"vector"`` for top-1
+        with the proper scores of whole vectors; ``"all"`` for every view at once. Default:
+        ``"top-1"`` for matrices, ``"score"`` for scores.
+    kind : {"probs", "logits"}
+        What a matrix holds; needed for matrices, and for scores that are log-odds.
+    classes : sequence of K labels, optional
+        The label of each column. Default: the names of a frame's columns if they are the labels,
+        else as `Predictions` has it.
+    sample_weight, weight_kind : optional
+        As in `Predictions`.
+    bins, seed, resamples, progress : optional
+        As in `ogive.studies.measure.measure`.
+
+    Returns
+    -------
+    Measurement, or Measurements for ``view="all"``
+
+    Examples
+    --------
+    >>> import ogive
+    >>> ogive.measure([0.9, 0.8, 0.6, 0.7] * 9, [1, 0, 1, 0] * 9).n
+    36
+    """
+    if isinstance(data, Predictions | Curve) and isinstance(outcomes, str | View):
+        outcomes, view = None, outcomes
+    how = {"bins": bins, "seed": seed, "resamples": resamples, "progress": progress}
+    if isinstance(data, Curve):
+        if outcomes is not None:
+            msg = "`outcomes` belong to scores, and a curve has its own. Give the curve alone."
+            raise InvalidInput(msg)
+        return measuring.measure(data, view, **how)  # type: ignore[arg-type]
+    preds = as_predictions(
+        data, outcomes, kind=kind, classes=classes, weights=sample_weight, weight_kind=weight_kind
+    )
+    return measuring.measure(preds, view, **how)  # type: ignore[arg-type]
+
+
+def compare(
+    cal: Any,  # noqa: ANN401 - predictions, a pair, or scores
+    test: Any = None,  # noqa: ANN401
+    methods: Sequence[str] | None = None,
+    view: str | None = None,
+    *,
+    kind: Kind | None = None,
+    classes: ArrayLike | None = None,
+    split: float = 0.5,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Fit each method on a calibration set and measure it on a test set; the best first.
+
+    Parameters
+    ----------
+    cal, test : pairs (scores, outcomes), or Predictions
+        The two sets. Or scores and outcomes of one set, as two arrays: it is then split at random.
+    methods : sequence of str, optional
+        Names of `ogive.calibrators.METHODS`. Default: all that apply and are not slow.
+    view : str, optional
+        Default: ``"top-1"``, or ``"score"``. ``"vector"``: whole vectors.
+    kind, classes : optional
+        Of matrices, as in `measure`.
+    split, random_state : optional
+        Of one set: the share of its rows that are fitted, and which.
+    progress : function of (what, done, total), optional
+
+    Examples
+    --------
+    >>> import numpy as np, ogive
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.uniform(size=4000)
+    >>> outcomes = rng.uniform(size=4000) < truth
+    >>> ogive.compare(truth**0.5, outcomes, methods=["none", "platt"]).best.method
+    'platt'
+    """
+    if isinstance(cal, Predictions | tuple):
+        sets = [_set(one, name, kind, classes) for one, name in ((cal, "cal"), (test, "test"))]
+    else:
+        whole = as_predictions(cal, test, kind=kind, classes=classes)
+        if not 0.0 < split < 1.0 or whole.n < _MATRIX:
+            msg = (
+                f"`split` must be between 0 and 1, with two rows or more, not {split} of {whole.n}."
+            )
+            raise InvalidInput(msg)
+        order = np.random.default_rng(random_state).permutation(whole.n)
+        cut = min(max(round(split * whole.n), 1), whole.n - 1)
+        sets = [_rows(whole, order[:cut]), _rows(whole, order[cut:])]
+    return comparing.compare(sets[0], sets[1], methods, view, progress=progress)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What `calibrate` returns: it unpacks into the two.
+
+    probabilities : calibrated, of the shape that went in; a frame or a series of pandas keeps its
+        index and its columns
+    calibrator : the fitted map, which `ogive.save` writes
+    """
+
+    probabilities: Any
+    calibrator: Fitted
+
+    def __iter__(self) -> Any:  # noqa: ANN401 - two things of different kinds
+        """Yield the probabilities, then the calibrator."""
+        return iter((self.probabilities, self.calibrator))
+
+
+def calibrate(
+    scores: ArrayLike,
+    outcomes: ArrayLike,
+    new: ArrayLike | None = None,
+    *,
+    method: str = "spline",
+    kind: Kind | None = None,
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Calibration:
+    """Fit a calibrator to scores and outcomes, and apply it: probabilities and calibrator.
+
+    Parameters
+    ----------
+    scores : array-like, (N,) or (N, K)
+        Scores in [0, 1], or a matrix with a column for each class, of rows that the model was not
+        trained on.
+    outcomes : array-like, (N,)
+        0 or 1, or labels.
+    new : array-like, optional
+        What to calibrate, of the same kind. Default: `scores` themselves, which must then not be
+        measured again: they look better than new rows would.
+    method : str
+        A name of `ogive.calibrators.METHODS`.
+    kind, classes, sample_weight : optional
+        As in `measure`.
+
+    Examples
+    --------
+    >>> import ogive
+    >>> probabilities, calibrator = ogive.calibrate([0.1, 0.4, 0.6, 0.9] * 9, [0, 1, 0, 1] * 9,
+    ...                                             new=[0.25, 0.75], method="platt")
+    >>> probabilities.round(2), calibrator.method
+    (array([0.36, 0.64]), 'platt')
+    """
+    preds = as_predictions(scores, outcomes, kind=kind, classes=classes, weights=sample_weight)
+    matrix = np.ndim(preds.values) == _MATRIX
+    gamma = fit(preds, method, VECTOR if not preds.one_column else None)
+    given = scores if new is None else new
+    again = Predictions(given, kind=preds.kind)
+    if again.K != preds.K or again.one_column != preds.one_column:
+        msg = (
+            f"`new` has {again.K} classes in {again.width} columns, and `scores` {preds.K} in "
+            f"{preds.width}: both must be of one model."
+        )
+        raise InvalidInput(msg)
+    found = _calibrated(gamma, again)
+    if preds.one_column:
+        found = found.reshape(-1, 1) if matrix else found
+    return Calibration(_like(given, found), gamma)
+
+
+def _calibrated(gamma: Fitted, preds: Predictions) -> AnyArray:
+    """Return the probabilities of class 1 of one column, or of every class."""
+    if isinstance(gamma, Map):
+        column = preds.values.reshape(-1)
+        return gamma(column) if preds.kind == "probs" else gamma.from_log_odds(column)
+    assert isinstance(gamma, MatrixMap)  # noqa: S101 - the only other kind
+    vectors = gamma(preds)
+    return vectors[:, 1] if preds.one_column else vectors
+
+
+def _like(given: Any, values: AnyArray) -> Any:  # noqa: ANN401
+    """Return values as pandas has them, with the index and the names of what went in."""
+    if not (hasattr(given, "index") and hasattr(given, "iloc")):
+        return values
+    names = {"columns": given.columns} if hasattr(given, "columns") else {"name": given.name}
+    return type(given)(values, index=given.index, **names)
+
+
+def as_predictions(
+    data: Any,  # noqa: ANN401 - Predictions or array-like
+    outcomes: Any = None,  # noqa: ANN401
+    *,
+    kind: Kind | None = None,
+    classes: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> Predictions:
+    """Return predictions of scores and outcomes, or of a matrix and labels; of frames too."""
+    if isinstance(data, Predictions):
+        if outcomes is not None or kind is not None or classes is not None:
+            msg = "Predictions have their own labels, kind and classes: give them alone."
+            raise InvalidInput(msg)
+        return data
+    if outcomes is None:
+        msg = (
+            f"`data` must be Predictions, a Curve, or scores with their outcomes: "
+            f"measure(scores, outcomes). Only {type(data).__name__} was given."
+        )
+        raise InvalidType(msg)
+    _check_index(data, outcomes)
+    values = as_array(data, "scores")
+    one_column = values.ndim < _MATRIX or values.shape[1] == 1
+    if kind is None and not one_column:
+        msg = (
+            f"`scores` is a matrix of {values.shape[1]} columns: say what it holds, kind='probs' "
+            "or kind='logits'."
+        )
+        raise InvalidInput(msg)
+    labels = outcomes
+    if one_column and classes is None:
+        labels = as_hits(_flat(outcomes), values.shape[0], name="outcomes")
+    preds = Predictions(
+        values,
+        labels,
+        kind=kind or "probs",
+        classes=_names(data, outcomes) if classes is None and not one_column else classes,
+        weights=weights,
+        weight_kind=weight_kind,
+    )
+    warn_if_permuted(preds, "`scores`")
+    return preds
+
+
+def _flat(outcomes: Any) -> AnyArray:  # noqa: ANN401
+    """Return outcomes as a row; a frame of one column is one."""
+    array = as_array(outcomes, "outcomes")
+    return array.reshape(-1) if array.ndim == _MATRIX and array.shape[1] == 1 else array
+
+
+def _check_index(data: Any, outcomes: Any) -> None:  # noqa: ANN401
+    """Refuse two things of pandas whose rows are not the same, or not in the same order."""
+    if not (hasattr(data, "iloc") and hasattr(outcomes, "iloc")):
+        return
+    if len(data.index) == len(outcomes.index) and not data.index.equals(outcomes.index):
+        msg = (
+            "`scores` and `outcomes` have different indexes, so that their rows may not belong "
+            "together. Bring them into one order (outcomes.loc[scores.index]), or drop the index "
+            "(.to_numpy())."
+        )
+        raise InvalidInput(msg)
+
+
+def _names(data: Any, outcomes: Any) -> list[str] | None:  # noqa: ANN401
+    """Return the names of a frame's columns as classes, if the labels are among them."""
+    names = getattr(data, "columns", None)
+    if names is None or not hasattr(data, "shape"):
+        return None
+    labels = set(np.unique(as_array(outcomes, "outcomes")).tolist())
+    plain: list[str] = list(names)
+    short = [str(name).removeprefix("prob_").removeprefix("logit_") for name in plain]
+    for candidate in (plain, short):
+        if labels <= set(candidate):
+            return candidate
+    return None
+
+
+def _set(
+    one: Any,  # noqa: ANN401
+    name: str,
+    kind: Kind | None,
+    classes: ArrayLike | None,
+) -> Predictions:
+    """Return one of the two sets that are compared."""
+    if isinstance(one, Predictions):
+        return one
+    if not isinstance(one, tuple) or len(one) != _MATRIX:
+        msg = (
+            f"`{name}` must be Predictions or a pair (scores, outcomes), not {type(one).__name__}."
+        )
+        raise InvalidType(msg)
+    return as_predictions(*one, kind=kind, classes=classes)
+
+
+def _rows(preds: Predictions, at: IntArray) -> Predictions:
+    assert preds.labels is not None  # noqa: S101 - they were given
+    return Predictions(
+        preds.values[at],
+        preds.classes[preds.labels[at]],
+        kind=preds.kind,
+        classes=preds.classes,
+    )
