@@ -149,7 +149,7 @@ def test_a_measure_joins_through_the_table(rng, monkeypatch):
 
 
 def test_what_is_refused(rng):
-    with pytest.raises(InvalidType, match="must be Predictions or a Curve, not list"):
+    with pytest.raises(InvalidType, match=r"scores with their outcomes.* Only list was given"):
         measure([0.5])
     curve = Curve.from_scores([0.5], [1])
     with pytest.raises(InvalidInput, match="the curve is of 'score'"):

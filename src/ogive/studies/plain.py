@@ -197,7 +197,7 @@ def calibrate(
     >>> probabilities, calibrator = ogive.calibrate([0.1, 0.4, 0.6, 0.9] * 9, [0, 1, 0, 1] * 9,
     ...                                             new=[0.25, 0.75], method="platt")
     >>> probabilities.round(2), calibrator.method
-    (array([0.36, 0.64]), 'platt')
+    (array([0.29, 0.71]), 'platt')
     """
     preds = as_predictions(scores, outcomes, kind=kind, classes=classes, weights=sample_weight)
     matrix = np.ndim(preds.values) == _MATRIX
