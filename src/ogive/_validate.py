@@ -45,9 +45,8 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
         return array.astype(np.str_)
     if array.dtype == object:
         missing = np.array([_is_missing(x) for x in array.flat], dtype=np.bool_)
-        if missing.any():
-            rows = array.shape[0] if array.ndim else 1
-            raise _has_nulls(name, np.any(missing.reshape(rows, -1), axis=1))
+        if missing.any() and array.ndim:
+            raise _has_nulls(name, np.any(missing.reshape(array.shape[0], -1), axis=1))
         msg = f"`{name}` is an array of Python objects; pass numbers (float64, float32, float16)."
         raise InvalidType(msg)
     return array

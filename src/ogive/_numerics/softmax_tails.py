@@ -5,7 +5,7 @@ min(A, B) / (A + B). It is returned with 32 significant bits, *correctly rounded
 32-bit number next to the exact tail. So equal exact shares have equal results, whatever the order
 of the columns, a shift of the logits, the type that holds them, the path of the code or the
 machine; and tails further apart than 2^-31 of their size never have the same result. Tails below
-2^-900 are 0.
+2^-900 are as float64 has them.
 
 float64 settles nearly all rows: its result is within m of its own units of the exact tail (`_slack`
 counts them), so that it rounds to the same 32 bits unless a boundary between two 32-bit numbers is
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Tails: TypeAlias = "tuple[BoolArray, FloatArray]"
 
 BITS = 32
-LEAST = 2.0**-900  # masses down to 2^-1009 are counted: what is left out of K of them is far below
+LEAST = 2.0**-900  # pairs of float64 count masses down to 2^-1009: smaller tails are not rounded
 _DROPPED = 53 - BITS
 _HALF = np.int64(1 << (_DROPPED - 1))
 _LOW = np.int64((1 << _DROPPED) - 1)
@@ -42,11 +42,13 @@ _PAIR_ERROR = 2.0**-5  # in units of the last place of float64: 2^-58 of the tai
 
 
 def rounded(tail: FloatArray) -> FloatArray:
-    """Round to 32 bits; tails that are too small become 0."""
+    """Round to 32 bits; tails below 2^-900 stay as float64 has them."""
     bits = tail.view(np.int64) + _HALF
     bits &= ~_LOW
     result: FloatArray = bits.view(np.float64)
-    result[result < LEAST] = 0.0
+    small = result < LEAST
+    if small.any():
+        result[small] = tail[small]
     return result
 
 
@@ -55,6 +57,7 @@ def is_near_boundary(tail: FloatArray, K: int) -> BoolArray:
     bits = tail.view(np.int64)
     units = _slack(K) + (1023 - (bits >> 52))
     near: BoolArray = ((bits + _HALF + units) & _LOW) <= 2 * units
+    near &= tail >= LEAST
     return near
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Fitted
 
 _EPS = float(np.finfo(np.float64).eps)
+_TAIL_STEP = 2.0**-32  # of a tail: the library rounds tails from logits to 32 bits, exports do not
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,7 @@ def _moved_tails(high: BoolArray, tail: FloatArray, side: int, *, exact: bool) -
         step = np.where(high, _EPS / 2, np.spacing(tail))  # scores above 1/2 are that far apart
     else:
         with np.errstate(divide="ignore"):
-            step = tail * np.where(tail > 0, 4.0 * _EPS * (1.0 + np.abs(np.log(tail))), 0.0)
+            digits = np.maximum(4.0 * _EPS * (1.0 + np.abs(np.log(tail))), _TAIL_STEP)
+            step = tail * np.where(tail > 0, digits, 0.0)
     moved_tail: FloatArray = np.clip(tail + side * step, 0.0, 0.5)
     return moved_tail
