@@ -21,9 +21,5 @@ def test_the_band_covers(kind, n):
 @pytest.mark.parametrize("n", simulations.FEW_SIZES)
 @pytest.mark.parametrize("kind", [kind for kind in simulations.FEW_ROWS if kind != "inverted"])
 def test_few_rows_lose_little_to_platt(kind, n):
-    most = 0.1 if n < 30 else 0.045
-    if (kind, n) == ("saturated", 10):
-        most = (
-            0.15  # half of the samples have no miss: nothing tells them from scores that are right
-        )
+    most = 0.1 if n < 30 else 0.033  # 3 %, and what 60 samples leave to chance
     assert simulations.loss_over_platt(kind, n, 60) <= most

@@ -65,6 +65,7 @@ LARGE_BEND = 0.5  # log-odds; beyond, the weight of s falls as s^-3
 LARGE_SHIFT = 1.0  # beyond, the weight of o falls as 1/o
 
 ROWS_WORTH_PLATT = 20.0  # of the rarer outcome: with as many, Platt's line has half of the weight
+NONE_SEEN_IS_WORTH = 0.5  # of a rarer outcome: Jeffreys' estimate of a count, where it was 0
 STEEP = 3.0  # a line steeper than this is taken for a matter of unit, not for underconfidence
 
 
@@ -178,14 +179,15 @@ def _share_of_platt(trials: Trials) -> float:
     """Return w = 20 / (20 + r), r the rows of the rarer outcome.
 
     If there are none, a shift is all that Platt's method can find, and it is right only where
-    the scores expected some: with e of them expected, w = e / (1 + e).
+    the scores expected some: with e of them expected, w = (e + ½) / (e + ½ + 1).
     """
     hits, rows = float(trials.hits.sum()), float(trials.count.sum())
     rarer = min(hits, rows - hits)
     if rarer > 0:
         return ROWS_WORTH_PLATT / (ROWS_WORTH_PLATT + rarer)
     expected = float(trials.count @ expit(-trials.offset if hits else trials.offset))
-    return expected / (1.0 + expected)
+    odds = expected + NONE_SEEN_IS_WORTH
+    return odds / (1.0 + odds)
 
 
 def _warn_of(rows: float, scores: int) -> None:
