@@ -220,6 +220,16 @@ def decision_is_kept(case, base):
                 raise AssertionError(f"decision moved at {rows[moved][0]}, {cast} in {case}")
 
 
+def impossible_stays(case, base):
+    """A logit of −inf keeps probability 0, exactly, in whole vectors of every method."""
+    if base.refused or case.way == "score" or case.kind == "probs":
+        return
+    for rows, q in ((case.shown, base.probs), (extreme_rows(case), _extreme(case, base))):
+        own = q[:, 1] if case.K == 1 else q
+        if own[rows == -np.inf].any():
+            raise AssertionError(f"impossible classes get {own[rows == -np.inf].max()} in {case}")
+
+
 def artifact_is_exact(case, base):
     if base.refused:
         return
@@ -254,6 +264,7 @@ def python_export_agrees(case, base):
 INVARIANTS = (
     probabilities_everywhere,
     decision_is_kept,
+    impossible_stays,
     rows_permuted,
     classes_permuted,
     logits_shifted,

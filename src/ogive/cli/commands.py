@@ -189,6 +189,11 @@ def measure(
 )
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
 @click.option("--tag", type=NOTE, metavar="TEXT", help="A note to keep in the calibrator.")
+@click.option(
+    "--impossible",
+    type=one_of("impossible", "zero"),
+    help="zero: a probability of 0 stays 0, as a logit of -inf always does.",
+)
 @reads_logs
 @reads_files
 @as_json_option
@@ -236,7 +241,10 @@ def fit(
             view = view or default_view(data)
             slow = slow_methods(data, [method], view)
             terminal.announce(slow, f", and {folds} times that with --folds {folds}" * bool(folds))
-            gamma = fitted(data, method, view, progress=step)
+            fit_how: Any = {"impossible": options["impossible"], "progress": step}
+            gamma = fitted(data, method, view, **fit_how)
+        if not hasattr(gamma, "impossible"):
+            refuse(f"{gamma.view} is one score, and zeros stay in whole vectors", "impossible")
         info = fitted_on(
             data,
             gamma,

@@ -262,7 +262,8 @@ def fit(
             given = next((name for name in _ENGINE_ONLY if options.get(name)), None)
             pieces = None if given is None else f"--{given.replace('_', '-')}"
             rows = read_rows(log, part, options["memory"], in_pieces=pieces)
-            return fitted(rows, method, VECTOR, progress=step), rows, None
+            how = {"impossible": options["impossible"], "progress": step}
+            return fitted(rows, method, VECTOR, **how), rows, None
     check_method(method)
     reading = read((file,), view, part, options, step, default_part="cal")
     classes = None

@@ -7,6 +7,7 @@ parameters in ``__init__`` and says in ``_fit_map`` what is fitted to the predic
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ogive._validate import on_host
+from ogive.calibrators.matrix.impossible import check_impossible, warn_of_labels
 from ogive.estimators.labels import as_labels, as_sample_weight, refuse_one_class
 from ogive.predictions import Predictions
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ogive._typing import AnyArray, ArrayLike, FloatArray, Kind
+    from ogive.calibrators.matrix.impossible import Impossible
     from ogive.calibrators.matrix.maps import MatrixMap
 
 _FLOATS = [np.float64, np.float32, np.float16]
@@ -44,6 +47,7 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
     kind: Kind
     classes: ArrayLike | None
     n_jobs: int | None
+    impossible: Impossible
 
     @abstractmethod
     def _fit_map(self, preds: Predictions) -> MatrixMap:
@@ -75,8 +79,10 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
             weights=weights,
             threads=_threads(self.n_jobs),
         )
+        check_impossible(self.impossible)
+        warn_of_labels(preds, self.impossible)
         self.classes_ = preds.classes
-        self.map_ = self._fit_map(preds)
+        self.map_ = replace(self._fit_map(preds), impossible=self.impossible)
         return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:

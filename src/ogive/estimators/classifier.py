@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind
+    from ogive.calibrators.matrix.impossible import Impossible
     from ogive.calibrators.matrix.maps import MatrixMap
     from ogive.estimators.cross_fit import Fold
     from ogive.estimators.curves import Vector
@@ -62,6 +63,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         How many folds are fitted at once, by joblib.
     verbose : int
         Passed on to joblib.
+    impossible : {None, "zero"}
+        With "zero", a probability of 0 of the model stays 0, as a logit of −inf always does.
 
     Attributes
     ----------
@@ -94,6 +97,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         vector: Vector = "keep",
         n_jobs: int | None = None,
         verbose: int = 0,
+        impossible: Impossible = None,
     ) -> None:
         self.estimator = estimator
         self.method = method
@@ -102,6 +106,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.vector = vector
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.impossible = impossible
 
     def fit(
         self,
@@ -222,7 +227,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     ) -> MatrixMap:
         """Fit a calibrator; one that cross-validates by itself takes the folds there are."""
         preds = Predictions(values, codes, kind=kind, weights=weights)
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = {"impossible": self.impossible}
         if fold is not None and fold[-1] > 0 and takes_folds(self.method):
             options["folds"] = list(pairs(fold))
         return fit_vector(preds, self.method, vector=self.vector, **options)

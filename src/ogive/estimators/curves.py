@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import ArrayLike, Kind, Runout, Target
     from ogive.calibrators.histogram import Spacing
+    from ogive.calibrators.matrix.impossible import Impossible
     from ogive.calibrators.matrix.maps import MatrixMap
     from ogive.calibrators.spline_summary import SplineSummary
     from ogive.predictions import Predictions
@@ -43,6 +44,9 @@ class _CurveCalibrator(_Calibrator):
         The class of each column, where labels are neither column indices nor K sorted names.
     n_jobs : int, optional
         Threads. Default: ``OMP_NUM_THREADS``, else all cores. Results do not depend on it.
+    impossible : {None, "zero"}
+        A logit of −inf is an impossible class, and keeps probability 0. A given probability of 0
+        can become more, unless this is "zero".
     """
 
     _method: ClassVar[str]
@@ -54,11 +58,13 @@ class _CurveCalibrator(_Calibrator):
         vector: Vector = "keep",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
+        impossible: Impossible = None,
     ) -> None:
         self.kind = kind
         self.vector = vector
         self.classes = classes
         self.n_jobs = n_jobs
+        self.impossible = impossible
 
     def _options(self) -> dict[str, Any]:
         """Return the parameters that are the method's own."""
@@ -67,7 +73,8 @@ class _CurveCalibrator(_Calibrator):
     def _fit_map(self, preds: Predictions) -> MatrixMap:
         threads = _threads(self.n_jobs)
         options = self._options()
-        return fit_vector(preds, self._method, vector=self.vector, threads=threads, **options)
+        how: Any = {"vector": self.vector, "threads": threads, "warn": False, **options}
+        return fit_vector(preds, self._method, **how)
 
 
 class SplineCalibrator(_CurveCalibrator):
@@ -77,7 +84,7 @@ class SplineCalibrator(_CurveCalibrator):
     ----------
     monotone : bool
         Make the maps rise everywhere.
-    kind, vector, classes, n_jobs
+    kind, vector, classes, n_jobs, impossible
         As for `PlattCalibrator`.
 
     Attributes
@@ -107,9 +114,12 @@ class SplineCalibrator(_CurveCalibrator):
         vector: Vector = "keep",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
+        impossible: Impossible = None,
     ) -> None:
         self.monotone = monotone
-        super().__init__(kind=kind, vector=vector, classes=classes, n_jobs=n_jobs)
+        super().__init__(
+            kind=kind, vector=vector, classes=classes, n_jobs=n_jobs, impossible=impossible
+        )
 
     def _options(self) -> dict[str, Any]:
         return {"monotone": self.monotone}
@@ -145,7 +155,7 @@ class PaperSplineCalibrator(_CurveCalibrator):
     ----------
     knots, runout, target, constraint
         As for `ogive.fit_paper_spline`.
-    kind, vector, classes, n_jobs
+    kind, vector, classes, n_jobs, impossible
         As for `PlattCalibrator`.
     """
 
@@ -162,12 +172,15 @@ class PaperSplineCalibrator(_CurveCalibrator):
         vector: Vector = "keep",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
+        impossible: Impossible = None,
     ) -> None:
         self.knots = knots
         self.runout = runout
         self.target = target
         self.constraint = constraint
-        super().__init__(kind=kind, vector=vector, classes=classes, n_jobs=n_jobs)
+        super().__init__(
+            kind=kind, vector=vector, classes=classes, n_jobs=n_jobs, impossible=impossible
+        )
 
     def _options(self) -> dict[str, Any]:
         names = ("knots", "runout", "target", "constraint")
@@ -193,6 +206,9 @@ class PlattCalibrator(_CurveCalibrator):
         The class of each column, where labels are neither column indices nor K sorted names.
     n_jobs : int, optional
         Threads. Default: ``OMP_NUM_THREADS``, else all cores. Results do not depend on it.
+    impossible : {None, "zero"}
+        A logit of −inf is an impossible class, and keeps probability 0. A given probability of 0
+        can become more, unless this is "zero".
 
     Attributes
     ----------
@@ -223,7 +239,7 @@ class IsotonicCalibrator(_CurveCalibrator):
 
     Parameters
     ----------
-    kind, vector, classes, n_jobs
+    kind, vector, classes, n_jobs, impossible
         As for `PlattCalibrator`.
     """
 
@@ -235,7 +251,7 @@ class BetaCalibrator(_CurveCalibrator):
 
     Parameters
     ----------
-    kind, vector, classes, n_jobs
+    kind, vector, classes, n_jobs, impossible
         As for `PlattCalibrator`.
     """
 
@@ -251,7 +267,7 @@ class HistogramCalibrator(_CurveCalibrator):
         How many bins.
     spacing : {"mass", "width"}
         Bins of about equal numbers of rows, or of equal width in the score.
-    kind, vector, classes, n_jobs
+    kind, vector, classes, n_jobs, impossible
         As for `PlattCalibrator`.
     """
 
@@ -266,10 +282,13 @@ class HistogramCalibrator(_CurveCalibrator):
         vector: Vector = "keep",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
+        impossible: Impossible = None,
     ) -> None:
         self.bins = bins
         self.spacing = spacing
-        super().__init__(kind=kind, vector=vector, classes=classes, n_jobs=n_jobs)
+        super().__init__(
+            kind=kind, vector=vector, classes=classes, n_jobs=n_jobs, impossible=impossible
+        )
 
     def _options(self) -> dict[str, Any]:
         return {"bins": self.bins, "spacing": self.spacing}

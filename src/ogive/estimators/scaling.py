@@ -15,6 +15,7 @@ from ogive.estimators._calibrator import _Calibrator, _threads
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, Kind, Progress
+    from ogive.calibrators.matrix.impossible import Impossible
     from ogive.calibrators.matrix.maps import MatrixMap
     from ogive.predictions import Predictions
 
@@ -34,6 +35,9 @@ class TemperatureScaling(_Calibrator):
         The class of each column, where labels are neither column indices nor K sorted names.
     n_jobs : int, optional
         Threads. Default: ``OMP_NUM_THREADS``, else all cores. Results do not depend on it.
+    impossible : {None, "zero"}
+        A logit of −inf is an impossible class, and keeps probability 0. A given probability of 0
+        can become more, unless this is "zero".
 
     Attributes
     ----------
@@ -57,10 +61,12 @@ class TemperatureScaling(_Calibrator):
         kind: Kind = "logits",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
+        impossible: Impossible = None,
     ) -> None:
         self.kind = kind
         self.classes = classes
         self.n_jobs = n_jobs
+        self.impossible = impossible
 
     def _fit_map(self, preds: Predictions) -> MatrixMap:
         gamma = fit_temperature(preds, threads=_threads(self.n_jobs))
@@ -73,7 +79,7 @@ class VectorScaling(_Calibrator):
 
     Parameters
     ----------
-    kind, classes, n_jobs
+    kind, classes, n_jobs, impossible
         As for `TemperatureScaling`.
     """
 
@@ -83,10 +89,12 @@ class VectorScaling(_Calibrator):
         kind: Kind = "logits",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
+        impossible: Impossible = None,
     ) -> None:
         self.kind = kind
         self.classes = classes
         self.n_jobs = n_jobs
+        self.impossible = impossible
 
     def _fit_map(self, preds: Predictions) -> MatrixMap:
         return fit_vector(preds, threads=_threads(self.n_jobs))
@@ -105,7 +113,7 @@ class MatrixScaling(_Calibrator):
         Shuffles the rows into folds.
     verbose : int
         Above 0, progress is written to stderr.
-    kind, classes, n_jobs
+    kind, classes, n_jobs, impossible
         As for `TemperatureScaling`.
 
     Attributes
@@ -128,6 +136,7 @@ class MatrixScaling(_Calibrator):
         kind: Kind = "logits",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
+        impossible: Impossible = None,
     ) -> None:
         self.strengths = strengths
         self.offset_strengths = offset_strengths
@@ -137,6 +146,7 @@ class MatrixScaling(_Calibrator):
         self.kind = kind
         self.classes = classes
         self.n_jobs = n_jobs
+        self.impossible = impossible
 
     def _fit_map(self, preds: Predictions) -> MatrixMap:
         gamma: Any = METHODS[self._method].fit(

@@ -136,11 +136,19 @@ def save(
         "library": ogive.__version__,
         "method": gamma.method,
         "fitted_on": about,
-        "map": gamma.to_dict(),
+        "map": _map_fields(gamma),
     }
     document["checksum"] = _checksum(document)
     with replacing(path) as beside:
         beside.write_text(json.dumps(document, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _map_fields(gamma: Fitted) -> dict[str, Any]:
+    """Return the map's fields, without those that say nothing to readers who do not know them."""
+    values = gamma.to_dict()
+    if values.get("impossible", "") is None:
+        del values["impossible"]
+    return values
 
 
 def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - what was saved

@@ -110,10 +110,43 @@ def class_log_odds(e: list[float], floor: float) -> list[float]:
     return [log(a) - log(b) for a, b in zip(e, rest, strict=True)]
 
 
-def normalised(values: list[float]) -> list[float]:
-    """Divide by the sum; zeros become uniform."""
+def impossible(cal: dict[str, Any], x: list[float], kind: str) -> list[bool]:
+    """Return which classes cannot be: a logit of -inf, or a probability of 0 if that is said."""
+    if kind == "logits":
+        return [value <= -inf for value in x]
+    return [value <= 0.0 and cal.get("impossible") == "zero" for value in x]
+
+
+def normalised(values: list[float], none: list[bool]) -> list[float]:
+    """Divide by the sum; zeros become uniform, but stay zero where a class is impossible."""
+    values = [0.0 if never else value for value, never in zip(values, none, strict=True)]
     total = fsum(values)
-    return [value / total if total > 0.0 else 1.0 / len(values) for value in values]
+    other = 0.0 if any(none) else 1.0 / len(values)
+    return [value / total if total > 0.0 else other for value in values]
+
+
+def possible(q: list[float], none: list[bool], x: list[float], kind: str, top: bool) -> list[float]:
+    """Give impossible classes 0: the top keeps its part, or all are divided by their sum."""
+    kept = [0.0 if never else value for value, never in zip(q, none, strict=True)]
+    total = fsum(kept)
+    if total <= 0.0:
+        e = masses(x, kind)
+        return [value / fsum(e) for value in e]
+    if not top:
+        return [value / total for value in kept]
+    first = kept.index(max(kept))
+    own, lost = kept[first], fsum(value for value, never in zip(q, none, strict=True) if never)
+    kept[first] = 0.0
+    rest = fsum(kept)
+    if rest <= 0.0:
+        kept[first] = own + lost
+        return kept
+    part = max(kept) / rest
+    raised = max(own, (own + rest + lost) * part / (1.0 - MARGIN + part))
+    left = own + rest + lost - raised if raised > own else rest + lost
+    kept = [value * (left / rest) for value in kept]
+    kept[first] = raised
+    return kept
 
 
 def ovr(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
@@ -124,7 +157,8 @@ def ovr(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
         q = from_log_odds(forms[0], high - low)
         return [1.0 - q, q]
     eta = class_log_odds(e, cal["floor"])
-    return normalised([from_log_odds(form, v) for form, v in zip(forms, eta, strict=True)])
+    values = [from_log_odds(form, v) for form, v in zip(forms, eta, strict=True)]
+    return normalised(values, impossible(cal, x, kind))
 
 
 def ranked(x: list[float]) -> list[int]:
@@ -138,7 +172,7 @@ def every_rank(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
     result = [0.0] * len(x)
     for form, k in zip(cal["forms"], ranked(x), strict=True):
         result[k] = from_log_odds(form, eta[k])
-    return normalised(result)
+    return normalised(result, impossible(cal, x, kind))
 
 
 def ranks(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
@@ -266,4 +300,9 @@ MAPS = {
 
 def from_vector(cal: dict[str, Any], values: Any, kind: str) -> list[float]:  # noqa: ANN401
     """Return the calibrated probabilities of a row of logits or probabilities."""
-    return MAPS[cal["method"]](cal, checked(values, kind, cal["K"]), kind)
+    x = checked(values, kind, cal["K"])
+    q = MAPS[cal["method"]](cal, x, kind)
+    none = impossible(cal, x, kind)
+    if not any(none):
+        return q
+    return possible(q, none, x, kind, cal["method"] in ("keep", "free", "ranks"))

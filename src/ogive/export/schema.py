@@ -97,7 +97,9 @@ def _score_map(words: str, fields: Mapping[str, Rule], *relations: Relation) -> 
 def _vector_map(words: str, fields: Mapping[str, Rule], *relations: Relation) -> Object:
     classes = Number(low=2, high=MAX_CLASSES, whole=True)
     view = ViewName(vector=True)
-    every: dict[str, Rule] = {"view": view, "n": _POSITIVE, "K": classes, **fields}
+    zero = Choice(("zero", None), optional=True)
+    every: dict[str, Rule] = {"view": view, "n": _POSITIVE, "K": classes, "impossible": zero}
+    every |= fields
     return Object(every, (_VIEW_OF_K, *relations), words)
 
 

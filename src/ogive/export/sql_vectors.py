@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.matrix.maps import MatrixMap
 
 _HUGE = "1e308"
+_LARGEST = "1.7976931348623157e308"  # a logit below its negative is -inf: an impossible class
 
 
 def literal(x: float) -> str:
@@ -52,7 +53,7 @@ def softmax_expression(gamma: MatrixMap, names: Sequence[str]) -> str:
         case Score():
             result = f"{names[1]} / ogive_sum"
         case TopRank(1) | WithinTop(1):
-            result = "1e0 / ogive_sum"  # the largest is exp(0)
+            result = f"{_greatest(names)} / ogive_sum"
         case TopRank(rank):
             result = f"({_falling(names)} LIMIT 1 OFFSET {rank - 1}) / ogive_sum"
         case WithinTop(rank):
@@ -60,7 +61,9 @@ def softmax_expression(gamma: MatrixMap, names: Sequence[str]) -> str:
             result = f"(SELECT SUM(ogive_x) FROM ({first}) AS ogive_w) / ogive_sum"
     scores = _scores(gamma, columns)
     powers = [
-        f"exp(GREATEST(ogive_l{k} - ogive_top, (-700e0))) AS {name}" for k, name in enumerate(names)
+        f"CASE WHEN {z} < -{_LARGEST} THEN 0e0 ELSE "
+        f"exp(GREATEST(ogive_l{k} - ogive_top, (-700e0))) END AS {name}"
+        for k, (name, z) in enumerate(zip(names, columns, strict=True))
     ]
     inner = f"SELECT {', '.join(powers)} FROM ({scores}) AS ogive_c LIMIT 1"
     summed = f"SELECT {', '.join(names)}, {_balanced(names)} AS ogive_sum FROM ({inner}) AS ogive_d"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ogive.export.arrays import Array, Constants, Namespace
 
 _HUGE = 1e308
+_LARGEST = 1.7976931348623157e308  # a logit below its negative is −inf
 _SMALLEST = float(np.log(2.0**-52))  # where Dirichlet calibration clips log-probabilities
 _TWO = 2
 
@@ -37,15 +38,55 @@ class Vectors:
     def __init__(self, gamma: MatrixMap, kind: Kind) -> None:
         self.K, self.kind = gamma.K, kind
         self.one_column = gamma.view == "score"
+        self.keeps_top = gamma.keeps_top
+        #: Whether a number of the input can say that a class is impossible.
+        self.has_impossible = kind == "logits" or gamma.impossible == "zero"
         self.constants: dict[str, AnyArray] = {}
 
     def __call__(self, xp: Namespace, c: Constants, x: Array) -> Array:
         """Return the calibrated probabilities of a batch: (n, K), or (n, 1) of class 1."""
         if not self.one_column:
-            return self._vectors(xp, c, x)
+            return self._possible(xp, c, x)
         # one column is class 1 of two; `Predictions` does the same
         first = 1.0 - x if self.kind == "probs" else xp.minimum(xp.maximum(x, 0.0), 0.0)
-        return xp.columns(self._vectors(xp, c, xp.join([first, x])), 1, 2)
+        return xp.columns(self._possible(xp, c, xp.join([first, x])), 1, 2)
+
+    def impossible(self, xp: Namespace, x: Array) -> Array:
+        """Return 1 where a class is impossible, else 0: (n, K)."""
+        least = -_LARGEST if self.kind == "logits" else 0.0
+        zero = x < least if self.kind == "logits" else x <= least
+        return xp.where(zero, 1.0, 0.0)
+
+    def _possible(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        """Return calibrated vectors whose impossible classes have 0: `matrix.impossible`."""
+        q = self._vectors(xp, c, x)
+        if not self.has_impossible:
+            return q
+        zero = self.impossible(xp, x)
+        kept = xp.where(zero > 0.0, 0.0, q)
+        total = xp.sum(kept)
+        some = total > 0.0
+        if self.keeps_top:
+            new = self._with_top(xp, kept, xp.sum(xp.where(zero > 0.0, q, 0.0)))
+        else:
+            new = kept / xp.where(some, total, 1.0)
+        e = masses(xp, x, self.kind)
+        new = xp.where(some, new, e / xp.sum(e))
+        return xp.where(xp.max(zero) > 0.0, new, q)
+
+    @staticmethod
+    def _with_top(xp: Namespace, q: Array, lost: Array) -> Array:
+        """Share what impossible classes lost among those below the top; the top stays the top."""
+        own, top = xp.descending(q, 1)
+        others = xp.scatter(q, top, 0.0 * own)
+        rest = xp.sum(others)
+        shared = rest > 0.0
+        whole = xp.where(shared, rest, 1.0)
+        part = xp.max(others) / whole
+        least = (own + rest + lost) * part / (1.0 - MARGIN + part)
+        raised = xp.maximum(own, least)
+        left = xp.where(raised > own, own + rest + lost - raised, rest + lost)
+        return xp.scatter(others * (left / whole), top, xp.where(shared, raised, own + lost))
 
     @abstractmethod
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
@@ -142,7 +183,19 @@ class OneAgainstTheRest(Vectors):
             logs = safe_log(xp, e)
             q = self.bank.from_log_odds(xp, c, xp.columns(logs, 1, 2) - xp.columns(logs, 0, 1))
             return xp.join([1.0 - q, q])
-        return _normalised(xp, self.bank.from_log_odds(xp, c, self.log_odds(xp, e)), self.K)
+        return self._divided(xp, self.bank.from_log_odds(xp, c, self.log_odds(xp, e)), x)
+
+    def _divided(self, xp: Namespace, values: Array, x: Array) -> Array:
+        """Divide by the sum of the possible classes; rows of zeros become uniform.
+
+        Those with an impossible class stay zero: they keep their uncalibrated probabilities.
+        """
+        if not self.has_impossible:
+            return _normalised(xp, values, self.K)
+        zero = self.impossible(xp, x)
+        values = xp.where(zero > 0.0, 0.0, values)
+        empty = (xp.sum(values) <= 0.0) & (xp.max(zero) > 0.0)
+        return xp.where(empty, 0.0, _normalised(xp, values, self.K))
 
     def log_odds(self, xp: Namespace, e: Array) -> Array:
         """Return the log-odds of each class; the others of the largest are added up."""
@@ -160,7 +213,7 @@ class EveryRank(OneAgainstTheRest):
         log_odds = self.log_odds(xp, masses(xp, x, self.kind))
         _, order = xp.descending(x, None)
         calibrated = self.bank.from_log_odds(xp, c, xp.gather(log_odds, order))
-        return _normalised(xp, xp.scatter(log_odds, order, calibrated), self.K)
+        return self._divided(xp, xp.scatter(log_odds, order, calibrated), x)
 
 
 def _normalised(xp: Namespace, values: Array, K: int) -> Array:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import FloatArray, IntArray, Progress
     from ogive.calibrators.maps import Fitted
+    from ogive.calibrators.matrix.impossible import Impossible
     from ogive.studies.fitting import Rows
 
 FOLDS = 5
@@ -77,7 +78,9 @@ def fitted_on(
         after = _after_of_curve(data, name, folds) if folds > 1 else None
     else:
         before = _errors(data, None, gamma.view)
-        after = _after(data, name, gamma.view, folds, progress) if folds > 1 else None
+        zero = getattr(gamma, "impossible", None)
+        how = (folds, zero, progress)
+        after = _after(data, name, gamma.view, *how) if folds > 1 else None
     names = None if classes is None else tuple(classes)
     if isinstance(data, Predictions) and not data.one_column:
         names = tuple(data.classes.tolist())
@@ -157,7 +160,12 @@ def _method_of(gamma: Fitted) -> str:
 
 
 def _after(
-    preds: Predictions, method: str, view: str, folds: int, progress: Progress | None
+    preds: Predictions,
+    method: str,
+    view: str,
+    folds: int,
+    impossible: Impossible,
+    progress: Progress | None,
 ) -> _Errors | None:
     """Return the errors of rows calibrated by maps that had not seen them."""
     assert preds.labels is not None  # noqa: S101 - it was fitted
@@ -172,7 +180,8 @@ def _after(
         if progress is not None:
             progress(f"cross-validating, fold {done + 1}", done, folds)
         try:
-            rows = _calibrated(_rows(preds, train), _rows(preds, held_out), method, view)
+            parts = _rows(preds, train), _rows(preds, held_out)
+            rows = _calibrated(*parts, method, view, impossible)
         except NotEnoughData:
             return None
         score[held_out], hit[held_out] = rows.score, rows.hit
@@ -209,10 +218,12 @@ def _after_of_curve(curve: Curve, method: str, folds: int) -> _Errors | None:
     return _Errors(ks_error(whole), nll(whole))
 
 
-def _calibrated(train: Predictions, held_out: Predictions, method: str, view: str) -> Rows:
+def _calibrated(
+    train: Predictions, held_out: Predictions, method: str, view: str, impossible: Impossible
+) -> Rows:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has told already
-        rows = apply(fit(train, method, view), held_out)
+        rows = apply(fit(train, method, view, impossible=impossible), held_out)
     assert rows.hit is not None  # noqa: S101 - there are labels
     return rows
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ogive.calibrators import VECTORS, Method, find_method
 from ogive.calibrators.maps import Fitted, Map
-from ogive.calibrators.matrix.compose import fit_vector, told
+from ogive.calibrators.matrix.compose import fit_vector
 from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType, UnknownName
@@ -17,6 +17,7 @@ from ogive.views import check_view, score_rows
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, BoolArray, FloatArray, Progress
+    from ogive.calibrators.matrix.impossible import Impossible
 
 #: The name of the view that is no view: whole vectors.
 VECTOR = "vector"
@@ -74,6 +75,7 @@ def fit(
     method: str = "spline",
     view: str | None = None,
     *,
+    impossible: Impossible = None,
     progress: Progress | None = None,
 ) -> Fitted:
     """Fit a method to a view of predictions, or to a curve.
@@ -88,6 +90,8 @@ def fit(
         and for two classes the map of class 1 ("ovr"), under which the decision may move.
     view : str, optional
         Default: ``"top-1"``, or ``"score"`` for one column. ``"vector"``: whole vectors.
+    impossible : {None, "zero"}
+        With "zero", a given probability of 0 stays 0 in whole vectors, as a logit of −inf does.
     progress : function of (what, done, total), optional
         Called by methods that take long.
 
@@ -112,9 +116,11 @@ def fit(
         raise InvalidType(msg)
     if chosen.reads == "predictions":
         name = VECTOR if view == VECTOR else check_view(view, data).name
-        return replace(chosen.fit(data, **told(chosen, progress)), view=name)
+        gamma = fit_vector(data, chosen.name, impossible=impossible, progress=progress)
+        return replace(gamma, view=name)
     if view == VECTOR:
-        return fit_vector(data, chosen.name, vector=way, progress=progress)
+        how: Any = {"impossible": impossible, "progress": progress}
+        return fit_vector(data, chosen.name, vector=way, **how)
     return chosen.fit(Curve.from_predictions(data, view))
 
 

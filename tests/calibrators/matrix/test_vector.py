@@ -88,12 +88,13 @@ def test_one_column_and_exact_zeros(rng):
     assert np.isfinite(np.log(fit_vector(preds)(preds))).all()
 
 
-def test_logits_of_minus_inf_are_put_at_a_floor(rng):
+def test_logits_of_minus_inf_stay_impossible_and_the_rest_is_finite(rng):
     logits, labels = sample(rng)
     logits[:50, 3] = -np.inf
     preds = Predictions(logits, labels, kind="logits")
     p = fit_vector(preds)(preds)
-    assert np.isfinite(np.log(p)).all()
+    assert np.isfinite(np.log(p[logits > -np.inf])).all()
+    assert (p[logits == -np.inf] == 0.0).all()
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
 
 

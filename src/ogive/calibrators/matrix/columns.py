@@ -5,8 +5,9 @@ work (no hits, too few scores) get Platt's map instead, with one warning for all
 spline works on every column: its average over maps near the identity is also right for a column
 of hits alone, where Platt's shift would pull a score of 0.9 down to 0.02.
 
-A mass of exactly 0 (a logit of −inf, a probability that was rounded away) is no certainty: it is
-lifted to the *floor*, half the smallest positive mass of the calibration rows.
+A probability of exactly 0 is often one that was rounded away: for the maps, a mass of 0 is lifted
+to the *floor*, half the smallest positive mass of the calibration rows. Impossible classes get 0
+in the end (`impossible`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from ogive._numerics.blocks import for_each_block
 from ogive.calibrators import find_method
 from ogive.calibrators.identity import fit_identity
 from ogive.calibrators.maps import Map
-from ogive.calibrators.matrix.maps import MatrixMap, check_classes
+from ogive.calibrators.matrix.impossible import impossible_in
+from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.calibrators.platt import fit_platt, lacking, shifted
 from ogive.curve import Curve
 from ogive.errors import FallbackWarning, InvalidInput, NotEnoughData
@@ -51,9 +53,7 @@ class ColumnsMap(MatrixMap):
     maps: tuple[Map, ...]
     floor: float
 
-    def __call__(self, preds: Predictions, *, threads: int | None = None) -> FloatArray:
-        """Return the calibrated probabilities, (N, K) float64; every row sums to 1."""
-        check_classes(preds, self.K)
+    def _calibrated(self, preds: Predictions, threads: int | None) -> FloatArray:
         result = np.empty((preds.n, self.K))
         step = max(1, _ROWS // self.K)
         pieces = [slice(i, min(i + step, preds.n)) for i in range(0, preds.n, step)]
@@ -73,13 +73,24 @@ class ColumnsMap(MatrixMap):
             calibrated[:, k] = gamma.from_tails(side, far)
         return calibrated
 
+    def _normalised(self, values: FloatArray, preds: Predictions, at: slice) -> FloatArray:
+        """Divide each row by the sum of its possible classes; if all are 0 it stays as it is."""
+        zero = impossible_in(preds, at, self.impossible)
+        if zero is None:
+            return normalised(values)
+        values[zero] = 0.0
+        empty = zero.any(axis=1) & (values.sum(axis=1) <= 0.0)
+        normalised(values)
+        values[empty] = 0.0
+        return values
+
     @abstractmethod
     def _block(self, preds: Predictions, at: slice) -> FloatArray: ...
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
         maps = [nested(gamma) for gamma in self.maps]
-        return {"view": self.view, "n": self.n, "K": self.K, "floor": self.floor, "maps": maps}
+        return {**vars(self), "maps": maps}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> ColumnsMap:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from ogive.calibrators import VECTORS, Method, find_method
 from ogive.calibrators.matrix.free import check_spline
+from ogive.calibrators.matrix.impossible import check_impossible, warn_of_labels
 from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.errors import UnknownName
+from ogive.predictions import check_predictions
 
 if TYPE_CHECKING:
     from ogive._typing import Progress
+    from ogive.calibrators.matrix.impossible import Impossible
     from ogive.predictions import Predictions
 
 
@@ -20,6 +24,8 @@ def fit_vector(
     method: str = "spline",
     *,
     vector: str = "keep",
+    impossible: Impossible = None,
+    warn: bool = True,
     threads: int | None = None,
     progress: Progress | None = None,
     **options: Any,  # noqa: ANN401 - whatever the method takes
@@ -39,6 +45,10 @@ def fit_vector(
         decision stays. "ovr": one against the rest. "every-rank": every rank on its own.
         Predictions of one column have a curve of their own, that of class 1, and the decision
         is free to move.
+    impossible : {None, "zero"}
+        A logit of −inf keeps probability 0. With "zero", so does a given probability of 0.
+    warn : bool
+        Whether labels on impossible classes are counted and reported.
     threads : int, optional
     progress : function of (what, done, total), optional
         Called by methods that take long.
@@ -52,6 +62,10 @@ def fit_vector(
     >>> fit_vector(preds, "none")(preds)[0]
     array([0.8, 0.2])
     """
+    check_predictions(preds)
+    check_impossible(impossible)
+    if warn:
+        warn_of_labels(preds, impossible)
     if vector not in VECTORS:
         raise UnknownName.among("vector", vector, VECTORS)
     found = find_method(method)
@@ -65,7 +79,7 @@ def fit_vector(
         way = VECTORS["ovr" if preds.one_column else vector]
         gamma = way.fit(preds, method, threads=threads, **options, **told(way, progress))
     assert isinstance(gamma, MatrixMap)  # noqa: S101 - what reads predictions gives such a map
-    return gamma
+    return gamma if impossible is None else replace(gamma, impossible=impossible)
 
 
 def told(method: Method, progress: Progress | None) -> dict[str, Progress]:

@@ -21,7 +21,6 @@ from ogive.calibrators.matrix.columns import (
     class_tails,
     column_curve,
     fit_column,
-    normalised,
     smallest_mass,
     warn_of,
 )
@@ -47,7 +46,7 @@ class EveryRankMap(ColumnsMap):
         calibrated = self._applied(high, tail)
         result = np.empty_like(calibrated)
         np.put_along_axis(result, order, calibrated, axis=1)
-        return normalised(result)
+        return self._normalised(result, preds, at)
 
 
 def fit_every_rank(

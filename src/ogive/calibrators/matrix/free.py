@@ -21,7 +21,7 @@ from ogive.calibrators.matrix.class_fit import ClassFit, fit_classes
 from ogive.calibrators.matrix.class_structure import ClassStructure
 from ogive.calibrators.matrix.columns import nested, unnested
 from ogive.calibrators.matrix.log_values import row_count
-from ogive.calibrators.matrix.maps import MatrixMap, check_classes
+from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.calibrators.matrix.tops import (
     calibrated_free,
     calibrated_kept,
@@ -59,12 +59,12 @@ class ClassMap(MatrixMap):
         From the log-odds of the top class to its probability.
     """
 
+    keeps_top = True
+
     structure: ClassStructure
     top: Map
 
-    def __call__(self, preds: Predictions, *, threads: int | None = None) -> FloatArray:
-        """Return the calibrated probabilities, (N, K) float64; every row sums to 1."""
-        check_classes(preds, self.K)
+    def _calibrated(self, preds: Predictions, threads: int | None) -> FloatArray:
         result = np.empty((preds.n, self.K))
 
         def work(at: slice) -> None:

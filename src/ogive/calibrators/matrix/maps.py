@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from ogive._numerics.blocks import for_each_block
 from ogive.calibrators.maps import Fitted
+from ogive.calibrators.matrix.impossible import keep_impossible
 from ogive.errors import InvalidInput
 from ogive.predictions import check_predictions
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
+    from ogive.calibrators.matrix.impossible import Impossible
     from ogive.predictions import Predictions
 
 
@@ -26,13 +28,24 @@ class MatrixMap(Fitted):
     ----------
     K : int
         The number of classes.
+    impossible : {None, "zero"}
+        Whether a given probability of 0 stays 0, as a logit of −inf always does.
     """
 
+    #: Whether the top class has a map of its own, whose probability it keeps.
+    keeps_top: ClassVar[bool] = False
+
     K: int
+    impossible: Impossible = None
 
     def __call__(self, preds: Predictions, *, threads: int | None = None) -> FloatArray:
         """Return the calibrated probabilities, (N, K) float64; every row sums to 1."""
         check_classes(preds, self.K)
+        result = self._calibrated(preds, threads)
+        return keep_impossible(preds, result, self.impossible, keeps_top=self.keeps_top)
+
+    def _calibrated(self, preds: Predictions, threads: int | None) -> FloatArray:
+        """Return calibrated probabilities; impossible classes may have some."""
         result = np.empty((preds.n, self.K))
 
         def work(at: slice) -> None:

@@ -100,6 +100,7 @@ class OdirMap(MatrixMap):
             "offset_strength": self.offset_strength,
             "cv_loss": self.cv_loss,
             "floor": self.floor,
+            "impossible": self.impossible,
         }
 
     @classmethod

@@ -19,7 +19,6 @@ from ogive.calibrators.matrix.columns import (
     class_tails,
     column_curve,
     fit_column,
-    normalised,
     smallest_mass,
     warn_of,
 )
@@ -48,7 +47,8 @@ class OvrMap(ColumnsMap):
                 eta = np.log(masses[:, 1]) - np.log(masses[:, 0])
             q = self.maps[0].from_log_odds(eta)
             return np.stack([1.0 - q, q], axis=1)
-        return normalised(self._applied(*class_tails(np.maximum(masses, self.floor))))
+        calibrated = self._applied(*class_tails(np.maximum(masses, self.floor)))
+        return self._normalised(calibrated, preds, at)
 
 
 def fit_ovr(

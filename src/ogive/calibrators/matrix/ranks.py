@@ -40,7 +40,7 @@ from ogive.calibrators.matrix.columns import (
     warn_of,
 )
 from ogive.calibrators.matrix.log_values import rescaled, weight_scale, with_weight
-from ogive.calibrators.matrix.maps import MatrixMap, check_classes
+from ogive.calibrators.matrix.maps import MatrixMap
 from ogive.calibrators.matrix.sticks import MARGIN, broken, fill
 from ogive.calibrators.matrix.temperature import fit_temperature
 from ogive.curve import Curve
@@ -83,6 +83,7 @@ class RanksMap(MatrixMap):
     """
 
     method = "ranks"
+    keeps_top = True
 
     maps: tuple[Map, ...]
     power: float
@@ -90,9 +91,7 @@ class RanksMap(MatrixMap):
     held: float
     factor: float = 1.0  # artifacts from before have none
 
-    def __call__(self, preds: Predictions, *, threads: int | None = None) -> FloatArray:
-        """Return the calibrated probabilities, (N, K) float64; every row sums to 1."""
-        check_classes(preds, self.K)
+    def _calibrated(self, preds: Predictions, threads: int | None) -> FloatArray:
         preds = rescaled(preds, self.factor)
         result = np.empty((preds.n, self.K))
 
@@ -138,7 +137,7 @@ class RanksMap(MatrixMap):
         _put(out, top.order, 0.0)
 
     def _block(self, preds: Predictions, at: slice) -> FloatArray:
-        return self(preds)[at]  # all rows go through the maps together: see `__call__`
+        return self._calibrated(preds, None)[at]  # all rows go through the maps together
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""

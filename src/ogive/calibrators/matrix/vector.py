@@ -92,6 +92,7 @@ class VectorMap(MatrixMap):
             "factor": self.factor.tolist(),
             "offset": self.offset.tolist(),
             "floor": self.floor,
+            "impossible": self.impossible,
         }
 
     @classmethod
