@@ -159,7 +159,7 @@ def _method_of(gamma: Fitted) -> str:
     return str(name) if usual or gamma.view != VECTOR else f"{name}:{gamma.method}"
 
 
-def _after(
+def _after(  # noqa: PLR0917 - internal
     preds: Predictions,
     method: str,
     view: str,
