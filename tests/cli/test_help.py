@@ -1,8 +1,10 @@
 """Help that can be read, and words that the shell completes."""
 
+import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -101,3 +103,29 @@ def test_the_table_of_methods_loads_no_method():
     )
     words = [sys.executable, "-c", code]
     assert subprocess.check_output(words, text=True).strip() == "[]"  # noqa: S603
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_line_of_each_shell_in_the_docs_prints_its_script(shell):
+    docs = Path(__file__).parents[2] / "docs" / "cli.md"
+    assert f"_OGIVE_COMPLETE={shell}_source ogive" in docs.read_text(encoding="utf-8")
+    script = "from ogive.cli import entry; entry()"
+    env = {**os.environ, "_OGIVE_COMPLETE": f"{shell}_source"}
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", script], capture_output=True, text=True, env=env, check=False
+    )
+    assert f"{shell}_complete" in done.stdout
+    assert done.stderr == ""
+
+
+def test_bash_is_answered():
+    env = {
+        **os.environ,
+        "_OGIVE_COMPLETE": "bash_complete",
+        "COMP_WORDS": "ogive fit --method is",
+        "COMP_CWORD": "3",
+    }
+    script = "from ogive.cli import entry; entry()"
+    words = [sys.executable, "-c", script]
+    answer = subprocess.run(words, capture_output=True, text=True, env=env, check=False)  # noqa: S603
+    assert answer.stdout.split() == ["plain,isotonic"]

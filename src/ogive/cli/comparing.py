@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 _NEXT_STEPS = """
 Next:
-  ogive measure FILE                      how far can these probabilities be trusted?
-  ogive fit FILE -o cal.json              fit a calibrator on the calibration set
-  ogive apply cal.json FILE -o out.npz    calibrate the probabilities
-  ogive compare FILE                      which method is best, and is the difference noise?
-  ogive report FILE -o report.html        all of it on one page, with graphs
+  ogive measure FILE                    how far off are these probabilities?
+  ogive fit FILE -o cal.json            fit a calibrator on the calibration set
+  ogive apply cal.json FILE -o out.npz  calibrate the probabilities
+  ogive compare FILE                    which method is best, or is it all noise?
+  ogive report FILE -o report.html      all of it on one page, with graphs
 
-FILE is .npz, .parquet, .csv, .arrow, .p or .h5: see `ogive measure --help`."""
+`ogive measure --help` says what a FILE of predictions looks like."""
 
 
 @click.command(

@@ -25,9 +25,18 @@ if TYPE_CHECKING:
 
 
 def show_comparison(out: Console, result: Comparison) -> None:
-    """Print methods as rows, the lowest NLL first."""
+    """Print methods as rows, the lowest log loss first."""
     title = f"{result.view}: fitted on {result.n_cal:,} rows, tested on {result.n_test:,}"
-    numbers = ("KS %", "ECE %", "MCE %", "accuracy %", "Brier", "NLL", "± to best", "fit s")
+    numbers = (
+        "KS %",
+        "ECE %",
+        "MCE %",
+        "accuracy %",
+        "Brier",
+        "log loss",
+        "above the best",
+        "fit s",
+    )
     rows = []
     for row in result.methods:
         shares = (f"{100 * getattr(row, name):.2f}" for name in ("ks", "ece", "mce", "accuracy"))
@@ -45,7 +54,7 @@ def _difference(row: object) -> str:
     difference, error = getattr(row, "nll_diff"), getattr(row, "nll_diff_se")  # noqa: B009
     if not difference:
         return "best"
-    noise = " noise" if getattr(row, "tied_with_best") else ""  # noqa: B009
+    noise = " (noise)" if getattr(row, "tied_with_best") else ""  # noqa: B009
     return f"+{difference:.4f} ± {error:.4f}{noise}"
 
 
@@ -154,7 +163,7 @@ def _show_view(out: Console, one: Measured) -> None:
         ("smooth ECE", one.smooth_ece),
     ):
         rows.append([name, _percent(value)])
-    for name, value in (("Brier score", one.brier), ("log loss (nats)", one.nll)):
+    for name, value in (("Brier score", one.brier), ("log loss", one.nll)):
         rows.append([name, f"{value:.4f}"])
     if one.brier_vector is not None and one.nll_vector is not None:
         rows.append(["Brier, whole vectors", f"{one.brier_vector:.4f}"])
