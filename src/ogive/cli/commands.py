@@ -192,7 +192,7 @@ def measure(
 @click.option(
     "--impossible",
     type=one_of("impossible", "zero"),
-    help="zero: a probability of 0 stays 0, as a logit of -inf always does.",
+    help="With zero, a probability of 0 stays 0, as a logit of -inf always does.",
 )
 @reads_logs
 @reads_files
