@@ -3,13 +3,10 @@ import pytest
 
 from ogive import Curve, calibration_test
 from ogive.errors import InvalidType
-from ogive.metrics.omnibus import (
-    CLIP,
-    WEIGHTS,
-    _Cells,
-    range_tails,
-    supremum_tails,
-)
+from ogive.metrics import omnibus
+from ogive.metrics.cells import Cells
+from ogive.metrics.omnibus import Average, _parts, range_tails, supremum_tails
+from ogive.metrics.proper import CLIP
 from ogive.metrics.significance import range_tail, supremum_tail
 from tests import naive, simulate
 
@@ -24,15 +21,35 @@ def test_the_laws_are_those_of_the_single_tests():
     assert range_tails(x) == pytest.approx([range_tail(v) for v in x], abs=1e-9)
 
 
-def test_parts_equal_their_definitions(rng):
+def grid_of_scores(rng, n=600):
     """Scores on a grid coarse enough that every one of them is a cell."""
     places = np.linspace(-4.0, 4.2, 16)
-    scores = 1 / (1 + np.exp(-rng.choice(places, 600)))
-    hits = rng.random(600) < 1 / (1 + np.exp(-logit(scores) / 1.3))
-    cells = _Cells(Curve.from_scores(scores, hits))
-    found = {name: p[0] for name, p in cells.pvalues(cells.surplus[None]).items()}
-    expected = naive.calibration_parts(scores, hits)
-    assert found == pytest.approx(expected, rel=1e-6)
+    scores = 1 / (1 + np.exp(-rng.choice(places, n)))
+    return scores, rng.random(n) < 1 / (1 + np.exp(-logit(scores) / 1.3))
+
+
+def test_parts_equal_their_definitions(rng):
+    scores, hits = grid_of_scores(rng)
+    found = _parts(Cells(Curve.from_scores(scores, hits)))
+    assert found == pytest.approx(naive.calibration_parts(scores, hits), rel=1e-6)
+
+
+def test_the_average_equals_its_definition(rng):
+    scores, hits = grid_of_scores(rng)
+    found = calibration_test(Curve.from_scores(scores, hits)).log_likelihood_ratio
+    assert found == pytest.approx(naive.average_likelihood_ratio(scores, hits), rel=1e-6)
+
+
+def test_the_average_of_likelihood_ratios_is_one_under_calibration(rng, monkeypatch):
+    """Errors half as large, so that the mean of the draws is near the expectation."""
+    monkeypatch.setattr(omnibus, "SIZES", np.array([0.5, 1.0]))
+    monkeypatch.setattr(omnibus, "SPREAD", 0.3)
+    p = rng.beta(1.0, 4.0, 300)
+    for weights in (None, rng.exponential(size=300)):
+        rows = {"weights": weights, "weight_kind": "sampling"}
+        cells = Cells(Curve.from_scores(p, rng.random(300) < p, **rows))
+        ratios = np.exp(Average(cells)(cells.draw(rng, 8000)))
+        assert ratios.mean() == pytest.approx(1.0, abs=5 * ratios.std() / np.sqrt(8000) + 0.005)
 
 
 @pytest.mark.parametrize("kind", ["exact", "merged", "summarised", "weight 1", "sampling"])
@@ -69,7 +86,7 @@ def test_the_strongest_part_names_the_alternative(truth, strongest, rng):
     test = calibration_test(curve)
     assert test.pvalue < 1e-4
     assert test.strongest in strongest
-    assert set(test.parts) == set(WEIGHTS)
+    assert set(test.parts) == {"ks", "kuiper", "shift", "temperature", "shape", "steps"}
 
 
 def test_level_and_seed(rng):
@@ -106,10 +123,24 @@ def test_p_values_go_on_below_what_is_simulated(rng):
     for shift in (0.25, 0.5, 1.0):
         y = rng.random(4000) < 1 / (1 + np.exp(-e - shift))
         test = calibration_test(Curve.from_scores(1 / (1 + np.exp(-e)), y))
-        assert test.pvalue >= min(test.parts.values())  # six tests cost something
+        assert test.pvalue >= min(test.parts.values())  # many alternatives cost something
         found.append(test.pvalue)
     assert found[0] > found[1] > found[2]
     assert found[1] < 1e-8
+
+
+def test_draws_stop_early_where_more_would_not_change_the_answer(rng):
+    e = rng.normal(0.5, 1.5, 2000)
+    p = 1 / (1 + np.exp(-e))
+    clear = calibration_test(Curve.from_scores(p, rng.random(2000) < 1 / (1 + np.exp(-e - 1.0))))
+    assert clear.draws == 1000
+    assert clear.pvalue < 1e-9
+    outcomes = (np.arange(2000) * 0.61803398875) % 1.0 < np.sort(
+        p
+    )  # spread more evenly than chance
+    even = calibration_test(Curve.from_scores(np.sort(p), outcomes))
+    assert even.draws == 250
+    assert even.pvalue > 0.3
 
 
 def test_anything_but_a_curve_is_refused():

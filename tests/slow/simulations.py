@@ -5,19 +5,15 @@ of the same numbers.
 """
 
 import numpy as np
-from scipy.special import chdtrc
 
 from ogive import Curve, Predictions, bootstrap, calibration_test, fit_spline, gate, ks_error
-from ogive.metrics.omnibus import _cell_of, _Cells, _least, range_tails, supremum_tails
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import TestReader, interval_of, ks_of, kuiper_of
+from tests.slow import omnibus_simulations as omnibus
+from tests.slow.omnibus_simulations import expit
 
 SIZES = (100, 1_000, 10_000)
 VIEW_DRAWS = {100: 2000, 1_000: 6000}
-
-
-def expit(x):
-    return 1.0 / (1.0 + np.exp(-x))
 
 
 def continuous(rng, n):
@@ -149,67 +145,9 @@ def gate_errors(truth, n, draws, groups=1):
     return {name: counts / draws for name, counts in found.items()}
 
 
-# The true log-odds of scores whose own log-odds are e, about 0.5.
-ALTERNATIVES = {
-    "temperature 1.5": lambda e: e / 1.5,
-    "temperature 0.7": lambda e: e / 0.7,
-    "shift 0.3": lambda e: e + 0.3,
-    "bend": lambda e: e - 0.3 * (np.abs(e - 0.5) - 1.1),
-    "wave": lambda e: e + 0.5 * np.sin(1.5 * e),
-    "two levels": lambda e: np.where(e > 0.5, 1.5, -0.7),
-    "jump": lambda e: e + 0.4 * np.sign(e - 0.5),
-    "upper tail": lambda e: np.minimum(e, 1.5),
-    "lower tail": lambda e: np.where(e < -1.0, e + 0.6, e),
-    "middle": lambda e: e + 0.8 * (np.abs(e - 0.5) < 0.4),
-}
-POWER_SIZES = (200, 500, 1_000, 5_000)
-SINGLE = ("KS", "Kuiper", "Hosmer-Lemeshow", "Spiegelhalter")
-
-
-def single_tests(p, y):
-    """The p-values of the four single tests for rising scores (n,) and outcomes (draws, n)."""
-    v = p * (1.0 - p)
-    gap = np.cumsum(y - p, axis=1) / np.sqrt(v.sum())
-    low, high = np.minimum(gap.min(axis=1), 0.0), np.maximum(gap.max(axis=1), 0.0)
-    total = 0.0  # Hosmer and Lemeshow's, ten groups; nothing was fitted: 10 degrees of freedom
-    for at in np.array_split(np.arange(p.size), 10):
-        expected = p[at].sum()
-        total += (y[:, at].sum(axis=1) - expected) ** 2 / (expected * (1.0 - expected / at.size))
-    z = (y - p) @ (1.0 - 2.0 * p) / np.sqrt(v @ (1.0 - 2.0 * p) ** 2)
-    ks, kuiper = supremum_tails(np.maximum(high, -low)), range_tails(high - low)
-    return np.array([ks, kuiper, chdtrc(10, total), chdtrc(1, z**2)])
-
-
-def power(n, draws, centre=0.5):
-    """The power at 5 % of the four single tests and of the omnibus test, {name: (5,)}.
-
-    The scores are drawn once, so that one null serves all samples of outcomes.
-    """
-    rng = np.random.default_rng([n, 7])
-    e = np.sort(rng.normal(centre, 1.5, n))
-    p, found = expit(e), {}
-    cells = _Cells(Curve.from_scores(p, p > 0.5))
-    first = np.flatnonzero(np.diff(_cell_of(e, p * (1.0 - p)), prepend=-1))
-    null = np.concatenate([_least(cells.pvalues(cells.draw(rng, 1000))) for _ in range(10)])
-    for name, truth in ALTERNATIVES.items():
-        y = rng.random((draws, n)) < expit(truth(e))
-        least = _least(cells.pvalues(np.add.reduceat(y - p, first, axis=1)))
-        omnibus = np.mean(least <= np.quantile(null, 0.05))
-        found[name] = np.append((single_tests(p, y) <= 0.05).mean(axis=1), omnibus)
-    return found
-
-
 def level_of_omnibus(kind, n, draws, weights=None):
     """The share of rejections of the omnibus test at 5 % and at 1 %, for calibrated scores."""
-    rng = np.random.default_rng([n, len(kind), 3])
-    found = np.zeros(2)
-    for i in range(draws):
-        p = KINDS[kind](rng, n)
-        w = None if weights is None else weights(rng, n)
-        curve = Curve.from_scores(p, rng.random(n) < p, weights=w, weight_kind="sampling")
-        pvalue = calibration_test(curve, seed=i).pvalue
-        found += [pvalue <= 0.05, pvalue <= 0.01]
-    return found / draws
+    return omnibus.level(KINDS[kind], n, draws, weights, seed=len(kind))
 
 
 def decisions(name, n, draws, seed=11):
@@ -219,7 +157,7 @@ def decisions(name, n, draws, seed=11):
     of always calibrating and of never. Contradiction: the omnibus test has p < 0.001.
     """
     rng = np.random.default_rng([n, len(name), seed])
-    truth = ALTERNATIVES.get(name, lambda e: e)
+    truth = omnibus.ALTERNATIVES.get(name, lambda e: e)
     new = np.random.default_rng(1).normal(0.5, 1.5, 4000)
     p, q = expit(new), expit(truth(new))
     found = np.zeros(5)
@@ -276,15 +214,13 @@ def bootstrap_coverage(measure, n, draws, factor):
 
 
 def print_omnibus():
-    for n in POWER_SIZES:
-        for name, found in power(n, 3_000_000 // max(n, 1500)).items():
-            cells = " | ".join(f"{x:.2f}" for x in found)
-            print(f"| {name} | {n:,} | {cells} | {found[4] - found[:4].max():+.2f} |", flush=True)
+    omnibus.print_alternatives()
+    omnibus.print_held_out()
     for n in (200, 1000):
         for kind in KINDS:
-            cells = " | ".join(f"{100 * x:.1f} %" for x in level_of_omnibus(kind, n, 600))
+            cells = " | ".join(f"{100 * x:.1f} %" for x in level_of_omnibus(kind, n, 4000))
             print(f"| {kind} | {n:,} | {cells} |", flush=True)
-        for name in ("calibrated", *ALTERNATIVES):
+        for name in ("calibrated", *omnibus.ALTERNATIVES):
             cells = " | ".join(f"{x:.2f}" for x in decisions(name, n, 100))
             print(f"| {name} | {n:,} | {cells} |", flush=True)
 

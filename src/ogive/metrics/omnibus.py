@@ -1,33 +1,39 @@
-r"""One test of calibration: six ways of being miscalibrated, and one honest p-value.
+r"""One test of calibration against shifts, slopes, bends, steps and tails, with one honest p-value.
 
 No single test will do: the KS error hardly sees plain overconfidence, Spiegelhalter's z does not
-see a shift. Six parts are tested, each with a p-value of its own. With S the surplus of outcomes
-over scores of a cell, v its variance under calibration and :math:`\eta` its log-odds,
+see a shift. The statistic is an average likelihood ratio: how much more likely the outcomes are if
+the log-odds are wrong in some way than if the scores are right, averaged over ways and sizes. An
+average over alternatives loses little against the test that knows which of them is true.
 
-* **ks, kuiper**: the largest gap and the range of the gap (`ogive.metrics.significance`);
-* **shift**: all log-odds too low or too high, :math:`U = \sum S`;
-* **temperature**: too extreme or not extreme enough, :math:`U = \sum \eta S`;
-* **shape**: any smooth shape: chi-squared with six degrees of freedom, the squares of the
-  projections of S on 1, :math:`\eta` and the powers 2 to 5 of a clock, made orthonormal in v. The
-  clock is the mean of the share of rows and of the share of variance so far;
-* **steps**: the same with powers up to 9, ten degrees of freedom, for truths that go up in steps.
+**Ways of being wrong.** With S the surplus of outcomes over scores of a cell
+(`ogive.metrics.cells`) and d an error of its log-odds, the likelihood ratio is
+:math:`\exp \sum (S d - K(d))`, where :math:`K(d) = \log E \exp(S d)` under calibration: exact,
+however few the outcomes. An error's *size* is :math:`\sqrt{\sum v d^2}` with v the variance of S:
+how many standard deviations it is away from calibration.
+`FAMILIES` gives the weight of each family:
 
-Shift and temperature are score tests at the identity: nothing is fitted. With
-:math:`Z = U / \sqrt I`, I the variance of U and :math:`\kappa` its third cumulant, they use the
-root of the likelihood ratio to second order, :math:`Z (1 - \kappa Z / 6 I^{3/2})`. Without it the
-test of a temperature below 1 (scores not extreme enough, which vary less) loses power.
+* **shift, temperature, lines**: log-odds wrong by a constant; too extreme or not extreme enough;
+  any line (eight angles). Sizes 2 and 3 with both signs, as in the next two;
+* **ranges, tails**: wrong by a constant in a range of scores: between eighths of a clock; in its
+  first and last 1/4 to 1/32. The clock is the mean of the share of rows and of the share of
+  variance so far;
+* **groups**: ten groups of equally many rows (as in Hosmer and Lemeshow's test), each wrong by a
+  normal amount with deviation 1.5 of its own, by a Gauss-Hermite rule of four points;
+* **shape**: normal coefficients with deviation 1.5 of the six components 1, :math:`\eta` and the
+  powers 2 to 5 of the clock, made orthonormal in v:
+  :math:`\prod (1 + \tau^2)^{-1/2} \exp(\tfrac12 \tau^2 Z^2 / (1 + \tau^2))`. Here Z is the root of
+  the likelihood ratio to second order, :math:`Z (1 - \kappa Z / 6)`, with :math:`\kappa` the third
+  cumulant of Z.
 
-**One p-value.** The statistic is the least p-value over its weight (`WEIGHTS`). Its null
-distribution is simulated for this curve: outcomes are drawn in the cells from the scores, and all
-parts are computed as for the data, so that their dependence, ties, few outcomes and sampling
-weights are in it. Draws stop at 1,000 if 30 of them reach the data's value, else at 5,000. Below
-0.5 %, where few draws reach, the p-value is proportional to the statistic (each part's own law
-holds there) unless single outcomes can move a part by more than a third of its deviation: then it
-is the share of the 5,000 draws.
+**One p-value.** The average's null distribution is simulated for this curve: outcomes are drawn
+in the cells from the scores, so that ties, few outcomes and sampling weights are in it. Draws stop
+at 250 or at 1,000 if 30 of them reach the data's value, else at 5,000. Below 0.5 %, where few
+draws reach, the p-value is inversely proportional to the average (a likelihood ratio exceeds m
+with probability 1/m at most, and its tail falls faster), unless single outcomes can move a line by
+more than a third of its deviation: then it is the share of the 5,000 draws.
 
-**Cells.** Rows are joined until they hold 1/128 of the variance or span half a unit of log-odds;
-a group of equal scores is never split. Scores nearer to 0 or 1 than 1e-7 count as 1e-7, as in the
-log loss: a score of exactly 1 that is wrong once in ten million rows is not impossible.
+**Parts.** Beside it six tests speak by themselves, each by its own law, to say what is wrong: KS,
+Kuiper, shift, temperature, shape (chi-squared, six components) and steps (ten).
 """
 
 from __future__ import annotations
@@ -40,39 +46,39 @@ from scipy.special import chdtrc, ndtr
 
 from ogive._coarse import coarse
 from ogive.curve import check_curve
-from ogive.metrics.null import Null, summed
-from ogive.metrics.proper import CLIP
+from ogive.metrics.cells import Cells
 
 if TYPE_CHECKING:
-    from ogive._typing import FloatArray, IntArray
+    from ogive._typing import FloatArray
     from ogive.curve import Curve
 
 Part: TypeAlias = Literal["ks", "kuiper", "shift", "temperature", "shape", "steps"]
 
-#: A part's p-value counts divided by its weight. Chosen so that the loss of power to the best of
-#: KS, Kuiper, Hosmer-Lemeshow and Spiegelhalter is even over lines, shifts, bends, steps and tails.
-WEIGHTS: dict[Part, float] = {
-    "ks": 1.6,
-    "kuiper": 1.0,
-    "shift": 1.0,
-    "temperature": 1.7,
-    "shape": 1.2,
-    "steps": 1.0,
+#: The weight of each family in the average. Those nearest to a usual test have most: temperature
+#: (Spiegelhalter), shift (KS), groups (Hosmer-Lemeshow; its weight is spread over ten dimensions).
+FAMILIES = {
+    "shift": 2.0,
+    "temperature": 3.0,
+    "lines": 0.5,
+    "ranges": 1.0,
+    "tails": 1.0,
+    "groups": 4.0,
+    "shape": 1.0,
 }
-
+OVERCONFIDENT = 0.55  # of the weight of "temperature": scores are more often too extreme
+SIZES = np.array([2.0, 3.0])  # about as large as an error must be to be found half of the time
+SPREAD = 1.5  # the deviation of the coefficients in "groups" and "shape"
+ANGLES = np.arange(8) * np.pi / 8.0
+GROUPS = 10
+SMOOTH = 6  # components in "shape"
+EDGES = np.array([0, 1, 2, *range(4, 32, 4), 30, 31, 32])  # of ranges, in 1/32 of the clock
+TAILS = [(0, k) for k in (1, 2, 4, 8)] + [(32 - k, 32) for k in (1, 2, 4, 8)]
+RANGES = [(4 * a, 4 * b) for a in range(8) for b in range(a + 1, 9)]
 MIN_ROWS_FOR_COARSE_COPY = 200_000  # a copy with a few thousand rows serves as well, and is quicker
-CELLS = 128  # with twice as many the power changes by less than 0.01
-CELLS_PER_LOG_ODDS = 2.0
-POWERS = range(2, 10)  # of the clock, in "steps"
-SMOOTH = 6  # the first of all components, in "shape"
-FIRST_DRAWS, MOST_DRAWS = 1000, 5000
-ENOUGH_REACHED = 30  # of the first draws: the p-value is 3 % or more
-LEAST_SIMULATED = 0.005  # a p-value below this is extrapolated, where the parts' laws hold
-CLEAR = 1e-5  # a statistic below this needs no further draws where the laws hold
-LARGEST_JUMP = 1.0 / 3.0  # of one outcome, in deviations of a part, for its law to hold in the tail
-_NORMAL = 10.0  # a binomial of this variance is taken to be normal
-_HEAVY = 60.0  # rows whose squared weight exceeds the variance over this are drawn apart
-_DEPENDENT = 1e-9  # of a column's squared length: less is left of it only by rounding
+DRAWS = (250, 750, 4000)  # in turn, until enough have reached the data's value
+ENOUGH_REACHED = 30  # of 250: the p-value is 12 % or more; of 1,000: 3 % or more
+LEAST_SIMULATED = 0.005  # a p-value below this is extrapolated, where that may be done
+CLEAR = np.log(1e5)  # an average likelihood ratio above this needs no more than 1,000 draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +90,20 @@ class OmnibusTest:
     pvalue : float
         How often perfectly calibrated scores would look as bad or worse.
     strongest : {"ks", "kuiper", "shift", "temperature", "shape", "steps"}
-        The part that spoke loudest against calibration.
+        The part with the least p-value: what kind of miscalibration it looks like.
     parts : dict
         The p-value of each part by itself, not corrected for there being six.
     draws : int
         How many samples of calibrated outcomes were simulated.
+    log_likelihood_ratio : float
+        The logarithm of the average likelihood ratio, miscalibrated over calibrated.
     """
 
     pvalue: float
     strongest: Part
     parts: dict[Part, float]
     draws: int
+    log_likelihood_ratio: float
 
 
 def calibration_test(curve: Curve, *, seed: int = 0) -> OmnibusTest:
@@ -121,158 +130,126 @@ def calibration_test(curve: Curve, *, seed: int = 0) -> OmnibusTest:
     (True, 'ks')
     """
     check_curve(curve)
-    cells = _Cells(coarse(curve) if curve.n > MIN_ROWS_FOR_COARSE_COPY else curve)
-    parts = cells.pvalues(cells.surplus[None])
-    observed = float(_least(parts)[0])
-    pvalue, draws = _simulated(cells, observed, np.random.default_rng(seed))
-    strongest = min(WEIGHTS, key=lambda name: float(parts[name][0]) / WEIGHTS[name])
-    return OmnibusTest(pvalue, strongest, {name: float(p[0]) for name, p in parts.items()}, draws)
+    cells = Cells(coarse(curve) if curve.n > MIN_ROWS_FOR_COARSE_COPY else curve)
+    average = Average(cells)
+    observed = float(average(cells.surplus[None])[0])
+    pvalue, draws = _simulated(average, observed, np.random.default_rng(seed))
+    parts = _parts(cells)
+    strongest = min(parts, key=lambda name: parts[name])
+    return OmnibusTest(pvalue, strongest, parts, draws, observed)
 
 
-def _least(parts: dict[Part, FloatArray]) -> FloatArray:
-    """Return the least p-value over its weight, (draws,)."""
-    result: FloatArray = np.minimum.reduce([p / WEIGHTS[name] for name, p in parts.items()])
-    return result
-
-
-def _simulated(cells: _Cells, observed: float, rng: np.random.Generator) -> tuple[float, int]:
-    """Return how often a draw is as small as observed, or its extrapolation, and the draws."""
-    values = _least(cells.pvalues(cells.draw(rng, FIRST_DRAWS)))
-    threshold = observed * (1.0 + 1e-9)  # a draw of the same outcomes may round differently
-    clear = observed < CLEAR and cells.laws_hold
-    if (values <= threshold).sum() < ENOUGH_REACHED and not clear:
-        more = [cells.draw(rng, FIRST_DRAWS) for _ in range(MOST_DRAWS // FIRST_DRAWS - 1)]
-        values = np.concatenate([values, *(_least(cells.pvalues(steps)) for steps in more)])
-    pvalue = float(1 + (values <= threshold).sum()) / (1 + values.size)
+def _simulated(average: Average, observed: float, rng: np.random.Generator) -> tuple[float, int]:
+    """Return how often a draw is as large as observed, or its extrapolation, and the draws."""
+    cells = average.cells
+    threshold = observed - 1e-9 * (1.0 + abs(observed))  # equal outcomes may round differently
+    clear = observed > CLEAR and cells.laws_hold
+    values: FloatArray = np.empty(0)
+    for draws in DRAWS[:2] if clear else DRAWS:
+        more = [average(cells.draw(rng, min(draws, 1000))) for _ in range(-(-draws // 1000))]
+        values = np.concatenate([values, *more])
+        if (values >= threshold).sum() >= ENOUGH_REACHED:
+            break
+    pvalue = float(1 + (values >= threshold).sum()) / (1 + values.size)
     if pvalue < LEAST_SIMULATED and cells.laws_hold:
-        at = float(np.quantile(values, LEAST_SIMULATED))
-        pvalue = min(LEAST_SIMULATED * observed / at, LEAST_SIMULATED)
+        at = float(np.quantile(values, 1.0 - LEAST_SIMULATED))
+        pvalue = LEAST_SIMULATED * float(np.exp(min(at - observed, 0.0)))
     return pvalue, values.size
 
 
-class _Cells:
-    """Joined rows, (c,) each: what the parts need of the data, and what draws need of the null."""
+class Average:
+    """The logarithm of the average likelihood ratio, for surpluses of the cells."""
 
-    def __init__(self, curve: Curve) -> None:
-        null = Null(curve, least_tail=CLIP)
-        tail = np.maximum(curve.tail, CLIP)
-        eta = np.log(tail) - np.log1p(-tail)
-        eta = np.where(curve.high, -eta, eta)
-        cell = _cell_of(eta, summed(null.variance, null.group, eta.size))
-        size = int(cell[-1]) + 1
-        expected = curve.count * tail
-        surplus = np.where(curve.high, curve.hits + expected - curve.count, curve.hits - expected)
-        self.surplus = summed(surplus, cell, size)
-        of = cell[null.group]
-        self.variance = summed(null.variance, of, size)
-        self.eta = summed(null.variance * eta[null.group], of, size) / self.variance
-        sign = np.where(null.high, -1.0, 1.0)
-        third = sign * null.variance * null.unit * (1.0 - 2.0 * null.tail)
-        self.third = summed(third, of, size)
-        self.heaviest = float(null.unit.max())
-        count = summed(curve.count, cell, size)
-        self._clock = _middle(count) + _middle(self.variance) - 1.0
-        self._shapes = self._orthonormal()
-        self._join(null, of)
+    def __init__(self, cells: Cells) -> None:
+        self.cells = cells
+        self._shapes = cells.shapes[:, :SMOOTH]
+        self._bent = -(cells.third @ self._shapes**3) / 6.0
+        self._share = FAMILIES["shape"] / sum(FAMILIES.values())
+        piece = np.searchsorted(EDGES[1:-1], 16.0 * (cells.clock + 1.0), side="right")
+        self._basis = np.concatenate([cells.shapes[:, :2], np.eye(EDGES.size - 1)[piece]], axis=1)
+        tilts, prior = self._directions()
+        self._tilts = np.concatenate([size * tilts for size in SIZES], axis=1)
+        prior = np.tile(prior / SIZES.size / sum(FAMILIES.values()), SIZES.size)
+        self._offset = cells.cumulant(self._basis @ self._tilts).sum(axis=0) - np.log(prior)
+        self._set_groups()
 
-    def _join(self, null: Null, of: IntArray) -> None:
-        """Join the rows of each cell for the draws; heavy rows by themselves, by weight."""
-        heavy = null.unit**2 * _HEAVY >= null.variance.sum()
-        weight = np.where(heavy, np.floor(8.0 * np.log2(null.unit)), -1e6)
-        order = np.lexsort((weight, of))
-        new = np.diff(of[order], prepend=-1) != 0
-        new |= np.diff(weight[order], prepend=-1e9) != 0
-        start = np.flatnonzero(new)
-        total, square, tails = (
-            np.add.reduceat((null.rows * null.unit * x)[order], start)
-            for x in (np.ones_like(null.unit), null.unit, null.tail)
-        )
-        self._of = of[order][start]
-        self._tail = tails / total
-        rows = total**2 / square
-        self._rows = np.maximum(np.rint(rows), 1.0)
-        # A number of rows by moments is rounded: their weight makes up for it in the variance.
-        sign = np.where(null.high, -1.0, 1.0)[order][start]
-        self._unit = sign * square / total * np.sqrt(rows / self._rows)
-        self._coins = self._rows * self._tail * (1.0 - self._tail) < _NORMAL
+    def _directions(self) -> tuple[FloatArray, FloatArray]:
+        """Return errors of size 1 on the basis, with both signs, (b, k), and their weights (k,)."""
+        cells, b = self.cells, self._basis.shape[1]
+        lines = b - EDGES.size + 1  # one if all scores are equal, else two
+        variance = cells.variance @ self._basis[:, lines:]
+        columns, weights = [], []
+        turns = np.stack([np.cos(ANGLES), np.sin(ANGLES)], 1)[:, :lines]
+        slope = (cells.variance * cells.eta) @ self._basis[:, :lines]
+        of_lines = {"shift": np.eye(1, lines), "temperature": slope[None], "lines": turns}
+        for name, vectors in of_lines.items():
+            length = np.sqrt((vectors**2).sum(axis=1))
+            some = vectors[length > 0.0] / length[length > 0.0, None]
+            columns += [np.pad(sign * row, (0, b - lines)) for row in some for sign in (1, -1)]
+            share = OVERCONFIDENT if name == "temperature" else 0.5
+            weights += [FAMILIES[name] * w / len(some) for _ in some for w in (1 - share, share)]
+        for name, ranges in (("ranges", RANGES), ("tails", TAILS)):
+            inside = [(EDGES[:-1] >= low) & (EDGES[1:] <= high) for low, high in ranges]
+            some = [row / np.sqrt(row @ variance) for row in inside if row @ variance > 0.0]
+            columns += [np.pad(sign * row, (lines, 0)) for row in some for sign in (1, -1)]
+            weights += [FAMILIES[name] / 2 / len(some)] * (2 * len(some)) if some else []
+        return np.stack(columns, 1), np.array(weights)
 
-    def draw(self, rng: np.random.Generator, draws: int) -> FloatArray:
-        """Draw surpluses of all cells under calibration, (draws, cells)."""
-        coins, size = self._coins, self.variance.size
-        spread = self._rows * self._tail * (1.0 - self._tail) * self._unit**2
-        normal = summed(np.where(coins, 0.0, spread), self._of, size)
-        steps: FloatArray = rng.standard_normal((draws, size)) * np.sqrt(normal)
-        if coins.any():
-            rows, tail = self._rows[coins].astype(np.int64)[:, None], self._tail[coins][:, None]
-            # Cell by cell: a binomial of the same numbers as the one before is set up already.
-            hits = rng.binomial(rows, tail, (rows.size, draws)) - rows * tail
-            cell = self._of[coins]  # rising
-            start = np.flatnonzero(np.diff(cell, prepend=-1))
-            jumps = np.add.reduceat(self._unit[coins][:, None] * hits, start, axis=0)
-            steps[:, cell[start]] += jumps.T
-        return steps
+    def _set_groups(self) -> None:
+        """Prepare the groups: which cells, and a rule of four errors for each."""
+        cells = self.cells
+        group = np.unique(np.floor(cells.by_rows * GROUPS), return_inverse=True)[1]
+        self._member = np.eye(int(group.max()) + 1)[group]
+        nodes, weights = np.polynomial.hermite_e.hermegauss(4)
+        errors = SPREAD * nodes[:, None] / np.sqrt(cells.variance @ self._member)
+        cumulant = cells.cumulant((errors @ self._member.T).T).T @ self._member
+        self._errors = errors
+        self._costs = cumulant - np.log(weights / weights.sum())[:, None]
+        self._of_groups = FAMILIES["groups"] / sum(FAMILIES.values())
 
-    def pvalues(self, surplus: FloatArray) -> dict[Part, FloatArray]:
-        """Return the p-values of all parts for surpluses of the cells, (draws, cells)."""
-        gap = np.cumsum(surplus, axis=1) / np.sqrt(self.variance.sum())
-        low, high = np.minimum(gap.min(axis=1), 0.0), np.maximum(gap.max(axis=1), 0.0)
-        squares = (surplus @ self._shapes) ** 2
-        size = squares.shape[1]
-        return {
-            "ks": supremum_tails(np.maximum(high, -low)),
-            "kuiper": range_tails(high - low),
-            "shift": self._along(np.ones_like(self.eta), surplus),
-            "temperature": self._along(self.eta, surplus),
-            "shape": chdtrc(min(SMOOTH, size), squares[:, :SMOOTH].sum(axis=1)),
-            "steps": chdtrc(size, squares.sum(axis=1)),
-        }
-
-    def _along(self, direction: FloatArray, surplus: FloatArray) -> FloatArray:
-        """Return the p-value of a direction in log-odds, (draws,): see the module's docstring."""
-        variance = float(self.variance @ direction**2)
-        if variance == 0.0:
-            return np.ones(len(surplus))
-        z = surplus @ direction / np.sqrt(variance)
-        bent = -float(self.third @ direction**3) / (6.0 * variance**1.5)
-        result: FloatArray = chdtrc(1, (z * np.exp(np.clip(bent * z, -0.5, 0.5))) ** 2)
-        return result
-
-    @property
-    def laws_hold(self) -> bool:
-        """Whether no single outcome can move shift or temperature far."""
-        lines = np.stack([np.ones_like(self.eta), self.eta])
-        deviation = np.sqrt(lines**2 @ self.variance)
-        jump = self.heaviest * np.abs(lines).max(axis=1)
-        return bool((jump <= LARGEST_JUMP * deviation).all())
-
-    def _orthonormal(self) -> FloatArray:
-        """Return the shapes, orthonormal in the variance, (c, up to 10)."""
-        columns = [np.ones_like(self.eta), self.eta, *(self._clock**k for k in POWERS)]
-        kept: list[FloatArray] = []
-        for column in columns:
-            rest = column
-            for _ in range(2):  # twice: once leaves rounding errors of nearly parallel columns
-                for other in kept:
-                    rest = rest - (self.variance @ (other * rest)) * other
-            length = float(self.variance @ rest**2)
-            if length > _DEPENDENT * float(self.variance @ column**2):
-                kept.append(rest / np.sqrt(length))
-        return np.stack(kept, 1)
+    def __call__(self, surplus: FloatArray) -> FloatArray:
+        """Return the logarithm of the average for surpluses (draws, cells), (draws,)."""
+        directed = log_sum(surplus @ self._basis @ self._tilts - self._offset)
+        in_groups = (surplus @ self._member)[:, None] * self._errors - self._costs
+        groups = log_sum(in_groups, axis=1).sum(axis=1) + np.log(self._of_groups)
+        z = surplus @ self._shapes
+        square = (z * np.exp(np.clip(self._bent * z, -0.5, 0.5))) ** 2
+        shrink = SPREAD**2 / (1.0 + SPREAD**2)
+        shape = 0.5 * (shrink * square + np.log1p(-shrink)).sum(axis=1) + np.log(self._share)
+        return log_sum(np.stack([directed, groups, shape], axis=1))
 
 
-def _cell_of(eta: FloatArray, variance: FloatArray) -> IntArray:
-    """Return the cell of each row of rising log-odds, from 0 on, (m,)."""
-    by_variance = np.floor(_middle(variance) * CELLS)
-    by_log_odds = np.floor(eta * CELLS_PER_LOG_ODDS)
-    change = (np.diff(by_variance) != 0) | (np.diff(by_log_odds) != 0)
-    result: IntArray = np.concatenate([[0], np.cumsum(change)])
+def log_sum(x: FloatArray, axis: int = 1) -> FloatArray:
+    """Return the logarithm of the sum of exp(x) along an axis."""
+    most = x.max(axis=axis, keepdims=True)
+    result: FloatArray = np.log(np.exp(x - most).sum(axis=axis)) + most.squeeze(axis)
     return result
 
 
-def _middle(part: FloatArray) -> FloatArray:
-    """Return the share of the total up to the middle of each part, (m,)."""
-    result: FloatArray = (np.cumsum(part) - 0.5 * part) / part.sum()
-    return result
+def _parts(cells: Cells) -> dict[Part, float]:
+    """Return the p-values of the six tests by their own laws."""
+    gap = np.cumsum(cells.surplus) / np.sqrt(cells.variance.sum())
+    low, high = min(float(gap.min()), 0.0), max(float(gap.max()), 0.0)
+    squares = (cells.surplus @ cells.shapes) ** 2
+    first = squares[:SMOOTH]
+    return {
+        "ks": float(supremum_tails(np.array(max(high, -low)))),
+        "kuiper": float(range_tails(np.array(high - low))),
+        "shift": _along(cells, np.ones_like(cells.eta)),
+        "temperature": _along(cells, cells.eta),
+        "shape": float(chdtrc(first.size, first.sum())),
+        "steps": float(chdtrc(squares.size, squares.sum())),
+    }
+
+
+def _along(cells: Cells, direction: FloatArray) -> float:
+    """Return the p-value of a direction in log-odds, by the root of the likelihood ratio."""
+    variance = float(cells.variance @ direction**2)
+    if variance == 0.0:
+        return 1.0
+    z = float(cells.surplus @ direction) / np.sqrt(variance)
+    bent = -float(cells.third @ direction**3) / (6.0 * variance**1.5)
+    return float(chdtrc(1, (z * np.exp(np.clip(bent * z, -0.5, 0.5))) ** 2))
 
 
 def supremum_tails(x: FloatArray) -> FloatArray:
