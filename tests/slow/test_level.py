@@ -49,8 +49,15 @@ def test_level_with_a_few_heavy_rows(name):
 @pytest.mark.parametrize("n", [200, 600])
 @pytest.mark.parametrize("kind", simulations.KINDS)
 def test_level_of_the_omnibus_test(kind, n):
-    """4,000 samples: three standard errors of 5 % are 1 %."""
-    assert 0.04 <= simulations.level_of_omnibus(kind, n, 4000)[0] <= 0.06
+    """16,000 samples: the standard error of 5 % is 0.2 %."""
+    at_5, at_1 = omnibus.level_of_sets(simulations.KINDS[kind], n)
+    assert 0.043 <= at_5 <= 0.057
+    assert 0.007 <= at_1 <= 0.013
+
+
+def test_level_of_the_omnibus_test_with_sampling_weights():
+    weights = lambda rng, m: rng.exponential(size=m)  # noqa: E731
+    assert simulations.level_of_omnibus("continuous", 1000, 1500, weights)[0] <= 0.065
 
 
 @pytest.mark.parametrize("n", omnibus.POWER_SIZES)
