@@ -342,8 +342,9 @@ def apply(
 def _check_kind(file: Path, output: Path) -> None:
     """Refuse, before anything is read, an output of another kind than the file's."""
     from ogive.readers import FORMATS  # noqa: PLC0415
+    from ogive.readers.guard import suffix_of  # noqa: PLC0415
 
-    room, wanted = (FORMATS.get(path.suffix.lower()) for path in (file, output))
+    room, wanted = (FORMATS.get(suffix_of(path)) for path in (file, output))
     room = "npz" if room == "pickled" else room  # pickles are read, never written
     if room is not None and wanted != room:
         kinds = " ".join(suffix for suffix, name in FORMATS.items() if name == room)

@@ -231,6 +231,14 @@ def reads_files(command: Callable[..., None]) -> Callable[..., None]:
             metavar="A,B,…",
             help="The label of each column, in their order. [default: what the columns are called]",
         ),
+        click.option(
+            "--kind",
+            type=one_of("kind", "probs", "logits"),
+            help="What the matrix of a .npy file holds.",
+        ),
+        click.option(
+            "--labels", type=INPUT, metavar="FILE", help="The labels or outcomes of a .npy file."
+        ),
         _column("weight", "weights"),
         _column("label", "true classes"),
         _column("outcome", "outcomes (0 or 1)"),
@@ -259,6 +267,8 @@ def columns_of(options: dict[str, Any]) -> Columns:
         classes=None if classes is None else tuple(classes),
         positive=options["positive"],
         renormalise=options["renormalise"],
+        kind=options["kind"],
+        labels=None if options["labels"] is None else str(options["labels"]),
     )
 
 
@@ -290,13 +300,16 @@ def refuse(why: str, *names: str) -> None:
 def check_columns(files: Iterable[Path]) -> None:
     """Refuse names of columns for files without columns, and of experiments for others."""
     from ogive.readers import FORMATS  # noqa: PLC0415
+    from ogive.readers.guard import suffix_of  # noqa: PLC0415
 
     for file in files:
-        room = FORMATS.get(file.suffix.lower())
+        room = FORMATS.get(suffix_of(file))
         if room not in {None, "table"} and file.is_file():
             refuse(f"{file} has arrays, not columns", *_COLUMN_OPTIONS)
         if room not in {None, "hdf5"} and file.is_file():
             refuse(f"{file} holds no experiments, as .h5 files do", "experiment")
+        if room not in {None, "npy"} and file.is_file():
+            refuse(f"{file} holds more than one array, unlike .npy files", "kind", "labels")
 
 
 def check_output(
@@ -304,10 +317,11 @@ def check_output(
 ) -> None:
     """Refuse an output that is an input, or that has the suffix of `data` and is none."""
     from ogive.readers import FORMATS  # noqa: PLC0415
+    from ogive.readers.guard import suffix_of  # noqa: PLC0415
 
     if output is None:
         return
-    if not data and output.suffix.lower() in FORMATS:
+    if not data and suffix_of(output) in FORMATS:
         msg = f"{output}: {output.suffix} is for files of predictions. Give another suffix."
         raise click.UsageError(msg)
     safe_output(output, read_from(inputs), replace=replace, kinds=FORMATS)
@@ -316,11 +330,12 @@ def check_output(
 def read_from(paths: Iterable[Path]) -> dict[Identity, Path]:
     """Return the identities of files, of the data that folders hold, and of what globs match."""
     from ogive.readers import FORMATS  # noqa: PLC0415
+    from ogive.readers.guard import suffix_of  # noqa: PLC0415
 
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            found += [path, *(p for p in path.rglob("*") if p.suffix.lower() in FORMATS)]
+            found += [path, *(p for p in path.rglob("*") if suffix_of(p) in FORMATS)]
         elif any(sign in str(path) for sign in "*?[") and not path.exists():
             found += map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207 - as logs do
         else:

@@ -13,7 +13,7 @@ from ogive.engines.pieces import piece_batches
 from ogive.engines.plan import CLASSWISE, group_bits, make_plan
 from ogive.errors import FileFormatError, UnknownName
 from ogive.readers.folders import find_files, is_glob
-from ogive.readers.guard import printable
+from ogive.readers.guard import printable, suffix_of
 from ogive.readers.memory import check_fits
 from ogive.readers.source import Columns
 from ogive.summary import MANTISSA
@@ -169,7 +169,7 @@ def open_log(
         several = [paths]
     known = " ".join(FORMATS)
     for file in map(Path, several):
-        if file.is_file() and file.suffix.lower() not in FORMATS:
+        if file.is_file() and suffix_of(file) not in FORMATS:
             msg = f"{file}: a log has files that end in {known}, not in {file.suffix!r}."
             raise FileFormatError(msg)
     files = find_files(several, FORMATS, "files of a prediction log", skip_bad=skip_bad)
@@ -179,7 +179,7 @@ def open_log(
 def is_log(path: str | os.PathLike[str]) -> bool:
     """Return whether a path is a folder, a glob, or a kind of table."""
     file = Path(path)
-    return file.is_dir() or is_glob(str(path)) or file.suffix.lower() in FORMATS
+    return file.is_dir() or is_glob(str(path)) or suffix_of(file) in FORMATS
 
 
 def _names(file: Path) -> list[str]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ogive.errors import need
 from ogive.readers.arrow import checked, first_length, is_list
-from ogive.readers.guard import check_regular, guarded
+from ogive.readers.guard import check_regular, guarded, suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.memory import arrow
-from ogive.readers.text import check_rows, header, scan
+from ogive.readers.text import check_rows, header, scan, separator_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,7 +72,7 @@ def open_table(path: Path) -> Table:
     check_regular(path)
     arrow()
     with guarded(path):
-        return FORMATS[path.suffix.lower()](path)
+        return FORMATS[suffix_of(path)](path)
 
 
 def column_names(path: Path) -> list[str]:
@@ -176,7 +176,7 @@ class _Csv:
         from ogive.engines.text import csv_batches  # noqa: PLC0415 - CSV alone needs it
 
         seen = 0
-        for batch in csv_batches(piece.path, columns, rows):
+        for batch in csv_batches(piece.path, columns, rows, separator=separator_of(piece.path)):
             seen += batch.num_rows
             yield batch
         check_rows(piece.path, scan(piece.path), seen)
@@ -188,6 +188,9 @@ FORMATS: dict[str, type[_Parquet | _Arrow | _Csv]] = {
     ".arrow": _Arrow,
     ".feather": _Arrow,
     ".csv": _Csv,
+    ".tsv": _Csv,
+    ".csv.gz": _Csv,
+    ".tsv.gz": _Csv,
 }
 
 

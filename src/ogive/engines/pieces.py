@@ -11,8 +11,9 @@ from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Where
 from ogive.engines.text import Broken, csv_batches, numeric_types, raise_broken
 from ogive.errors import FileFormatError, OgiveError, need
-from ogive.readers.guard import guarded, printable
-from ogive.readers.text import check_rows, check_utf8, scan
+from ogive.readers.guard import guarded, printable, suffix_of
+from ogive.readers.sizes import CSV
+from ogive.readers.text import check_rows, check_utf8, open_bytes, scan, separator_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +41,7 @@ def count_into(counts: Tallier, piece: Piece, progress: Progress | None = None) 
     `progress` is told how many rows were read; of a CSV file, how many bytes.
     """
     with guarded(piece.path):
-        if piece.path.suffix.lower() == ".csv":
+        if suffix_of(piece.path) in CSV:
             _count_csv(counts, piece, progress)
             return
         where = Where(str(piece.path), piece.first)
@@ -128,12 +129,17 @@ def _read_csv(piece: Piece, plan: Plan, progress: Progress | None, *, newlines: 
     types = numeric_types(plan, text=plan.text)
     told, rows = 0, batch_rows(plan)
     try:
-        with piece.path.open("rb") as file:
-            for batch in csv_batches(
-                file, columns, rows, newlines=newlines, types=types, broken=broken
-            ):
+        separator, packed = separator_of(piece.path), piece.path.suffix.lower() == ".gz"
+        how: dict[str, Any] = {
+            "separator": separator,
+            "newlines": newlines,
+            "types": types,
+            "broken": broken,
+        }
+        with open_bytes(piece.path) as file:
+            for batch in csv_batches(file, columns, rows, **how):
                 _add(counts, _with_constants(batch, constant), where)
-                if progress is not None:
+                if progress is not None and not packed:  # of unpacked bytes nobody knows the number
                     progress(file.tell() - told)  # bytes read, a block or so ahead
                     told = file.tell()
     except pa.ArrowInvalid as error:

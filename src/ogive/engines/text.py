@@ -51,6 +51,7 @@ def csv_batches(
     columns: Sequence[str],
     rows: int,
     *,
+    separator: str,
     newlines: bool = True,
     types: dict[str, Any] | None = None,
     broken: Broken | None = None,
@@ -60,7 +61,9 @@ def csv_batches(
     reader = csv.open_csv(
         file,
         csv.ReadOptions(block_size=_BLOCK, use_threads=broken is None),
-        csv.ParseOptions(invalid_row_handler=broken, newlines_in_values=newlines),
+        csv.ParseOptions(
+            invalid_row_handler=broken, newlines_in_values=newlines, delimiter=separator
+        ),
         csv.ConvertOptions(
             include_columns=list(columns), column_types=types, strings_can_be_null=True
         ),

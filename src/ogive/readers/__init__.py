@@ -5,8 +5,10 @@
                        optionally ``weights`` and ``classes``; prefixes ``cal_`` and ``test_``
                        for two parts
 ``.parquet`` ``.csv``  columns ``score``, ``outcome`` (and ``weight``); or ``label`` with
-``.arrow``             ``logit_0``… or ``prob_0``…; or a list column ``logits`` or ``probs``;
-                       a column ``part`` (cal, test) splits
+``.arrow`` ``.tsv``    ``logit_0``…, ``prob_0``… or ``prob_NAME``; or a list column ``logits`` or
+``.csv.gz``            ``probs``; a column ``part`` (cal, test) splits. Text is separated by ``,``,
+``.jsonl``             ``;`` or tab
+``.npy``               one array, with ``labels=`` for the file of its labels or outcomes
 ``.p`` ``.pkl``        the paper's logit files, ((cal_logits, cal_labels), (test_logits, …))
 ``.h5``                CalArena: ``{dataset}/{model}/{probas_cal, labels_cal, probas_test, …}``
 =====================  ==========================================================================
@@ -22,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from ogive.errors import FileFormatError
 from ogive.readers.classes import settle
-from ogive.readers.guard import check_regular, guarded
+from ogive.readers.guard import check_regular, guarded, suffix_of
 from ogive.readers.memory import as_limit
 from ogive.readers.source import ALL, Ask, Columns, Source, check_agree
 
@@ -35,8 +37,14 @@ if TYPE_CHECKING:
 #: The room that reads each suffix.
 FORMATS = {
     ".npz": "npz",
+    ".npy": "npy",
     ".parquet": "table",
     ".csv": "table",
+    ".tsv": "table",
+    ".csv.gz": "table",
+    ".tsv.gz": "table",
+    ".jsonl": "table",
+    ".ndjson": "table",
     ".arrow": "table",
     ".feather": "table",
     ".p": "pickled",
@@ -139,7 +147,7 @@ def open_unsettled(
         msg = f"{file} is a folder: `measure`, `fit` and `apply` read folders, this reads one file."
         raise FileFormatError(msg)
     check_file(file)
-    room = importlib.import_module(f"ogive.readers.{FORMATS[file.suffix.lower()]}")
+    room = importlib.import_module(f"ogive.readers.{FORMATS[suffix_of(file)]}")
     ask = Ask(columns or Columns(), experiment, as_limit(memory), whole)
     with guarded(file):
         source: Source = room.read(file, ask)
@@ -149,12 +157,12 @@ def open_unsettled(
 
 def check_file(file: Path) -> None:
     """Refuse what is no regular file, or of no known format."""
-    if file.suffix.lower() in FORMATS or file.exists():
+    if suffix_of(file) in FORMATS or file.exists():
         check_regular(file)
     elif not file.suffix:
         msg = f"{file}: there is no such file or folder."
         raise FileFormatError(msg)
-    if file.suffix.lower() not in FORMATS:
+    if suffix_of(file) not in FORMATS:
         known = " ".join(FORMATS)
         msg = f"{file}: files that end in {file.suffix!r} cannot be read (known: {known})."
         raise FileFormatError(msg)

@@ -8,7 +8,15 @@ import numpy as np
 
 from ogive.errors import FileFormatError, InvalidInput, need
 from ogive.readers.columns import find_columns
-from ogive.readers.text import check_rows, check_utf8, header, line_of, number, scan
+from ogive.readers.text import (
+    check_rows,
+    check_utf8,
+    header,
+    line_of,
+    number,
+    scan,
+    separator_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +66,9 @@ def _read(path: Path, found: Scan, names: Sequence[str], types: dict[str, Any]) 
     csv = need("pyarrow.csv", extra="files")
     return csv.read_csv(
         path,
-        parse_options=csv.ParseOptions(newlines_in_values=found.has_newlines),
+        parse_options=csv.ParseOptions(
+            newlines_in_values=found.has_newlines, delimiter=separator_of(path)
+        ),
         convert_options=csv.ConvertOptions(include_columns=list(names), column_types=types),
     )
 
@@ -77,7 +87,11 @@ def _raise_first(path: Path, found: Scan, layout: Layout, error: Exception) -> N
     table = csv.read_csv(
         path,
         csv.ReadOptions(use_threads=False),
-        csv.ParseOptions(newlines_in_values=found.has_newlines, invalid_row_handler=note),
+        csv.ParseOptions(
+            newlines_in_values=found.has_newlines,
+            invalid_row_handler=note,
+            delimiter=separator_of(path),
+        ),
         csv.ConvertOptions(include_columns=names, column_types=dict.fromkeys(names, pa.string())),
     )
     if broken:

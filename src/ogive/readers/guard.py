@@ -21,6 +21,17 @@ _KINDS = (
 )
 
 
+def suffix_of(path: Path) -> str:
+    """Return what says the format of a file: its suffix, of packed text both of them.
+
+    >>> from pathlib import Path
+    >>> suffix_of(Path("a.CSV.gz")), suffix_of(Path("b.parquet")), suffix_of(Path("c.tar.gz"))
+    ('.csv.gz', '.parquet', '.gz')
+    """
+    packed = "".join(path.suffixes[-2:]).lower()
+    return packed if packed in {".csv.gz", ".tsv.gz"} else path.suffix.lower()
+
+
 def check_regular(path: Path) -> None:
     """Refuse what is no file on a disk: a pipe may never end or never begin, nor may a device."""
     try:

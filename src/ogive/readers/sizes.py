@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ogive.errors import need
 from ogive.readers.arrow import first_length, is_list
 from ogive.readers.columns import find_columns
-from ogive.readers.guard import check_regular, guarded
+from ogive.readers.guard import check_regular, guarded, suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.memory import needed_bytes
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _TEXT = 16  # bytes of a cell of text beside its letters
 # The shortest rows of two numbers, such as "0.5,1", take six letters, and 40 bytes when measured.
 _OF_CSV = 8
+_UNPACKED = 4  # digits of numbers are packed to about a third
+CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+TEXT = (*CSV, ".jsonl", ".ndjson")
 
 
 def table_bytes(path: Path, columns: Columns, *, whole: bool) -> int:
@@ -33,9 +36,9 @@ def table_bytes(path: Path, columns: Columns, *, whole: bool) -> int:
 
 
 def _table_bytes(path: Path, columns: Columns, *, whole: bool) -> int:
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
-        return _OF_CSV * path.stat().st_size
+    suffix = suffix_of(path)
+    if suffix in TEXT:
+        return _OF_CSV * path.stat().st_size * (_UNPACKED if suffix.endswith(".gz") else 1)
     if suffix != ".parquet":
         batches, words = batches_of(path)
         size = sum(batch.size for batch in (*batches, *words))

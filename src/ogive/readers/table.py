@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +15,12 @@ from ogive.readers.arrow import checked, is_list, list_lengths, numbers_of, to_n
 from ogive.readers.classes import is_positive
 from ogive.readers.columns import find_columns
 from ogive.readers.csv import load_csv
+from ogive.readers.guard import suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.memory import arrow, check_fits
-from ogive.readers.sizes import table_bytes
+from ogive.readers.sizes import CSV, TEXT, table_bytes
 from ogive.readers.source import WHOLE, Columns, Part, Source
+from ogive.readers.text import separator_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,10 +78,12 @@ def source_of(table: Any, columns: Columns, path: Path) -> Source:  # noqa: ANN4
 
 def load(path: Path, columns: Columns | None = None, *, whole: bool = True) -> Any:  # noqa: ANN401
     """Read a file as a pyarrow.Table: all its columns, or those of the predictions."""
-    suffix, columns = path.suffix.lower(), columns or Columns()
-    if suffix == ".csv":
+    suffix, columns = suffix_of(path), columns or Columns()
+    if suffix in CSV:
         return load_csv(path, columns, whole=whole)
     pa = arrow()
+    if suffix in TEXT:
+        return need("pyarrow.json", extra="files").read_json(path)
 
     def wanted(names: list[str]) -> list[str]:
         return names if whole else find_columns(names, columns, path).needed
@@ -97,11 +103,17 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
     """Write the table with calibrated values in place of the old ones, other columns kept."""
     table = calibrated_table(source, results)
     with replacing(path) as beside:
-        _store(table, beside, path.suffix.lower())
+        _store(table, beside, suffix_of(path), source.path)
 
 
 def calibrated_table(source: Source, results: dict[str, Calibrated]) -> Any:  # noqa: ANN401
-    """Return the table with calibrated values in place of the old ones."""
+    """Return the table with calibrated values in place of the old ones, and what pandas noted."""
+    table = _with_results(source, results)
+    own, noted = table.schema.metadata or {}, source.rest.table.schema.metadata or {}
+    return table.replace_schema_metadata({**noted, **own})
+
+
+def _with_results(source: Source, results: dict[str, Calibrated]) -> Any:  # noqa: ANN401
     pa = need("pyarrow", extra="files")
     rest: _Rest = source.rest
     values = _scatter(rest.rows, {part: r.values for part, r in results.items()})
@@ -177,11 +189,20 @@ def _moved(name: str, taken: set[str], table: Any) -> str:  # noqa: ANN401
     return name
 
 
-def _store(table: Any, path: Path, suffix: str) -> None:  # noqa: ANN401
+def _store(table: Any, path: Path, suffix: str, source: Path) -> None:  # noqa: ANN401
+    """Write a table in a format; text with the separator of its source, if that is text too."""
     if suffix == ".parquet":
         need("pyarrow.parquet", extra="files").write_table(table, path)
-    elif suffix == ".csv":
-        need("pyarrow.csv", extra="files").write_csv(table, path)
+    elif suffix in CSV:
+        separator = separator_of(source) if suffix_of(source) in CSV else ","
+        separator = "\t" if suffix.startswith(".tsv") else separator
+        csv = need("pyarrow.csv", extra="files")
+        with gzip.open(path, "wb") if suffix.endswith(".gz") else path.open("wb") as file:
+            csv.write_csv(table, file, csv.WriteOptions(delimiter=separator))
+    elif suffix in TEXT:
+        with path.open("w", encoding="utf-8") as lines:
+            for row in table.to_pylist():
+                lines.write(json.dumps(row, allow_nan=False) + "\n")
     else:
         need("pyarrow.feather", extra="files").write_feather(table, path)
 

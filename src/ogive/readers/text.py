@@ -9,14 +9,16 @@ it is UTF-8 without NUL. Records and rows must be the same number.
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from ogive.errors import FileFormatError
+from ogive.readers.guard import suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +27,11 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, IntArray
 
 _BLOCK = 1 << 22  # bytes that are scanned at a time
+_FIRST = 1 << 16  # bytes in which the line of names ends
 _LONGEST_RUN = 1 << 22  # quotes in a row; they are looked at again with every block
-_QUOTE, _LF, _CR, _COMMA = b'"\n\r,'
-_EDGE = np.zeros(256, dtype=np.bool_)  # the bytes beside the quotes of a cell
-_EDGE[[_LF, _CR, _COMMA]] = True
+_QUOTE, _LF, _CR = b'"\n\r'
+_SEPARATORS = ",;\t"  # between cells; of as many, the first
+_QUOTED = re.compile(r'"[^"]*"')
 _MARKS = {
     b"\xff\xfe\x00\x00": "UTF-32",
     b"\x00\x00\xfe\xff": "UTF-32",
@@ -83,7 +86,8 @@ def header(path: Path) -> list[str]:
     """Return the cells of the first record."""
     block = next(_blocks(path))
     _check_bytes(path, block, _State(path))
-    rows = csv.reader(io.StringIO(block.decode("utf-8", "replace"), newline=""))
+    text = io.StringIO(block.decode("utf-8", "replace"), newline="")
+    rows = csv.reader(text, delimiter=separator_of(path))
     names = next((row for row in rows if row), None)
     if names is None:
         msg = f"{path} has no rows: it is empty."
@@ -91,10 +95,25 @@ def header(path: Path) -> list[str]:
     return names
 
 
+def separator_of(path: Path) -> str:
+    """Return what stands between the cells: the most frequent of , ; and tab in the first line."""
+    if suffix_of(path) in {".tsv", ".tsv.gz"}:
+        return "\t"
+    with open_bytes(path) as file:
+        lines = file.read(_FIRST).removeprefix(_BOM).decode("utf-8", "replace").splitlines()
+    line = _QUOTED.sub("", next((line for line in lines if line.strip()), ""))
+    return max(_SEPARATORS, key=line.count)
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a text for its bytes, unpacked."""
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
 def check_utf8(path: Path) -> None:
     """Refuse text in another encoding, with the line of the first byte that is wrong."""
     line = 1
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         for text in file:
             try:
                 text.decode("utf-8")
@@ -138,7 +157,7 @@ def _record_lines(path: Path) -> Iterator[tuple[IntArray, bool]]:
 
 def _blocks(path: Path) -> Iterator[bytes]:
     """Yield the file in blocks that end neither with a quote nor with half a line break."""
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         head = file.read(4)
         for mark, name in _MARKS.items():
             if head.startswith(mark):
@@ -178,6 +197,8 @@ class _State:
         self.line = 1  # of the next byte
         self.open_since = 0  # the line of the quote that is open, 0 if none is
         self.before = _LF  # the last byte
+        self.edge = np.zeros(256, dtype=np.bool_)  # the bytes beside the quotes of a cell
+        self.edge[[_LF, _CR, ord(separator_of(path))]] = True
 
     def check_closed(self) -> None:
         """Refuse a text that ends inside a quote."""
@@ -235,7 +256,7 @@ class _State:
             return None
         pairs = at.reshape(-1, 2)
         around = np.concatenate([[self.before], text])[pairs + np.array([0, 2])]
-        return pairs if _EDGE[around].all() else None
+        return pairs if self.edge[around].all() else None
 
     def _pairs(self, block: bytes, ends: IntArray) -> Iterator[tuple[int, int]]:
         """Yield where cells open and close, quote by quote; the last may close in another block."""
@@ -246,7 +267,7 @@ class _State:
                 if opened < 0:
                     return
                 at = opened + 1
-                if not _EDGE[block[opened - 1] if opened else self.before]:
+                if not self.edge[block[opened - 1] if opened else self.before]:
                     continue  # inside a cell that did not begin with one: a sign like any other
                 self.open_since = self._line_at(ends, opened)
             at = block.find(b'"', at)
@@ -266,7 +287,7 @@ class _State:
 
     def _check_close(self, block: bytes, ends: IntArray, at: int) -> None:
         """Refuse a closing quote in the middle of a cell: it was meant to open another."""
-        if at + 1 < len(block) and not _EDGE[block[at + 1]]:
+        if at + 1 < len(block) and not self.edge[block[at + 1]]:
             msg = (
                 f"{self.path}: the quote that line {self.open_since:,} opens is closed in the "
                 f"middle of a cell, on line {self._line_at(ends, at):,}. Quote whole cells, and "

@@ -14,6 +14,7 @@ from ogive.errors import DoesNotApply, FileFormatError
 from ogive.readers import FORMATS, open_unsettled
 from ogive.readers.classes import settle
 from ogive.readers.folders import find_files
+from ogive.readers.guard import suffix_of
 from ogive.readers.memory import LEAST, as_limit
 from ogive.readers.source import Part, Source, check_agree, joined
 
@@ -82,7 +83,8 @@ def _default_part(source: Source, default: str) -> str | None:
 
 def expand(files: Sequence[Path], *, skip_bad: bool = False) -> list[Path]:
     """Replace folders and globs by the files of predictions in them, in order of name."""
-    return find_files(files, FORMATS, "files of predictions", skip_bad=skip_bad)
+    several = {suffix for suffix in FORMATS if suffix != ".npy"}  # its labels are another file
+    return find_files(files, sorted(several), "files of predictions", skip_bad=skip_bad)
 
 
 def two_parts(
@@ -124,7 +126,7 @@ def _take(part: Part, rows: IntArray) -> Part:
 def write_like(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
     """Write calibrated values in the format of the file they came from."""
     safe_output(path, [source.path])
-    room, wanted = (FORMATS.get(p.suffix.lower()) for p in (source.path, path))
+    room, wanted = (FORMATS.get(suffix_of(p)) for p in (source.path, path))
     if room == "pickled" and wanted == "npz":  # pickles are read, never written
         room = "npz"
         source = Source(source.path, source.parts, rest=_as_arrays(source))
