@@ -310,7 +310,8 @@ def _faults(batch: Any, plan: Plan) -> list[_Fault]:  # noqa: ANN401
         _note_matrix(batch, plan, note)
     truth = _truth(batch, plan)
     if layout.kind == "scores":
-        rule = "must be 0 or 1 (words? --positive WORD)"
+        words = plan.text and bool(np.isnan(truth).any())
+        rule = "must be 0 or 1" + " (words? --positive WORD)" * words
         note(~np.isin(truth, [0, 1]), layout.truth, rule)
     else:
         with np.errstate(invalid="ignore"):
