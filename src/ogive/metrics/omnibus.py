@@ -26,11 +26,12 @@ how many standard deviations it is away from calibration.
   cumulant of Z.
 
 **One p-value.** The average's null distribution is simulated for this curve: outcomes are drawn
-in the cells from the scores, so that ties, few outcomes and sampling weights are in it. Draws stop
-at 250 or at 1,000 if 30 of them reach the data's value, else at 5,000. Below 0.5 %, where few
-draws reach, the p-value is inversely proportional to the average (a likelihood ratio exceeds m
-with probability 1/m at most, and its tail falls faster), unless single outcomes can move a line by
-more than a third of its deviation: then it is the share of the 5,000 draws.
+in the cells from the scores, so that ties, few outcomes and sampling weights are in it. There are
+250 draws if 30 of them reach the data's value; else 1,000 if 80 of them do, or if the average
+exceeds 1,000; else 5,000. Below 0.5 %, where few draws reach, the p-value is inversely proportional
+to the average (a likelihood ratio exceeds m with probability 1/m at most, and its tail falls
+faster), unless single outcomes can move a line by more than a third of its deviation: then it is
+the share of the 5,000 draws.
 
 **Parts.** Beside it six tests speak by themselves, each by its own law, to say what is wrong: KS,
 Kuiper, shift, temperature, shape (chi-squared, six components) and steps (ten).
@@ -76,9 +77,9 @@ TAILS = [(0, k) for k in (1, 2, 4, 8)] + [(32 - k, 32) for k in (1, 2, 4, 8)]
 RANGES = [(4 * a, 4 * b) for a in range(8) for b in range(a + 1, 9)]
 MIN_ROWS_FOR_COARSE_COPY = 200_000  # a copy with a few thousand rows serves as well, and is quicker
 DRAWS = (250, 750, 4000)  # in turn, until enough have reached the data's value
-ENOUGH_REACHED = 30  # of 250: the p-value is 12 % or more; of 1,000: 3 % or more
+ENOUGH_REACHED = (30, 80, 0)  # after each: p-values of 12 % and 8 %, clearly above 5 %
 LEAST_SIMULATED = 0.005  # a p-value below this is extrapolated, where that may be done
-CLEAR = np.log(1e5)  # an average likelihood ratio above this needs no more than 1,000 draws
+CLEAR = np.log(1e3)  # then the p-value is below 1e-3 for certain: 1,000 draws are enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +146,10 @@ def _simulated(average: Average, observed: float, rng: np.random.Generator) -> t
     threshold = observed - 1e-9 * (1.0 + abs(observed))  # equal outcomes may round differently
     clear = observed > CLEAR and cells.laws_hold
     values: FloatArray = np.empty(0)
-    for draws in DRAWS[:2] if clear else DRAWS:
+    for draws, enough in list(zip(DRAWS, ENOUGH_REACHED, strict=True))[: 2 if clear else 3]:
         more = [average(cells.draw(rng, min(draws, 1000))) for _ in range(-(-draws // 1000))]
         values = np.concatenate([values, *more])
-        if (values >= threshold).sum() >= ENOUGH_REACHED:
+        if (values >= threshold).sum() >= enough:
             break
     pvalue = float(1 + (values >= threshold).sum()) / (1 + values.size)
     if pvalue < LEAST_SIMULATED and cells.laws_hold:
