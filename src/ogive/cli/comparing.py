@@ -71,14 +71,16 @@ def compare(
     The method with the lowest log loss is first. Losses are compared row by row, so that the table
     says which differences are larger than noise.
     """
-    from ogive.readers import open_file  # noqa: PLC0415
+    from ogive.cli.terminal import note  # noqa: PLC0415
+    from ogive.readers.sample import open_sampled  # noqa: PLC0415
     from ogive.readers.together import two_parts  # noqa: PLC0415
 
     check_columns([file])
     if split is None:
         refuse("nothing is drawn at random without --split", "seed")
     with progress("reading"):
-        source = open_file(file, columns_of(options), experiment=options["experiment"])
+        how = {"experiment": options["experiment"], "seed": seed, "note": note}
+        source = open_sampled(file, columns_of(options), **how)
         cal, test = two_parts(source, split, seed)
     _compare(cal, test, methods, view, as_json=as_json)
 

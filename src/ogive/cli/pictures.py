@@ -89,14 +89,15 @@ def plot(
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.errors import need  # noqa: PLC0415
     from ogive.plotting.figures import FORMATS, figure, save_figure  # noqa: PLC0415
-    from ogive.readers import open_file  # noqa: PLC0415
+    from ogive.readers.sample import open_sampled  # noqa: PLC0415
     from ogive.report.gather import gather  # noqa: PLC0415
 
     _check(file, output, FORMATS, split)
     _check_graph(graph)
     need("matplotlib", extra="plot")
     with terminal.progress("drawing"):
-        source = open_file(file, columns_of(options), experiment=options["experiment"])
+        how = {"experiment": options["experiment"], "seed": seed, "note": terminal.note}
+        source = open_sampled(file, columns_of(options), **how)
         cal, test = _parts(source, split, seed)
         save_figure(figure(*gather(graph, test, cal, view=view, method=method)), output)
     _done(output, as_json=as_json)
@@ -147,7 +148,7 @@ def report(
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.errors import need  # noqa: PLC0415
-    from ogive.readers import open_file  # noqa: PLC0415
+    from ogive.readers.sample import open_sampled  # noqa: PLC0415
     from ogive.report import build_report, write_html  # noqa: PLC0415
     from ogive.report.model import default_methods  # noqa: PLC0415
     from ogive.studies.estimate import slow_methods  # noqa: PLC0415
@@ -155,7 +156,8 @@ def report(
     _check(file, output, (".html", ".htm"), split)
     need("jinja2", extra="cli")
     with terminal.progress("reading"):
-        source = open_file(file, columns_of(options), experiment=options["experiment"])
+        how = {"experiment": options["experiment"], "seed": seed, "note": terminal.note}
+        source = open_sampled(file, columns_of(options), **how)
         cal, test = _parts(source, split, seed)
     if cal is None:
         refuse(f"{file} has no rows to fit on (a cal part, or --split 0.5)", "methods")

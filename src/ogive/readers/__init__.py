@@ -144,7 +144,7 @@ def open_unsettled(
     """Read a file, and leave open which label is which column: other files have a say in it."""
     file = Path(path)
     if file.is_dir():
-        msg = f"{file} is a folder: `measure`, `fit` and `apply` read folders, this reads one file."
+        msg = f"{file} is a folder: the commands read folders, this reads one file."
         raise FileFormatError(msg)
     check_file(file)
     room = importlib.import_module(f"ogive.readers.{FORMATS[suffix_of(file)]}")
