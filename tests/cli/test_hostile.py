@@ -41,7 +41,7 @@ BAD_VALUES = [
     ("measure FILE --view", "", "a name is needed"),
     ("measure FILE --score nonexistent", None, "--score does not apply: FILE has arrays"),
     ("measure FILE --experiment a/b", None, "--experiment does not apply"),
-    ("measure FILE --by g", None, "--by does not apply: FILE is none of the tables of a log"),
+    ("measure FILE --by g", None, "--by does not apply: FILE cannot be read as a log"),
     ("measure FILE --one-pass", None, "--one-pass does not apply"),
     ("measure CURVE --view top-1", None, "--view does not apply: saved curves"),
     ("measure TABLE --by g --resamples 5", None, "--resamples does not apply: groups"),

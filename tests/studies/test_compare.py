@@ -100,6 +100,17 @@ def test_what_cannot_be_compared(parts, matrices):
         apply(gamma, matrices[1], "top-2")
 
 
+def test_progress_goes_on_inside_a_fit(rng):
+    logits = rng.normal(size=(400, 4))
+    labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    preds = Predictions(logits, labels, kind="logits")
+    seen = []
+    compare(preds, preds, ["none", "spline"], "vector", progress=lambda *at: seen.append(at))
+    inside = [at for at in seen if at[0].startswith("spline: ")]
+    assert len(inside) == 4
+    assert all(1 <= done < 2 and total == 2 for _, done, total in inside)
+
+
 def test_a_method_that_cannot_win_is_stopped_and_marked(rng, monkeypatch):
     monkeypatch.setattr(vector_probe, "MIN_NUMBERS_FOR_A_PROBE", 1)
     logits = 3.0 * rng.normal(size=(600, 60))

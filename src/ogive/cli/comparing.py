@@ -140,14 +140,16 @@ def demo(save: Path | None, *, as_json: bool) -> None:
         return
     out = terminal.console()
     out.print("[bold]A LeNet-5 on Fashion-MNIST[/]: 10 classes, 5,000 rows to fit, 10,000 to test")
-    tables.show_measurement(out, measured(test))
-    tables.show_before_and_after(out, *_gaps(cal, test))
+    with progress("measuring"):
+        result, gaps = measured(test), _gaps(cal, test)
+    tables.show_measurement(out, result)
+    tables.show_before_and_after(out, *gaps)
     _compare(cal, test, None, None, as_json=False)
     click.echo(_NEXT_STEPS)
 
 
 def _gaps(cal: Predictions, test: Predictions) -> tuple[Curve, Curve]:
-    """Return the test part's curve as it is, and after the default repair."""
+    """Return the test part's curve as it is, and after the default calibrator."""
     from ogive.curve import Curve  # noqa: PLC0415
     from ogive.studies.fitting import apply as applied  # noqa: PLC0415
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415

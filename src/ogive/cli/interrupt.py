@@ -17,7 +17,7 @@ import time
 from contextlib import suppress
 
 INTERRUPTED = 130
-#: Enough to remove temporary files, and short of the two seconds that people are told.
+#: Enough to remove temporary files, and short of the two seconds that the documentation states.
 GRACE_SECONDS = 1.0
 _LINE = "ogive: interrupted"
 #: Shows the cursor, which a progress bar hides, and clears the line of the bar.

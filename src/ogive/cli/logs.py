@@ -148,7 +148,7 @@ def _check_tables(files: Sequence[Path], options: dict[str, Any]) -> None:
     for file in files:
         if not is_table(file) and file.exists() and not is_curve_file(file):
             given = [name for name in _ENGINE_ONLY if options.get(name)]
-            refuse(f"{file} is none of the tables of a log ({' '.join(FORMATS)})", *given)
+            refuse(f"{file} cannot be read as a log (known: {' '.join(FORMATS)})", *given)
 
 
 def _only_tables(files: Sequence[Path], *, skip_bad: bool) -> bool:

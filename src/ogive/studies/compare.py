@@ -193,13 +193,25 @@ def compare(
         if progress:
             progress(f"fitting {method}", done, len(chosen))
         may_stop = method == "vector" and "temperature" in chosen
-        outcomes.append(_measure(cal, test, method, name, may_stop=may_stop))
+        inside = _inside(progress, method, done, len(chosen))
+        outcomes.append(_measure(cal, test, method, name, may_stop=may_stop, progress=inside))
     if progress:
         progress("done", len(chosen), len(chosen))
     best = min(outcomes, key=lambda outcome: (outcome.stopped, outcome.numbers["nll"]))
     weights = np.ones(test.n) if test.weights is None else test.weights
     rows = (_against(outcome, best, weights) for outcome in outcomes)
     return Comparison(name, cal.n, test.n, tuple(sorted(rows, key=_place)))
+
+
+def _inside(progress: Progress | None, method: str, before: int, methods: int) -> Progress | None:
+    """Return a callback for the steps inside one fit, as shares of one method."""
+    if progress is None:
+        return None
+
+    def step(what: str, done: float, total: int) -> None:
+        progress(f"{method}: {what}", before + (done / total if total else 0.0), methods)
+
+    return step
 
 
 def _place(row: MethodResult) -> tuple[bool, float]:
@@ -236,12 +248,18 @@ def default_methods(preds: Predictions, view: str) -> list[str]:
 
 
 def _measure(
-    cal: Predictions, test: Predictions, method: str, view: str, *, may_stop: bool
+    cal: Predictions,
+    test: Predictions,
+    method: str,
+    view: str,
+    *,
+    may_stop: bool,
+    progress: Progress | None,
 ) -> _Outcome:
     """Fit one method and measure what it does to the test part."""
     start = time.perf_counter()
     stopped = stopped_early(cal) if may_stop else None
-    fitted = fit(cal, method, view) if stopped is None else stopped
+    fitted = fit(cal, method, view, progress=progress) if stopped is None else stopped
     seconds = time.perf_counter() - start
     numbers, losses = scores_of(apply(fitted, test, view), test, view)
     return _Outcome(method, numbers, losses, seconds, stopped is not None)
