@@ -61,7 +61,7 @@ def test_errors_leave_files_alone(run, tmp_path):
     old = tmp_path / "old.html"
     old.write_text("kept")
     code, _, err = run("report", DEMO, "-o", old, "--view", "class-99")
-    assert code == 1
+    assert code == 2
     assert "class-k needs k in [0, 10)" in err
     assert old.read_text() == "kept"
     assert [p.name for p in tmp_path.iterdir()] == ["old.html"]
