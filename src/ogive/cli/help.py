@@ -29,17 +29,20 @@ SECTIONS = {
         "master",
     ),
     "Options that say what a file holds": (
-        "score", "outcome", "positive", "label", "classes", "renormalise", "weight", "experiment",
+        "score", "outcome", "positive", "label", "labels", "classes", "kind", "renormalise",
+        "weight", "experiment",
     ),
 }  # fmt: skip
 
 _ARRAYS = """`logits` or `probs` with `labels`, or `scores` with `outcomes`. The prefixes cal_ and
 test_ make two parts: cal_logits, test_logits, …"""
-_COLUMNS = """Columns `score` and `outcome`; or `label` with logit_0… or prob_0…; or `label` with a
-list column `logits` or `probs`. Optional: `weight`, and `part` (cal or test)."""
+_COLUMNS = """.csv, .tsv (also .gz), .jsonl, .parquet or .arrow with columns `score` and `outcome`;
+or `label` with logit_… or prob_… for each class; or `label` with a list column `logits` or `probs`.
+Optional: `weight`, and `part` (cal or test)."""
 _FILES = (
     (".npz", _ARRAYS),
-    (".csv .parquet .arrow", _COLUMNS),
+    (".npy", "One array of scores, logits or probabilities; its labels: --labels FILE.npy"),
+    ("tables", _COLUMNS),
     (".p .h5", "The logit files of the paper, and the files of CalArena."),
 )
 
@@ -103,7 +106,8 @@ class HelpfulCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, those for logs and names apart."""
-        apart = {name: title for title, names in SECTIONS.items() for name in names}
+        known = SECTIONS if self.reads_predictions else {}
+        apart = {name: title for title, names in known.items() for name in names}
         found: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *SECTIONS)}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
