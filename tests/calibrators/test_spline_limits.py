@@ -168,3 +168,25 @@ def test_rows_that_differ_by_rounding_are_one_score(rng):
     maps = [fitted(Curve.from_scores(each, hits)) for each in (scores, split)]
     assert maps[1](0.35) == pytest.approx(maps[0](0.35), abs=1e-12)
     assert [gamma.linear for gamma in maps] == pytest.approx([1.0, 1.0])
+
+
+def test_the_band_is_wider_where_smoothing_moved_the_map(rng):
+    eta = rng.normal(0.0, 2.0, 5000)
+    hits = rng.random(5000) < 1 / (1 + np.exp(-(eta - 0.8 * np.maximum(eta, 0.0))))
+    gamma = fit_spline(Curve.from_scores(1 / (1 + np.exp(-eta)), hits))
+    kink = np.abs(gamma.knots) < 0.3
+    beside = (np.abs(gamma.knots) > 0.8) & (np.abs(gamma.knots) < 2.0)
+    assert gamma.bias[kink].max() > 1.5 * np.median(gamma.bias[beside])
+    low, high = gamma.band_from_log_odds(0.0)
+    assert low < 0.5 < high  # the kink itself, by which the average is too low
+
+
+def test_maps_saved_without_a_bias_keep_their_band(rng):
+    eta, hits = plateau(rng)
+    gamma = fit_spline(Curve.from_scores(1 / (1 + np.exp(-eta)), hits))
+    again = SplineMap.from_dict(gamma.to_dict())
+    np.testing.assert_array_equal(again.bias, gamma.bias)
+    old = SplineMap.from_dict({k: v for k, v in gamma.to_dict().items() if k != "bias"})
+    at = np.linspace(-3.0, 3.0, 7)
+    np.testing.assert_array_equal(old.half_width(at), 2.24 * old.deviation(at))
+    assert "bias" not in old.to_dict()

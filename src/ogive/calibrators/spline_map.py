@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 LIMIT = 36.0  # |l| is cut here: sigmoid(36) is the last step but one below 1 in float64
 MIN_SLOPE = 1e-3  # least slope of l with monotone=True: far above rounding, far below any effect
-#: Half width of the 95 % band, in posterior standard deviations. The mean is shrunk, and with 1.96
-#: the band covers too little at the worst places of simulated truths (docs/theory/spline.md).
-BAND = 2.24
+#: Half width of the 95 % band, in deviations of posterior and bias together: 1.96, rounded up.
+BAND = 2.0
+BAND_WITHOUT_BIAS = 2.24  # of calibrators saved before the bias was kept: wider, to make up for it
 
 _ROUNDINGS = 32  # two values of l, each by Horner's rule: 16 roundings of the sum of its terms
 _ANY_SHAPE = tuple(range(1, 9))
@@ -81,6 +81,9 @@ class SplineMap(LogOddsMap):
         Whether the map was made to rise.
     first, last : float
         The range of the log-odds that were seen.
+    bias : (K,) array or None
+        How far smoothing may have moved the values, at least 0; the band widens by it. None in
+        calibrators saved before it was kept.
     below, above, rise : float or None
         Slopes of l below `first` and above `last`, and of the line nearest to l, all at least 0.
         None in calibrators saved before these were kept: those go on as the spline does.
@@ -119,6 +122,7 @@ class SplineMap(LogOddsMap):
     log_loss: float | None = None
     expected_gain: float | None = None
     expected_total: float | None = None
+    bias: FloatArray | None = None
 
     @cached_property
     def _spline(self) -> NaturalSpline:
@@ -213,10 +217,20 @@ class SplineMap(LogOddsMap):
         self, middle: FloatArray, eta: FloatArray, shape: tuple[int, ...]
     ) -> tuple[FloatArray, FloatArray]:
         """Return sigmoid(middle ± half), half the width of the band at eta, (m,) each."""
-        half = BAND * self.deviation(eta)
+        half = self.half_width(eta)
         low = expit(np.clip(middle - half, -LIMIT, LIMIT))
         high = expit(np.clip(middle + half, -LIMIT, LIMIT))
         return low.reshape(shape), high.reshape(shape)
+
+    def half_width(self, eta: FloatArray) -> FloatArray:
+        """Return half the width of the 95 % band of l at finite log-odds, (m,).
+
+        It is 2 √(variance + bias²), the bias on straight lines between the knots.
+        """
+        deviation = self.deviation(eta)
+        if self.bias is None:
+            return BAND_WITHOUT_BIAS * deviation
+        return BAND * np.hypot(deviation, np.interp(eta, self.knots, self.bias))
 
     @one_blas_thread()
     def deviation(self, eta: FloatArray) -> FloatArray:
@@ -273,6 +287,7 @@ class SplineMap(LogOddsMap):
             "knots": self.knots.tolist(),
             "values": self.values.tolist(),
             "covariance": low.tolist(),
+            **({} if self.bias is None else {"bias": self.bias.tolist()}),
         }
 
     @classmethod
@@ -285,6 +300,8 @@ class SplineMap(LogOddsMap):
         covariance[np.tril_indices(knots.size)] = low
         covariance += np.tril(covariance, -1).T
         arrays = {"knots": knots, "values": at_knots, "covariance": covariance}
+        if values.get("bias") is not None:
+            arrays["bias"] = np.array(values["bias"], dtype=np.float64)
         return cls(**{**values, **arrays})
 
 

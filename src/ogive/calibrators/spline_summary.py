@@ -14,7 +14,6 @@ import numpy as np
 
 from ogive._numerics.logistic import expit
 from ogive.calibrators.gain import Gain
-from ogive.calibrators.spline_map import BAND
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
@@ -158,7 +157,7 @@ def _ranges(gamma: SplineMap) -> list[OffRange]:
     """Return where the band excludes the score, over the scores that were seen."""
     eta = _places(gamma)
     logit = gamma.log_odds_at(eta)
-    half = BAND * gamma.deviation(eta)
+    half = gamma.half_width(eta)
     side = np.where(logit + half < eta, -1, np.where(logit - half > eta, 1, 0))
     edges = np.flatnonzero(np.diff(side, prepend=0, append=0))
     return [

@@ -139,6 +139,7 @@ SCORE_MAPS: dict[str, Object] = {
             "knots": Array(item=_LOG_ODDS, least=3, most=MAX_SPLINE_KNOTS, rising=True),
             "values": Array(item=Number(low=-1e9, high=1e9), least=3, most=MAX_SPLINE_KNOTS),
             "covariance": Array(shape=("triangle",)),
+            "bias": Array(item=_NOT_NEGATIVE, least=3, most=MAX_SPLINE_KNOTS, optional=True),
         },
         _ENDS,
         Relation(  # fits have 0.01; bends, values over the square of a distance, stay finite
