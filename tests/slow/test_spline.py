@@ -6,16 +6,17 @@ from tests.slow import spline_simulations as simulations
 
 pytestmark = pytest.mark.slow
 
-# Bends that so few rows do not show: what no band that is useful elsewhere covers.
-HIDDEN = {("fast wave", 300), ("fast wave", 1000), ("steep tails", 300), ("steep tails", 1000)}
+# Where the worst place is covered least: a wave that few rows do not tell from a line, and a rise in
+# the last two percent of the scores, where a natural spline is straight.
+HIDDEN = {(kind, n) for kind in ("fast wave", "steep tails") for n in (300, 1000, 5000)}
 
 
 @pytest.mark.parametrize("n", simulations.SIZES)
 @pytest.mark.parametrize("kind", simulations.TRUTHS)
 def test_the_band_covers(kind, n):
     held = simulations.coverage(kind, n, simulations.SIZES[n])
-    assert held.mean() >= (0.85 if (kind, n) in HIDDEN else 0.9)
-    assert held.min() >= (0.4 if (kind, n) in HIDDEN else 0.6)
+    assert held.mean() >= (0.9 if (kind, n) in HIDDEN else 0.94)
+    assert held.min() >= (0.6 if (kind, n) in HIDDEN else 0.8)
 
 
 @pytest.mark.parametrize("n", simulations.FEW_SIZES)
