@@ -34,7 +34,7 @@ from ogive.cli.options import (
 )
 from ogive.cli.paper import paper
 from ogive.cli.pictures import plot, report
-from ogive.cli.terminal import Command, progress, say
+from ogive.cli.terminal import Command, note, progress, say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -327,6 +327,8 @@ def apply(
         source = open_file(file, columns_of(options), experiment=options["experiment"])
         warn_of_kind(calibrator, source.kind, str(file))
         if source.mapping is not None:
+            if source.mapping.how in {"by name", "as given"}:
+                note(source.mapping.words)
             classes = source.mapping.classes
             check_classes(calibrator, classes.size, source.mapping.known, str(file))
         results = {}

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ogive.calibrators.maps import Fitted
     from ogive.curve import Curve
+    from ogive.engines.files import Log
     from ogive.engines.refine import Reading
     from ogive.predictions import Predictions
     from ogive.readers.source import Columns
@@ -181,6 +182,7 @@ def read(
     reading = None
     if tables:
         log = open_log(tables, columns_of(options), skip_bad=options["skip_bad"])
+        _tell_classes(log)
         name, where = engine_of(options)
         engine = importlib.import_module(find_engine(name))
         reading = engine.read_log(
@@ -199,6 +201,16 @@ def read(
             **where,
         )
     return with_saved(reading, saved) if saved else reading  # type: ignore[return-value]
+
+
+def _tell_classes(log: Log) -> None:
+    """Print which label is which column of a log, where it is not by number."""
+    from ogive.cli.terminal import note  # noqa: PLC0415
+    from ogive.readers.classes import class_map  # noqa: PLC0415
+
+    mapping = class_map(log.layout, log.columns)
+    if mapping is not None:
+        note(mapping.words)
 
 
 def measure(

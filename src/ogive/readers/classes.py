@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ogive._typing import AnyArray
-    from ogive.readers.source import Part
+    from ogive.readers.columns import Layout
+    from ogive.readers.source import Columns, Part
 
 _SHOWN = 8  # classes that are named in full; of more, the first ones and the last
 _FIRST = 3
@@ -166,6 +167,15 @@ def _check_alike(labels: Mapping[str, LabelSet], K: int) -> None:
             "alike, or say which label each column has: --classes (classes=[...])."
         )
         raise InvalidInput(msg)
+
+
+def class_map(layout: Layout, columns: Columns) -> ClassMap | None:
+    """Return the mapping of a log, where classes are given or columns are named after them."""
+    if layout.labels is None or layout.kind == "scores":
+        return None
+    names = layout.values if not layout.is_list else _numbered(layout.kind, len(layout.labels))
+    how: Literal["as given", "by name"] = "by name" if columns.classes is None else "as given"
+    return ClassMap(np.array(layout.labels), names, how)
 
 
 def is_positive(outcomes: AnyArray, word: str, what: str) -> AnyArray:
