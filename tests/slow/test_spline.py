@@ -6,8 +6,8 @@ from tests.slow import spline_simulations as simulations
 
 pytestmark = pytest.mark.slow
 
-# Where the worst place is covered least: a wave that few rows do not tell from a line, and a rise in
-# the last two percent of the scores, where a natural spline is straight.
+# Where the worst place is covered least: a wave that few rows do not tell from a line, and a rise
+# in the last two percent of the scores, where a natural spline is straight.
 HIDDEN = {(kind, n) for kind in ("fast wave", "steep tails") for n in (300, 1000, 5000)}
 
 
