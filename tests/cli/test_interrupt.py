@@ -134,7 +134,7 @@ def test_fitting_a_large_matrix(wide, tmp_path):
 
 def test_comparing(wide):
     started = Started(["compare", wide, "--view", "vector", "--methods", "spline,vector"])
-    started.wait_for("fitting spline")
+    started.wait_for("spline: ")
     check(started)
 
 
