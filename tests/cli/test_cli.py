@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,8 @@ from tests.cli import schemas
 from tests.readers.bad_files import BAD_FILES
 
 DEMO = str(files("ogive") / "data" / "fmnist_lenet5.npz")
+#: The source of a table that is not text: text is then written with commas.
+ANY = Path("source.parquet")
 
 
 def test_measure(run_json):
@@ -100,7 +103,7 @@ def test_tables_of_a_view_hold_the_outcomes_of_the_view(suffix, run_json, tmp_pa
     s = rng.random(3000)
     columns = {"id": np.arange(3000), "score": s, "more": s > 0.2, "outcome": rng.random(3000) < s}
     path, cal, out = (tmp_path / name for name in (f"b{suffix}", "cal.json", f"out{suffix}"))
-    table._store(pa.table(columns), path, suffix)
+    table._store(pa.table(columns), path, suffix, ANY)
     run_json(schemas.FIT, "fit", path, "-o", cal, "--view", "top-1")
     run_json(schemas.APPLY, "apply", cal, path, "-o", out)
     done = table.load(out)
@@ -115,7 +118,7 @@ def test_other_columns_of_the_same_name_are_kept_apart(run_json, tmp_path, rng):
     columns = {f"logit_{k}": z[:, k] for k in range(3)}
     columns |= {"label": rng.integers(3, size=500), "outcome": ["paid"] * 500, "score": [7] * 500}
     path, cal, out = (tmp_path / name for name in ("m.parquet", "cal.json", "out.parquet"))
-    table._store(pa.table(columns), path, ".parquet")
+    table._store(pa.table(columns), path, ".parquet", ANY)
     run_json(schemas.FIT, "fit", path, "-o", cal, "--view", "top-1")
     run_json(schemas.APPLY, "apply", cal, path, "-o", out)
     done = table.load(out)
@@ -137,7 +140,7 @@ def matrix_file(path, rng, K=3, kind="logit", n=400, names=None):
     if kind in {"logits", "probs"}:
         columns = {kind: list(values)}
     columns |= {"label": truth, "score": np.arange(n), "id": np.arange(n)}
-    table._store(pa.table(columns), path, path.suffix)
+    table._store(pa.table(columns), path, path.suffix, ANY)
     return values
 
 
@@ -321,9 +324,9 @@ def test_wrong_usage_says_the_way_out(run, words, code, message, tmp_path, monke
 def test_names_of_columns_that_would_not_be_read_are_refused(run, tmp_path, suffix):
     scores, matrix = tmp_path / f"s{suffix}", tmp_path / f"m{suffix}"
     truth = {"label": [0, 1] * 20, "outcome": [0, 1] * 20}
-    table._store(pa.table({"score": [0.2, 0.8] * 20, **truth}), scores, suffix)
+    table._store(pa.table({"score": [0.2, 0.8] * 20, **truth}), scores, suffix, ANY)
     probs = {"prob_0": [0.8, 0.3] * 20, "prob_1": [0.2, 0.7] * 20}
-    table._store(pa.table({**probs, **truth}), matrix, suffix)
+    table._store(pa.table({**probs, **truth}), matrix, suffix, ANY)
     cal = tmp_path / "cal.json"
     for path, option, way_out in (
         (scores, "label", "--outcome label"),
