@@ -10,12 +10,13 @@ evidence (Laplace's approximation) is largest where
 A hyperprior worth one parameter of the size :math:`1/\lambda^0_g` keeps λ finite where the data
 say nothing: :math:`\lambda_g = (e_g + 1) / (|\theta_g|^2 + 1 / \lambda^0_g)`.
 
-The trace is the mean over random signs z of :math:`z^\top \Lambda^{1/2} (H + \Lambda)^{-1}
-H \Lambda^{-1/2} z`, group by group (Hutchinson). It and Newton's step are solved by conjugate
-gradients, with the inverse that `Nearly` has for a guide. The signs are drawn once, so each
-solution starts from that of the round before, and the result is a smooth function of the data.
-They are drawn in the space of classes and turned by V, so that it does not matter which basis of
-its span V is.
+Up to 12 classes all of this is exact (`dense_curvature`), and the parameters are found to their
+last digits. With more classes the trace is the mean over random signs z of
+:math:`z^\top \Lambda^{1/2} (H + \Lambda)^{-1} H \Lambda^{-1/2} z`, group by group (Hutchinson).
+It and Newton's step are solved by conjugate gradients, with the inverse that `Nearly` has for a
+guide. The signs are drawn once, so each solution starts from that of the round before. They are
+drawn in the space of classes and turned by V, so that it does not matter which basis of its span
+V is.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ogive._numerics.class_regression import SINGLE
+from ogive._numerics.dense_curvature import DenseCurvature, is_small
 
 if TYPE_CHECKING:
     from ogive._numerics.class_regression import ClassRegression, State
@@ -39,6 +41,11 @@ _LOOSELY = 0.3  # the same in Newton's steps, after which the right side is anot
 _CLOSER = 0.1  # and while λ is learnt, from the sizes of what the step leads to
 _STEPS = 60
 _MOST_NEWTON = 30
+ROUNDS_WITH_FULL_HESSIAN = 9  # then log λ is within 0.06 of where it ends, on real models
+ROUNDS_WITH_NEW_HESSIAN = (0, 1, 2, 3, 6)  # in between it hardly changes, and costs most
+LARGEST_GAIN_LEFT_BY_OLD_HESSIAN = 0.01  # of a step's gain: else H is formed anew
+_LAST_DIGIT = 1e-25  # gain of a step, in nats for each row, that only rounding is left of
+_MAY_BE_ROUNDING = 1e-20  # and below which a step that is no shorter is rounding, too
 _CLOSE, _CLOSE_32 = 1e-13, 5e-4  # what the last step may still gain, in nats for each row
 
 
@@ -48,6 +55,7 @@ class Shrunk(NamedTuple):
     theta: FloatArray  # (K, 3 + 2 r)
     precision: FloatArray  # (5,)
     edf: FloatArray  # (5,)
+    curvature: DenseCurvature | None  # near these parameters, if the problem is small
 
 
 class Pull:
@@ -62,11 +70,17 @@ class Pull:
         self.diagonal = self.each
 
     def __call__(self, theta: FloatArray) -> FloatArray:
-        K = theta.shape[0]
+        """Return Λ θ, of one θ or of a stack of them, (..., K, d)."""
+        K = theta.shape[-2]
         result = self.each * theta
-        mean = theta[:, :2].mean(axis=0)
-        result[:, :2] += (MEAN / K - self.each[:2]) * mean
+        mean = theta[..., :2].mean(axis=-2, keepdims=True)
+        result[..., :2] += (MEAN / K - self.each[:2]) * mean
         return result
+
+    def matrix(self, shape: tuple[int, int]) -> FloatArray:
+        """Return Λ in full, the parameters in the order of θ.ravel()."""
+        size = shape[0] * shape[1]
+        return self(np.eye(size).reshape(size, *shape)).reshape(size, size)
 
     def root(self, z: FloatArray) -> FloatArray:
         K = z.shape[0]
@@ -128,8 +142,48 @@ def default_precision(K: int) -> FloatArray:
 
 def shrink(rows: ClassRegression, *, probes: int, seed: int = 0) -> Shrunk:
     """Fit the parameters and the precisions of their priors."""
-    prior = default_precision(rows.K)
-    precision = prior * [0.5, 0.5, 0.5, 0.2, 0.5]
+    return _shrink_exactly(rows) if is_small(rows) else _shrink_by_probes(rows, probes, seed)
+
+
+def _shrink_exactly(rows: ClassRegression) -> Shrunk:
+    """Do so with H in full: always in as many rounds, so that rounding cannot add one."""
+    precision = _first_precision(rows.K)
+    state = rows.state(np.zeros(rows.shape))
+    for i in range(ROUNDS_WITH_FULL_HESSIAN):
+        pull = Pull(precision, rows.group)
+        if i in ROUNDS_WITH_NEW_HESSIAN:
+            curvature = DenseCurvature(rows, state)
+        curvature.under(pull)
+        edf = curvature.effective()
+        right = -(state.gradient + pull(state.theta))
+        state = _step(rows, state, pull, curvature.solve(right))
+        move = _move(rows, pull, state, edf)
+        precision = precision * _moved(move, i)
+    return Shrunk(state.theta, precision, edf, curvature)
+
+
+def _first_precision(K: int) -> FloatArray:
+    return default_precision(K) * [0.5, 0.5, 0.5, 0.2, 0.5]
+
+
+def _move(rows: ClassRegression, pull: Pull, state: State, edf: FloatArray) -> FloatArray:
+    """Return how far log λ is from where the evidence is largest, for each group."""
+    size = np.bincount(rows.group, weights=(pull.apart(state.theta) ** 2).sum(axis=0))
+    precision = pull.each[np.searchsorted(rows.group, np.arange(5))]
+    move: FloatArray = np.log((edf + 1.0) / (size + 1.0 / default_precision(rows.K)) / precision)
+    return move
+
+
+def _moved(move: FloatArray, i: int) -> FloatArray:
+    """Return by what λ is multiplied after round i."""
+    eager = _EAGER if i < _EAGER_ROUNDS else 1.0
+    factor: FloatArray = np.exp(np.clip(eager * move, -_FARTHEST, _FARTHEST))
+    return factor
+
+
+def _shrink_by_probes(rows: ClassRegression, probes: int, seed: int) -> Shrunk:
+    """Do so by random signs and conjugate gradients."""
+    precision = _first_precision(rows.K)
     state = rows.state(np.zeros(rows.shape))
     signs = _signs(rows, probes, seed)
     solved = np.zeros((probes, *rows.shape))
@@ -148,13 +202,11 @@ def shrink(rows: ClassRegression, *, probes: int, seed: int = 0) -> Shrunk:
             edf += np.bincount(rows.group, weights=(z * solved[j]).sum(axis=0))
         edf = np.clip(edf / probes, 0.0, np.bincount(rows.group) * rows.K)
         state = _step(rows, state, pull, step)
-        size = np.bincount(rows.group, weights=(pull.apart(state.theta) ** 2).sum(axis=0))
-        move = np.log((edf + 1.0) / (size + 1.0 / prior) / precision)
-        eager = _EAGER if i < _EAGER_ROUNDS else 1.0
-        precision = precision * np.exp(np.clip(eager * move, -_FARTHEST, _FARTHEST))
+        move = _move(rows, pull, state, edf)
+        precision = precision * _moved(move, i)
         if i > _EAGER_ROUNDS and np.abs(move).max() < _SETTLED:
             break
-    return Shrunk(state.theta, precision, edf)
+    return Shrunk(state.theta, precision, edf, None)
 
 
 def fit_at(
@@ -162,25 +214,58 @@ def fit_at(
     precision: FloatArray,
     start: FloatArray | None = None,
     *,
+    near: DenseCurvature | None = None,
     close: float = _CLOSE,
 ) -> FloatArray:
     """Return the parameters at given precisions, by Newton's method.
 
-    It ends where a step gains less than `close`, in nats for each row.
+    A small problem is solved to the last digits; `near` is a curvature that may guide its first
+    steps. A larger one is solved until a step gains less than `close`, in nats for each row.
 
     Each step is solved loosely, since the next one starts from another gradient. Their guide is
     the curvature at the start: it only has to be roughly right.
     """
     pull = Pull(precision, rows.group)
+    if is_small(rows):
+        return _fit_exactly(rows, pull, start, near)
     close = (close if rows.logs.dtype == np.float64 else _CLOSE_32) * rows.total
     state = rows.state(np.zeros(rows.shape) if start is None else start)
-    near = Nearly(rows, state, pull)
+    guide = Nearly(rows, state, pull)
     for _ in range(_MOST_NEWTON):
         right = -(state.gradient + pull(state.theta))
-        step = _solve(rows, state, near, right, close=_LOOSELY)
+        step = _solve(rows, state, guide, right, close=_LOOSELY)
         if 0.5 * float((step * right).sum()) < close:
             return state.theta + step
         state = _step(rows, state, pull, step)
+    return state.theta
+
+
+def _fit_exactly(
+    rows: ClassRegression, pull: Pull, start: FloatArray | None, near: DenseCurvature | None
+) -> FloatArray:
+    """Return the parameters to the last digits: the last step changes nothing but those.
+
+    A step with the H of elsewhere leaves a share of the error. So H is formed anew wherever a
+    step did not divide the error by ten, which is the gain by a hundred.
+    """
+    state = rows.state(np.zeros(rows.shape) if start is None else start)
+    fresh = near is None
+    curvature = DenseCurvature(rows, state) if near is None else near
+    curvature.under(pull, rows.total / curvature.total)
+    before = np.inf
+    for _ in range(_MOST_NEWTON):
+        right = -(state.gradient + pull(state.theta))
+        step = curvature.solve(right)
+        gain = 0.5 * float((step * right).sum())
+        if gain > LARGEST_GAIN_LEFT_BY_OLD_HESSIAN * before and not fresh:
+            if gain < _MAY_BE_ROUNDING * rows.total:
+                break
+            curvature, fresh = DenseCurvature(rows, state).under(pull), True
+            step = curvature.solve(right)
+            gain = 0.5 * float((step * right).sum())
+        if gain < _LAST_DIGIT * rows.total:
+            return state.theta + step
+        state, before, fresh = _step(rows, state, pull, step), gain, False
     return state.theta
 
 

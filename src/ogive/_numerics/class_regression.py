@@ -256,6 +256,31 @@ class ClassRegression:
         matrix, v, u = self._summed(work)
         return np.hstack([v[:, None], u[:, None], matrix[:, -1:], matrix[:, :-1]])
 
+    def hessian(self, state: State) -> FloatArray:
+        r"""Return the Hessian in full, the parameters in the order of theta.ravel().
+
+        With :math:`\psi_k` what a row's parameters of class k are multiplied by, its entries are
+        :math:`\sum_i w_i (q_k [k = l] - q_k q_l) \psi_k \psi_l^\top`.
+        """
+        K, d = self.shape
+
+        def work(i: int, _: AnyArray) -> tuple[AnyArray, ...]:
+            a, p, features, q = self._logs[i], self._probs[i], self._features[i], state.q[i]
+            root = np.sqrt(q) if self._w is None else np.sqrt(q * self._w[self._cuts[i]])
+            x = np.empty((K, d, a.shape[1]), dtype=self._dtype)
+            x[:, 0], x[:, 1], x[:, 2] = root * a, root * p, root
+            np.multiply(root[:, None], features[None, :-1], out=x[:, SINGLE:])
+            own = x @ x.transpose(0, 2, 1)
+            x *= np.sqrt(q)[:, None]
+            flat = x.reshape(K * d, -1)
+            return flat @ flat.T, own
+
+        both, own = self._summed(work)
+        both = -both.reshape(K, d, K, d)
+        each = np.arange(K)
+        both[each, :, each] += own
+        return both.reshape(K * d, K * d)
+
     def shared(self, state: State) -> FloatArray:
         """Return the Hessian by a number added to every v and one added to every u, (2, 2)."""
 

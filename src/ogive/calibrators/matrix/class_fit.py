@@ -123,14 +123,14 @@ def _fit_ordered(
     step("learning which classes to trust", 0, _STAGES)
     found = _priors(rows, bases, threads)
     whole_rows = preds.weight_kind == "repetition"
-    halved = _by_halves(rows, bases, found.precision, threads, whole=whole_rows, step=step)
+    halved = _by_halves(rows, bases, found, threads, whole=whole_rows, step=step)
     changes = [half.change for half in halved]
     start = found.theta
     if rows.logs.size > _MANY:
         # λ is from some of the rows. What halves find is on average nearly what all rows find.
         start = np.mean([half.theta for half in halved], axis=0)
     step("fitting all classes", _STAGES - 1, _STAGES)
-    theta = fit_at(_regression(rows, bases, threads), found.precision, start)
+    theta = fit_at(_regression(rows, bases, threads), found.precision, start, near=found.curvature)
     share = mean_share(changes, threads=threads)
     structure = _structure(_trust(share) * theta, found, bases, factor, floor)
     return structure, _unseen(preds, rows, halved, share)
@@ -157,7 +157,7 @@ def _temperature_only(
         stacklevel=7,
     )
     K, r = bases[0].shape
-    nothing = Shrunk(np.zeros((K, SINGLE + 2 * r)), default_precision(K), np.zeros(5))
+    nothing = Shrunk(np.zeros((K, SINGLE + 2 * r)), default_precision(K), np.zeros(5), None)
     structure = _structure(nothing.theta, nothing, bases, factor, floor)
     return structure, [Unseen(rows.index, rows.logs, rows.weights)]
 
@@ -275,7 +275,7 @@ class _Half(NamedTuple):
 def _by_halves(
     rows: _Rows,
     bases: tuple[FloatArray, FloatArray],
-    precision: FloatArray,
+    priors: Shrunk,
     threads: int | None,
     *,
     whole: bool,
@@ -283,8 +283,8 @@ def _by_halves(
 ) -> list[_Half]:
     """Score each half by a structure fitted to the other.
 
-    Both fits start from nothing: a start that had seen the other half would tell of it, unless
-    the search went to the very end.
+    A start that had seen the other half would tell of it, unless the search goes to the very end,
+    as it does in small problems. In others both fits start from nothing.
     """
     share = halves(rows.hashes, rows.weights, whole=whole)
     found: list[_Half] = []
@@ -295,7 +295,8 @@ def _by_halves(
             continue
         weights = rows.weights * (1.0 - part)
         fitted = ClassRegression(*rows.some(seen, weights[seen]), bases, threads=threads)
-        theta = fit_at(fitted, precision, close=_CLOSE_HALVES)
+        start = None if priors.curvature is None else priors.theta
+        theta = fit_at(fitted, priors.precision, start, near=priors.curvature, close=_CLOSE_HALVES)
         held = (rows.weights * part)[unseen]
         rest = ClassRegression(*rows.some(unseen, held), bases, threads=threads)
         change = Change(rest.logs, rest.scores(theta), rest.labels, held)

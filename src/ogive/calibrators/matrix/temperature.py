@@ -177,13 +177,25 @@ def _mean_slope(rows: _Rows, nodes: FloatArray, scale: float) -> float:
     """Return the mean of f' given the labels: by trapezia, in the prior's probability."""
     value, slope, _, sure = np.array([rows.sums(b) for b in nodes]).T
     most, least = rows.sure_at_most(), rows.sums(0.0).sure
-    m = np.clip((most - sure) / (most - least), 0.0, 1.0)
-    beyond = np.concatenate([[1.0], 0.5 * np.sqrt(m) * (3.0 - m), [0.0]])
-    mass = -np.diff(np.minimum.accumulate(beyond))  # between nodes, and outside of them
+    x = np.clip((sure - least) / (most - least), 0.0, 1.0)
+    mass = _prior_between(np.maximum.accumulate(x))
     weight = np.exp(-scale * (value - value.min()))
     weight *= 0.5 * (mass[:-1] + mass[1:])
     weight[[0, -1]] += 0.5 * np.exp(-scale * (value[[0, -1]] - value.min())) * mass[[0, -1]]
     return float(weight @ slope / weight.sum())
+
+
+def _prior_between(x: FloatArray) -> FloatArray:
+    """Return the prior's mass below the first x, between neighbours and above the last one.
+
+    With r = √(1 − x) the mass above x is ½ r (3 − r²), and that below ½ (1 − r)² (2 + r). The
+    smaller of the two is subtracted, which keeps its digits where all classes are nearly alike.
+    """
+    r = np.sqrt(1.0 - x)
+    above = np.concatenate([[1.0], 0.5 * r * (3.0 - r * r), [0.0]])
+    below = np.concatenate([[0.0], 0.5 * (x / (1.0 + r)) ** 2 * (2.0 + r), [1.0]])
+    mass: FloatArray = np.where(above[1:] > below[1:], np.diff(below), -np.diff(above))
+    return mass
 
 
 def _gaps(
