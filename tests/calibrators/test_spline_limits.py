@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from ogive import Curve, Predictions, fit_platt, fit_spline
-from ogive.calibrators.spline import SplineMap
+from ogive.calibrators.spline import SplineMap, fit_spline_again
 from ogive.errors import FallbackWarning
 
 
@@ -190,3 +190,13 @@ def test_maps_saved_without_a_bias_keep_their_band(rng):
     at = np.linspace(-3.0, 3.0, 7)
     np.testing.assert_array_equal(old.half_width(at), 2.24 * old.deviation(at))
     assert "bias" not in old.to_dict()
+
+
+def test_a_few_errors_at_the_lowest_scores_do_not_sharpen_scores_that_were_fitted_before():
+    log_odds = np.concatenate([[0.0, 1.07, 1.13], np.linspace(1.8, 9.0, 197)])
+    hits = np.arange(200) >= 3  # any steep line explains the three: its slope was 3.9
+    preds = Predictions(log_odds, hits, kind="logits")
+    again = fit_spline_again(Curve.from_predictions(preds))
+    low, high = again.from_log_odds(np.array([3.0, 6.0]))
+    slope = (np.log(high / (1.0 - high)) - np.log(low / (1.0 - low))) / 3.0
+    assert 0.9 < slope < 1.35

@@ -63,6 +63,7 @@ P_LINEAR = 0.3  # prior weight of s = 0: lines are common, but no more than bend
 P_KEEP = 0.3  # prior weight of o = 0: so are calibrated scores
 LARGE_BEND = 0.5  # log-odds; beyond, the weight of s falls as s^-3
 LARGE_SHIFT = 1.0  # beyond, the weight of o falls as 1/o
+LARGE_SHIFT_AGAIN = 0.3  # of scores fitted before: beyond, the weight of o falls as o^-3
 
 ROWS_WORTH_PLATT = 20.0  # of the rarer outcome: with as many, Platt's line has half of the weight
 NONE_SEEN_IS_WORTH = 0.5  # of a rarer outcome: Jeffreys' estimate of a count, where it was 0
@@ -70,14 +71,19 @@ STEEP = 3.0  # a line steeper than this is taken for a matter of unit, not for u
 
 
 @cache
-def _prior(bends: int) -> Prior:
+def _prior(bends: int, again: bool) -> Prior:
     """Return the prior with the first sizes of the bend.
 
     Flat in log s with a tail s^-3: without the tail, small separable samples, whose likelihood
-    is flat in s, would choose wild bends. Flat in log o with a tail 1/o.
+    is flat in s, would choose wild bends. Flat in log o with a tail 1/o; or o^-3 if the scores
+    were fitted before: then three errors that happen to have the lowest scores, which any
+    steep line explains, are no reason for one.
     """
     tail = (1 + (BEND[1:] / LARGE_BEND) ** 2) ** -1.5
-    far = (1 + (SHIFT[1:] / LARGE_SHIFT) ** 2) ** -0.5
+    if again:
+        far = (1 + (SHIFT[1:] / LARGE_SHIFT_AGAIN) ** 2) ** -1.5
+    else:
+        far = (1 + (SHIFT[1:] / LARGE_SHIFT) ** 2) ** -0.5
     bend = np.concatenate([[P_LINEAR], (1 - P_LINEAR) * tail / tail.sum()])
     shift = np.concatenate([[P_KEEP], (1 - P_KEEP) * far / far.sum()])
     return Prior(BEND[:bends], bend[:bends], SHIFT, shift, PATH_SHIFT)
@@ -115,19 +121,20 @@ def fit_spline(curve: Curve, *, monotone: bool = False) -> SplineMap:
     array([0.24, 0.63])
     """
     with one_blas_thread():
-        return _fit(check_curve(curve), monotone=monotone, with_platt=True)
+        return _fit(check_curve(curve), monotone=monotone, again=False)
 
 
 def fit_spline_again(curve: Curve, *, monotone: bool = False) -> SplineMap:
-    """Fit scores that were fitted to the same outcomes before: `fit_spline` without Platt's line.
+    """Fit scores that were fitted to the same outcomes before.
 
-    They are near the identity, as the prior expects; that line would undo what few rows taught.
+    They are near the identity: the prior expects a smaller line than that of `fit_spline`, and
+    there is no share of Platt's line, which would undo what few rows taught.
     """
     with one_blas_thread():
-        return _fit(check_curve(curve), monotone=monotone, with_platt=False)
+        return _fit(check_curve(curve), monotone=monotone, again=True)
 
 
-def _fit(curve: Curve, *, monotone: bool, with_platt: bool) -> SplineMap:
+def _fit(curve: Curve, *, monotone: bool, again: bool) -> SplineMap:
     trials = trials_of(curve)
     rows, scores = rows_of(trials), distinct_scores(trials.offset)
     few = scores < MIN_SCORES or rows < MIN_ROWS
@@ -135,13 +142,13 @@ def _fit(curve: Curve, *, monotone: bool, with_platt: bool) -> SplineMap:
         _warn_of(rows, scores)
     problem = problem_of(trials, straight=few)
     straight = problem.like.columns.shape[0] == LINE
-    prior = _prior(1 if straight else BEND.size)
+    prior = _prior(1 if straight else BEND.size, again)
     found = posterior(problem.like, prior, problem.line)
     if monotone:
         rise = problem.spline.slopes() @ problem.to_values
         least = np.full(len(rise), MIN_SLOPE - 1.0)  # the identity has the slope 1
         found = found._replace(mean=obeying(problem.like, found, prior, rise, least))
-    if with_platt:
+    if not again:
         found = _with_platt(found, trials, problem.axis, monotone=monotone)
     return _map(curve, trials, problem, found, monotone=monotone)
 

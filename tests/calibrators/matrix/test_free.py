@@ -145,7 +145,7 @@ def test_sampling_weights_have_no_scale(fit, rng):
         return fit(Predictions(z, y, kind="logits", weights=scale * weights, weight_kind=kind))
 
     fresh = Predictions(z, kind="logits")
-    np.testing.assert_allclose(fitted(1.0)(fresh), fitted(1000.0)(fresh), atol=1e-6)
+    np.testing.assert_allclose(fitted(1.0)(fresh), fitted(1000.0)(fresh), atol=1e-9)
 
 
 @pytest.mark.parametrize("fit", FITS)
@@ -156,7 +156,7 @@ def test_the_same_again_and_in_any_order(fit, rng):
     assert fit(Predictions(z, y, kind="logits")) == gamma
     again = fit(Predictions(z[order], y[order], kind="logits"))
     fresh = Predictions(z, kind="logits")
-    np.testing.assert_allclose(again(fresh), gamma(fresh), atol=1e-7)
+    np.testing.assert_allclose(again(fresh), gamma(fresh), atol=1e-9)
     assert pickle.loads(pickle.dumps(gamma)) == gamma  # noqa: S301 - our own
     np.testing.assert_array_equal(copy.deepcopy(gamma)(fresh), gamma(fresh))
 
@@ -279,12 +279,12 @@ def test_order_of_classes_and_rows_and_scale_of_logits_do_not_matter(fit, n, K, 
     columns, rows = rng.permutation(K), rng.permutation(n)
     swapped = fitted(z[:, columns], np.argsort(columns)[y], test[:, columns])
     np.testing.assert_allclose(swapped, first[:, columns], atol=1e-9)
-    np.testing.assert_allclose(fitted(z[rows], y[rows], test), first, atol=1e-8)
+    np.testing.assert_allclose(fitted(z[rows], y[rows], test), first, atol=1e-9)
     for scale in (1e-6, 1e-3, 1e3, 1e6):
-        np.testing.assert_allclose(fitted(scale * z, y, scale * test), first, atol=1e-8)
+        np.testing.assert_allclose(fitted(scale * z, y, scale * test), first, atol=1e-9)
     twice = np.repeat(np.arange(n), 2)
     doubled = fitted(z, y, test, weights=np.full(n, 2))
-    np.testing.assert_allclose(fitted(z[twice], y[twice], test), doubled, atol=1e-7)
+    np.testing.assert_allclose(fitted(z[twice], y[twice], test), doubled, atol=1e-9)
 
 
 @pytest.mark.parametrize("fit", FITS)
