@@ -125,6 +125,9 @@ class Predictions:
         renormalise: bool = False,
         threads: int | None = None,
     ) -> None:
+        #: What calibrated the values, in a sentence, and whether these rows fitted that.
+        self.calibrated_by: str | None = None
+        self.fitted_rows: bool = False
         self.kind: Kind = as_choice(kind, "kind", _KINDS)
         self.values: AnyArray = as_floats(values, kind, ndim=(1, 2))
         if renormalise and kind == "probs" and self.values.ndim > 1:

@@ -2,6 +2,8 @@
 
 FRACTION = {"type": "number", "minimum": 0, "maximum": 1}
 NUMBER = {"type": "number"}
+#: Null where the rows fitted the calibrator.
+WITHHELD = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 MAYBE = {"type": ["number", "null"]}
 COUNT = {"type": "number", "exclusiveMinimum": 0}
 
@@ -13,12 +15,12 @@ MEASURE = {
         "accuracy": FRACTION,
         "mean_score": FRACTION,
         "ks": FRACTION,
-        "ks_low": FRACTION,
-        "ks_high": FRACTION,
-        "ks_pvalue": FRACTION,
+        "ks_low": WITHHELD,
+        "ks_high": WITHHELD,
+        "ks_pvalue": WITHHELD,
         "ks_expected": FRACTION,
         "kuiper": FRACTION,
-        "kuiper_pvalue": FRACTION,
+        "kuiper_pvalue": WITHHELD,
         "ece": FRACTION,
         "mce": FRACTION,
         "kde_ece": {"type": ["number", "null"], "minimum": 0},
@@ -28,6 +30,8 @@ MEASURE = {
         "brier_vector": {"type": "number", "minimum": 0, "maximum": 2},
         "nll_vector": {"type": "number", "minimum": 0},
         "verdict": {"type": "string", "minLength": 10},
+        "calibrated_by": {"type": "string"},
+        "fitted_rows": {"type": "boolean"},
     },
     "required": [
         "view", "n", "accuracy", "mean_score", "ks", "ks_low", "ks_high", "ks_pvalue",

@@ -94,7 +94,7 @@ def test_apply_to_a_file_without_labels(run_json, tmp_path, scores):
     run_json(schemas.APPLY, "apply", tmp_path / "cal.json", tmp_path / "new.npz", "-o",
              tmp_path / "done.npz")  # fmt: skip
     with np.load(tmp_path / "done.npz") as arrays:
-        assert sorted(arrays) == ["id", "scores"]
+        assert sorted(arrays) == ["id", "ogive_calibrated", "scores"]
         assert arrays["scores"][0] < 0.1
 
 

@@ -16,8 +16,8 @@ from ogive import Curve
 from ogive._files import only_writer
 from ogive.engines.files import open_log
 from ogive.errors import FileFormatError, InvalidInput, OutputRefused
+from ogive.readers import provenance
 from ogive.readers.source import Columns
-from ogive.studies import apply_mark
 from ogive.studies.apply_log import FileJob, apply_log, targets
 from tests.engines.test_batches import logits_table, scores_table
 from tests.engines.test_local import store
@@ -118,15 +118,15 @@ def test_a_source_that_changed_behind_size_and_time_is_written_again(log, cal, t
 
 
 def test_a_long_source_is_recognised_by_blocks_with_both_ends(tmp_path, monkeypatch):
-    monkeypatch.setattr(apply_mark, "WHOLE_CHECKSUM_BYTES", 100)
-    monkeypatch.setattr(apply_mark, "CHECKSUM_BLOCK_BYTES", 10)
+    monkeypatch.setattr(provenance, "WHOLE_CHECKSUM_BYTES", 100)
+    monkeypatch.setattr(provenance, "CHECKSUM_BLOCK_BYTES", 10)
     path, seen = tmp_path / "x", set()
     for changed in (None, 0, 9, 500, 990, 999):
         content = bytearray(1000)
         if changed is not None:
             content[changed] = 1
         path.write_bytes(content)
-        seen.add(apply_mark._checksum(path, 1000))
+        seen.add(provenance.file_checksum(path))
     assert len(seen) == 6
 
 

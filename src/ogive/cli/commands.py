@@ -146,6 +146,9 @@ def measure(
             data = read_together(files, *asked, default="test", memory=memory, note=terminal.note)
             result = measured(data, view, **how)
             curves = curve_of(data, view) if limits else {}
+    if limits and getattr(result, "fitted_rows", False):
+        msg = f"{result.verdict} A gate cannot judge them."
+        raise click.UsageError(msg)
     gate = gate_of(curves, limits, bins=bins, seed=seed)
     if as_json:
         found = {} if gate is None else {"gate": gate.to_dict()}
@@ -217,7 +220,8 @@ def fit(
     """
     from ogive.cli import logs, terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
-    from ogive.readers.together import read_together  # noqa: PLC0415
+    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
+    from ogive.readers.together import expand, read_together  # noqa: PLC0415
     from ogive.studies.estimate import slow_methods  # noqa: PLC0415
     from ogive.studies.fitted_on import before_and_after, fitted_on  # noqa: PLC0415
     from ogive.studies.fitting import MAY_MOVE, default_view, may_move  # noqa: PLC0415
@@ -253,6 +257,8 @@ def fit(
             date=date,
             tag=tag,
             classes=classes,
+            files=[] if is_curve_file(file) else expand([file]),
+            part=part,
             progress=step,
         )
         worth = None if as_json else gain_of(data, gamma, folds=folds)
@@ -314,6 +320,7 @@ def apply(
     from ogive.readers import open_file  # noqa: PLC0415
     from ogive.readers.together import write_like  # noqa: PLC0415
     from ogive.studies.apply_log import check_classes, warn_of_kind  # noqa: PLC0415
+    from ogive.studies.apply_mark import origin_of, warn_if_calibrated  # noqa: PLC0415
     from ogive.studies.fitting import MAY_MOVE, calibrated, may_move  # noqa: PLC0415
 
     check_columns([file])
@@ -326,6 +333,7 @@ def apply(
         gamma = load_map(calibrator)
         source = open_file(file, columns_of(options), experiment=options["experiment"])
         warn_of_kind(calibrator, source.kind, str(file))
+        warn_if_calibrated(file)
         if source.mapping is not None:
             if source.mapping.how in {"by name", "as given"}:
                 note(source.mapping.words)
@@ -334,7 +342,8 @@ def apply(
         results = {}
         for part in source.parts:
             results[part] = calibrated(gamma, source.predictions(part or None))
-        write_like(source, output, results)
+        origin = origin_of(calibrator, file, {k: part.values for k, part in source.parts.items()})
+        write_like(source, output, results, origin)
     n = sum(result.values.shape[0] for result in results.values())
     logs.show_applied(n, output, as_json=as_json)
     if may_move(gamma) and not as_json:

@@ -18,6 +18,7 @@ from ogive.cli.options import (
     refuse,
 )
 from ogive.cli.terminal import say
+from ogive.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -239,6 +240,7 @@ def measure(
             progress=step,
             **how,
         )
+    result = _with_origin(result, files, part, options)
     target = options.get("save_curve")
     if target is not None:
         if len(reading.curves) != 1:
@@ -247,6 +249,37 @@ def measure(
         save(reading.curve, target)
     groups = {group: curve for (_, group), curve in reading.curves.items()}
     return result, groups if by is not None else next(iter(reading.curves.values()))
+
+
+def _with_origin(
+    result: Any,  # noqa: ANN401 - one of three kinds of measurement
+    files: Sequence[Path],
+    part: str | None,
+    options: dict[str, Any],
+) -> Any:  # noqa: ANN401
+    """Return a measurement with what calibrated the files of a log."""
+    from ogive.engines.files import open_log  # noqa: PLC0415
+    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
+    from ogive.readers.provenance import provenance_of_all  # noqa: PLC0415
+
+    tables = [file for file in files if not is_curve_file(file)]
+    if not tables:
+        return result
+    log = open_log(tables, columns_of(options), skip_bad=options["skip_bad"])
+    if part is None and log.layout.part is not None:
+        part = "test"
+    origin = provenance_of_all(log.files, part)
+    if origin is None:
+        return result
+    if hasattr(result, "with_origin"):
+        return result.with_origin(origin.words(part), fitted_rows=origin.fitted(part))
+    if origin.fitted(part):
+        msg = (
+            f"{origin.words(part)} Groups are found by p-values, which such rows do not have: "
+            "measure rows that the calibrator was not fitted to, or leave out --by."
+        )
+        raise InvalidInput(msg)
+    return result
 
 
 def fit(

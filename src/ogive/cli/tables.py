@@ -153,6 +153,8 @@ def _show_view(out: Console, one: Measured) -> None:
     rows = [["accuracy", _percent(one.accuracy)], ["mean score", _percent(one.mean_score)]]
     for name, test in (("KS error", one.ks_test), ("Kuiper error", one.kuiper_test)):
         interval = f"{100 * test.low:.2f} … {_percent(test.high)}"
+        if one.fitted_rows:
+            interval = "withheld"
         about = f"about {_percent(test.expected)}"
         pvalue = told_pvalue(test.pvalue, cell=True)
         rows.append([name, _percent(test.value), interval, about, pvalue])

@@ -74,6 +74,10 @@ class FittedOn:
         The number of classes.
     folds : int or None
         In how many parts the rows were cut for what is known after.
+    rows : str or None
+        A checksum of the rows, whatever their order: `apply` recognises them by it.
+    files, part : tuple of str, and str, or None
+        Checksums of the files they came from, and which part of these.
     date, tag : str or None
         As the caller gave them.
     """
@@ -89,6 +93,9 @@ class FittedOn:
     log_loss_before: float | None = None
     log_loss_after: float | None = None
     folds: int | None = None
+    rows: str | None = None
+    files: tuple[str, ...] | None = None
+    part: str | None = None
     date: str | None = None
     tag: str | None = None
 
@@ -181,7 +188,8 @@ def load_fitted_on(path: str | os.PathLike[str]) -> FittedOn:
     try:
         FITTED_ON.check(values, "fitted_on")
         about = {key: values[key] for key in known & values.keys()}
-        about["classes"] = None if about.get("classes") is None else tuple(about["classes"])
+        for name in ("classes", "files"):
+            about[name] = None if about.get(name) is None else tuple(about[name])
         return FittedOn(**about)
     except (ArtifactError, TypeError) as error:
         msg = f"{path} does not say what it was fitted on: {error} Fit it again."

@@ -38,6 +38,7 @@ FORMAT, VERSION = "ogive-calibrator", 1
 MAX_KNOTS = 10_000  # of a spline; fits have at most 64, and whoever asks for more waits for it
 MAX_SPLINE_KNOTS = 1000  # of the default spline, whose matrices of knots are dense
 MAX_FOLDS = 1000
+MAX_FILES = 10_000  # whose checksums are kept: 700 KB
 #: Coefficients of logits, which are cut at 1e200 (`log_values.FARTHEST_VALUE`): sums over a million
 #: classes stay finite.
 LARGEST_OF_A_MATRIX = 1e100
@@ -316,6 +317,21 @@ VECTOR_MAPS: dict[str, Object] = {
 }
 MAPS = SCORE_MAPS | VECTOR_MAPS
 
+
+@dataclass(frozen=True, slots=True)
+class Checksums:
+    """Null, or a list of checksums of files."""
+
+    optional: bool = False
+
+    def check(self, value: Any, where: str) -> None:  # noqa: ANN401, D102
+        if value is not None:
+            Listing(item=Text(), most=MAX_FILES).check(value, where)
+
+    def schema(self) -> dict[str, Any]:  # noqa: D102
+        return {"anyOf": [{"type": "null"}, Listing(item=Text(), most=MAX_FILES).schema()]}
+
+
 _KS = Number(low=0.0, high=1.0, null=True, optional=True)
 _LOSS = Number(low=0.0, null=True, optional=True)
 FITTED_ON = Object(
@@ -330,6 +346,9 @@ FITTED_ON = Object(
         "ks_after": _KS,
         **dict.fromkeys(("log_loss_before", "log_loss_after"), _LOSS),
         "folds": Number(low=2, high=1e6, whole=True, null=True, optional=True),
+        "rows": Text(null=True, optional=True),
+        "files": Checksums(optional=True),
+        "part": Text(null=True, optional=True),
         "date": Text(null=True, optional=True),
         "tag": Text(null=True, optional=True),
     },

@@ -10,6 +10,7 @@ from ogive._files import replacing
 from ogive.errors import FileFormatError, UnknownName, need
 from ogive.readers.columns import check_meaning
 from ogive.readers.memory import check_fits, needed_bytes
+from ogive.readers.provenance import KEY
 from ogive.readers.source import Part, Source
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
     h5py = need("h5py", extra="files")
     with replacing(path) as beside, h5py.File(beside, "w") as file:
         group = file.create_group(source.rest)
+        if source.origin is not None:
+            file.attrs[KEY] = source.origin.to_json()
         for part, result in results.items():
             group[f"probas_{part}"] = result.values
             labels = source.parts[part].labels if result.is_matrix else result.hits

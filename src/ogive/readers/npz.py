@@ -19,6 +19,7 @@ from ogive.errors import FileFormatError
 from ogive.readers.classes import is_positive
 from ogive.readers.columns import check_meaning
 from ogive.readers.memory import check_fits, needed_bytes
+from ogive.readers.provenance import KEY
 from ogive.readers.source import WHOLE, Part, Source, ValueKind
 
 if TYPE_CHECKING:
@@ -82,6 +83,9 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
                 free = _free_name(prefix + name, arrays)
                 arrays[free] = arrays.pop(prefix + name)
         arrays |= {prefix + name: array for name, array in written.items()}
+    arrays.pop(KEY, None)
+    if source.origin is not None:
+        arrays[KEY] = np.array(source.origin.to_json())
     with replacing(path) as beside, beside.open("wb") as file:
         np.savez_compressed(file, **arrays)
 

@@ -11,6 +11,7 @@ from ogive._labels import warn_if_permuted
 from ogive.errors import DoesNotApply, FileFormatError, OgiveError, UnknownName
 from ogive.predictions import Predictions
 from ogive.readers.guard import guarded
+from ogive.readers.provenance import mark_calibrated, provenance_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import AnyArray
     from ogive.readers.classes import ClassMap
+    from ogive.readers.provenance import Provenance
 
 #: The name of the only part of a file that has none, and the word for all parts together.
 WHOLE, ALL = "", "all"
@@ -108,12 +110,14 @@ class Source:
     parts : by name (``"cal"``, ``"test"``), or one part named ``""``
     rest : what the format needs to write the file again with its other contents
     mapping : which label is which column, decided over all parts; None for scores
+    origin : what calibrated its values, once they are to be written
     """
 
     path: Path
     parts: dict[str, Part]
     rest: Any = field(default=None, repr=False)
     mapping: ClassMap | None = None
+    origin: Provenance | None = None
 
     def predictions(self, part: str | None = None) -> Predictions:
         """Return the predictions of a part; errors name the file."""
@@ -126,6 +130,7 @@ class Source:
                 msg = f"{where}: {error}"
                 raise type(error)(msg) from error
             warn_if_permuted(preds, str(self.path))
+            mark_calibrated(preds, provenance_of(self.path), part)
             return preds
 
     def part(self, name: str | None) -> Part:

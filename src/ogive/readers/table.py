@@ -18,6 +18,7 @@ from ogive.readers.csv import load_csv
 from ogive.readers.guard import suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.memory import arrow, check_fits
+from ogive.readers.provenance import KEY
 from ogive.readers.sizes import CSV, TEXT, table_bytes
 from ogive.readers.source import WHOLE, Columns, Part, Source
 from ogive.readers.text import separator_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import AnyArray, IntArray
     from ogive.readers.columns import Layout
+    from ogive.readers.provenance import Provenance
     from ogive.readers.source import Ask, Calibrated
 
 _LONGEST_NAME = 1000  # characters of a class or a part; NumPy stores every name as long as that
@@ -101,9 +103,17 @@ def load(path: Path, columns: Columns | None = None, *, whole: bool = True) -> A
 
 def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
     """Write the table with calibrated values in place of the old ones, other columns kept."""
-    table = calibrated_table(source, results)
+    table = stamped(calibrated_table(source, results), source.origin)
     with replacing(path) as beside:
         _store(table, beside, suffix_of(path), source.path)
+
+
+def stamped(table: Any, origin: Provenance | None) -> Any:  # noqa: ANN401
+    """Return a table whose metadata says what calibrated it."""
+    kept = {k: v for k, v in (table.schema.metadata or {}).items() if k != KEY.encode()}
+    if origin is not None:
+        kept[KEY.encode()] = origin.to_json().encode()
+    return table.replace_schema_metadata(kept or None)
 
 
 def calibrated_table(source: Source, results: dict[str, Calibrated]) -> Any:  # noqa: ANN401

@@ -16,6 +16,12 @@ from ogive.readers.classes import settle
 from ogive.readers.folders import find_files
 from ogive.readers.guard import suffix_of
 from ogive.readers.memory import LEAST, as_limit
+from ogive.readers.provenance import (
+    BESIDE,
+    mark_calibrated,
+    provenance_of_all,
+    write_sidecar,
+)
 from ogive.readers.source import Part, Source, check_agree, joined
 
 if TYPE_CHECKING:
@@ -24,6 +30,7 @@ if TYPE_CHECKING:
     from ogive._typing import IntArray
     from ogive.predictions import Predictions
     from ogive.readers.classes import ClassMap
+    from ogive.readers.provenance import Provenance
     from ogive.readers.source import Calibrated, Columns
 
 
@@ -61,7 +68,10 @@ def read_together(
     parts, mapping = settle(by_name, given, f"{len(sources)} files")
     _tell(mapping, note)
     together = {"": joined(list(parts.values()))}
-    return Source(Path(f"{len(sources)} files"), together).predictions()
+    preds = Source(Path(f"{len(sources)} files"), together).predictions()
+    part = next((name for name in names if name is not None), None)
+    mark_calibrated(preds, provenance_of_all((source.path for source in sources), part), part)
+    return preds
 
 
 def _tell(mapping: ClassMap | None, note: Callable[[str], None] | None) -> None:
@@ -123,17 +133,22 @@ def _take(part: Part, rows: IntArray) -> Part:
     return replace(part, values=part.values[rows], labels=labels, weights=weights)
 
 
-def write_like(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
-    """Write calibrated values in the format of the file they came from."""
+def write_like(
+    source: Source, path: Path, results: dict[str, Calibrated], origin: Provenance | None = None
+) -> None:
+    """Write calibrated values, and what calibrated them, in the format of their file."""
+    source = replace(source, origin=origin)
     safe_output(path, [source.path])
     room, wanted = (FORMATS.get(suffix_of(p)) for p in (source.path, path))
     if room == "pickled" and wanted == "npz":  # pickles are read, never written
         room = "npz"
-        source = Source(source.path, source.parts, rest=_as_arrays(source))
+        source = Source(source.path, source.parts, rest=_as_arrays(source), origin=origin)
     if wanted != room:
         msg = f"{path}: the output must be the kind of file that came in ({source.path.suffix})."
         raise FileFormatError(msg)
     importlib.import_module(f"ogive.readers.{room}").write(source, path, results)
+    if suffix_of(path) in BESIDE:
+        write_sidecar(path, origin)
 
 
 def _as_arrays(source: Source) -> dict[str, np.ndarray]:

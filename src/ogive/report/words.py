@@ -32,6 +32,8 @@ class Verdict:
 def verdict(before: Measurement, repair: Repair | None) -> Verdict:
     """Judge a model from its test part, and its repair from what remains there."""
     ks = before.ks_test
+    if before.fitted_rows:
+        return Verdict(before.verdict, "", "slight")
     if ks.sigma == 0.0:
         return Verdict(before.verdict, "", "fine" if ks.value == 0.0 else "off")
     if ks.pvalue >= _LEVEL:

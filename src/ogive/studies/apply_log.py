@@ -38,8 +38,15 @@ from ogive.readers.classes import settle, shown
 from ogive.readers.columns import find_columns
 from ogive.readers.guard import guarded
 from ogive.readers.source import Columns
-from ogive.readers.table import calibrated_table, source_of
-from ogive.studies.apply_mark import finished, finished_metadata, is_ours, mark_of
+from ogive.readers.table import calibrated_table, source_of, stamped
+from ogive.studies.apply_mark import (
+    finished,
+    finished_metadata,
+    is_ours,
+    mark_of,
+    origin_of,
+    warn_if_calibrated,
+)
 from ogive.studies.fitting import calibrated
 
 if TYPE_CHECKING:
@@ -104,6 +111,7 @@ def apply_log(
     load_map(calibrator)  # a wrong one is refused before anything is begun
     log = open_log(paths, columns)
     warn_of_kind(calibrator, log.layout.kind, log.name)
+    warn_if_calibrated(log.files[0])
     if log.layout.kind != "scores":
         check_classes(calibrator, log.classes, log.layout.labels, log.name)
     read = identities([*_read_folders(paths), *log.files])
@@ -274,7 +282,7 @@ class FileJob:
             return done, False
         self.target.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self.target, clean=False) as beside:
-            n = self._write(load_map(calibrator), beside, mark, stop or threading.Event())
+            n = self._write(calibrator, beside, mark, stop or threading.Event())
             if self._mark(calibrator) != mark:
                 msg = f"{self.file} changed while it was read. Run again once it is complete."
                 raise FileFormatError(msg)
@@ -285,15 +293,23 @@ class FileJob:
         return mark_of(self.file, calibrator, self._columns)
 
     def _write(
-        self, gamma: Fitted, beside: Path, mark: dict[str, Any], stop: threading.Event
+        self,
+        calibrator: str | os.PathLike[str],
+        beside: Path,
+        mark: dict[str, Any],
+        stop: threading.Event,
     ) -> int:
+        gamma = load_map(calibrator)
         pq = need("pyarrow.parquet", extra="files")
         writer, n = None, 0
+        layout = find_columns(column_names(self.file), self._columns, self.file)
+        names = ("cal", "test") if layout.part is not None else ("",)
+        origin = origin_of(calibrator, self.file, dict.fromkeys(names))
         try:
             for chunk in self._chunks():
                 if stop.is_set():
                     raise KeyboardInterrupt
-                table = self._calibrated(gamma, chunk, n)
+                table = stamped(self._calibrated(gamma, chunk, n), origin)
                 if writer is None:
                     writer = pq.ParquetWriter(beside, table.schema)
                 writer.write_table(table.cast(writer.schema))

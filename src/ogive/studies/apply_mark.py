@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ogive.errors import need
+from ogive.errors import OgiveWarning, need
+from ogive.export.artifact import load_fitted_on
+from ogive.readers.provenance import Provenance, file_checksum, provenance_of, rows_checksum
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
+    from ogive._typing import AnyArray
+    from ogive.export.artifact import FittedOn
     from ogive.readers.source import Columns
 
 _KEY = b"ogive"  # of the Parquet metadata
 _MAGIC = b"PAR1"  # how a Parquet file begins, and ends if it is whole
-#: A source is recognised by all of its bytes up to this many, else by blocks of them.
-WHOLE_CHECKSUM_BYTES = 1 << 22
-#: The first and the last block, with a Parquet file's footer, and some between.
-CHECKSUM_BLOCK_BYTES, CHECKSUM_BLOCKS = 1 << 18, 9
 
 
 def _said(columns: Columns) -> dict[str, Any]:
@@ -37,7 +39,7 @@ def mark_of(file: Path, calibrator: str | os.PathLike[str], columns: Columns) ->
         "source": file.name,
         "size": status.st_size,
         "modified": status.st_mtime_ns,
-        "content": _checksum(file, status.st_size),
+        "content": file_checksum(file),
         "calibrator": hashlib.sha256(Path(calibrator).read_bytes()).hexdigest(),
         "columns": _said(columns),
     }
@@ -57,20 +59,51 @@ def is_ours(target: Path) -> bool:
     return begins and (not ends or _metadata(target) is not None)
 
 
-def _checksum(path: Path, size: int) -> str:
-    """Return the sha256 of a short file, or of blocks of a long one, the first and last included.
+def origin_of(
+    calibrator: str | os.PathLike[str], file: Path, parts: Mapping[str, AnyArray | None]
+) -> Provenance:
+    """Return what is written of a calibrated file: what calibrated it, and which rows fitted that.
 
-    A source that changed without changing its size and its time is then still seen as another.
+    Parameters
+    ----------
+    calibrator : path
+    file : path
+        What is calibrated.
+    parts : by name, the values of each part, where they are all at hand
+        The rows of the fit are recognised by their values, or by the file they came from. Of a
+        calibrator that says neither, those are the rows of the part "cal".
     """
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        if size <= WHOLE_CHECKSUM_BYTES:
-            digest.update(file.read())
-        else:
-            for block in range(CHECKSUM_BLOCKS):
-                file.seek((size - CHECKSUM_BLOCK_BYTES) * block // (CHECKSUM_BLOCKS - 1))
-                digest.update(file.read(CHECKSUM_BLOCK_BYTES))
-    return digest.hexdigest()
+    info = load_fitted_on(calibrator)
+    content = file_checksum(file)
+    fitted = [name for name, values in parts.items() if _is_fitted(info, content, name, values)]
+    return Provenance(
+        hashlib.sha256(Path(calibrator).read_bytes()).hexdigest(),
+        info.method,
+        info.view,
+        info.n,
+        tuple(fitted),
+    )
+
+
+def _is_fitted(info: FittedOn, content: str, name: str, values: AnyArray | None) -> bool:
+    if info.rows is None and info.files is None:
+        return name == "cal"
+    if values is not None and info.rows == rows_checksum(values):
+        return True
+    known = info.files is not None and content in info.files
+    return known and info.part in {name, "all", None} and (info.part is not None or name != "test")
+
+
+def warn_if_calibrated(file: Path) -> None:
+    """Warn if a file holds what a calibrator has written."""
+    before = provenance_of(file)
+    if before is not None:
+        warnings.warn(
+            f"{file} was calibrated already, by {before.method} ({before.view}): it is calibrated "
+            "a second time. Apply the calibrator to the model's own outputs.",
+            OgiveWarning,
+            stacklevel=3,
+        )
 
 
 def finished(target: Path, mark: dict[str, Any]) -> int | None:

@@ -76,6 +76,8 @@ class Comparison:
     n_cal: int
     n_test: int
     methods: tuple[MethodResult, ...]
+    calibrated_by: str | None = None
+    fitted_rows: bool = False
 
     @property
     def best(self) -> MethodResult:
@@ -85,6 +87,8 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """What to do, in a sentence."""
+        if self.fitted_rows:
+            return "No verdict: the test rows fitted the calibrator. Compare on other rows."
         tied = [row.method for row in self.methods[1:] if row.tied_with_best]
         if self.best.method == "none":
             return "Leave it alone: no method is better than no calibration."
@@ -96,7 +100,10 @@ class Comparison:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know of single rows, in sentences."""
-        return tuple(STOPPED.format(row.method) for row in self.methods if row.stopped_early)
+        stopped = (STOPPED.format(row.method) for row in self.methods if row.stopped_early)
+        if self.calibrated_by is None:
+            return tuple(stopped)
+        return (f"{self.calibrated_by} Methods are fitted to what it gave.", *stopped)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers under the command line's keys."""
@@ -106,7 +113,11 @@ class Comparison:
             "n_test": self.n_test,
             "methods": [asdict(row) for row in self.methods],
             "verdict": self.verdict,
+            **({} if self.calibrated_by is None else self._origin()),
         }
+
+    def _origin(self) -> dict[str, Any]:
+        return {"calibrated_by": self.calibrated_by, "fitted_rows": self.fitted_rows}
 
     def __repr__(self) -> str:
         apart = {"method", "stopped_early"}
@@ -200,7 +211,8 @@ def compare(
     best = min(outcomes, key=lambda outcome: (outcome.stopped, outcome.numbers["nll"]))
     weights = np.ones(test.n) if test.weights is None else test.weights
     rows = (_against(outcome, best, weights) for outcome in outcomes)
-    return Comparison(name, cal.n, test.n, tuple(sorted(rows, key=_place)))
+    origin = (test.calibrated_by, test.fitted_rows)
+    return Comparison(name, cal.n, test.n, tuple(sorted(rows, key=_place)), *origin)
 
 
 def _inside(progress: Progress | None, method: str, before: int, methods: int) -> Progress | None:

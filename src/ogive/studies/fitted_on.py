@@ -19,14 +19,17 @@ from ogive.curve import Curve
 from ogive.errors import NotEnoughData, OgiveWarning
 from ogive.estimators.folds import content_folds, pairs
 from ogive.export.artifact import FittedOn
+from ogive.export.schema import MAX_FILES
 from ogive.metrics.ks import ks_error
 from ogive.metrics.proper import nll
 from ogive.metrics.vector import nll_vector
 from ogive.predictions import Predictions
+from ogive.readers.provenance import file_checksum, rows_checksum
 from ogive.studies.fitting import VECTOR, apply, fit, may_move
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from ogive._typing import FloatArray, IntArray, Progress
     from ogive.calibrators.maps import Fitted
@@ -44,6 +47,8 @@ def fitted_on(
     folds: int = FOLDS,
     date: str | None = None,
     tag: str | None = None,
+    files: Sequence[Path] = (),
+    part: str | None = None,
     classes: Sequence[str | int] | None = None,
     progress: Progress | None = None,
 ) -> FittedOn:
@@ -61,6 +66,8 @@ def fitted_on(
         0 or 1 leaves out the error after, and the fits that it takes.
     date, tag : str, optional
         Written as they are.
+    files, part : sequence of paths, and str, optional
+        Where the rows are from: calibrated files are then known by it.
     classes : sequence, optional
         The label of each column, of a curve; predictions have their own.
     progress : function of (what, done, total), optional
@@ -98,7 +105,14 @@ def fitted_on(
         folds=folds if after is not None else None,
         date=date,
         tag=tag,
+        rows=None if isinstance(data, Curve) else rows_checksum(data.values),
+        files=_checksums(files),
+        part=part,
     )
+
+
+def _checksums(files: Sequence[Path]) -> tuple[str, ...] | None:
+    return tuple(map(file_checksum, files)) if 0 < len(files) <= MAX_FILES else None
 
 
 def before_and_after(info: FittedOn) -> str:

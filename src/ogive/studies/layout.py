@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from ogive._html import grid
@@ -102,6 +103,8 @@ def told_pvalue(pvalue: float, *, cell: bool = False) -> str:
     >>> told_pvalue(0.0312), told_pvalue(1e-292), told_pvalue(0.5, cell=True)
     ('p = 0.031', 'p < 0.0001', '0.5')
     """
+    if isnan(pvalue):
+        return "withheld" if cell else "p withheld"
     if pvalue < _SMALL:
         return f"< {_SMALL}" if cell else f"p < {_SMALL}"
     return f"{pvalue:.2g}" if cell else f"p = {pvalue:.2g}"
@@ -113,4 +116,6 @@ _KDE = {"kernel": "", "groups": "no spread: the L1 gap over groups of equal scor
 
 
 def _beside(low: float, high: float, expected: float, pvalue: float) -> str:
+    if isnan(low):
+        return "interval and p-value withheld"
     return f"95 % [{low:.4f}, {high:.4f}]   expected {expected:.4f}   {told_pvalue(pvalue)}"

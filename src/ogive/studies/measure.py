@@ -127,11 +127,12 @@ def measure(
         )
         raise InvalidType(msg)
     if view == ALL:
-        return _measure_all(data, how)
+        every = _measure_all(data, how)
+        return every.with_origin(data.calibrated_by, fitted_rows=data.fitted_rows)
     one = _measure_view(data, view, how, _vectors(data))
     if view is None and data.K == TWO_CLASSES and not data.one_column:
-        return replace(one, also=(_measure_view(data, "class-1", how, None),))
-    return one
+        one = replace(one, also=(_measure_view(data, "class-1", how, None),))
+    return one.with_origin(data.calibrated_by, fitted_rows=data.fitted_rows)
 
 
 class _How(NamedTuple):

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from math import isfinite
+from dataclasses import asdict, dataclass, field, replace
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ogive.metrics.classwise import Classwise
     from ogive.metrics.significance import CalibrationTest
+
+
+#: What is said of rows that fitted the calibrator.
+WITHHELD = (
+    "Their calibration error is small by construction, so no p-value, interval or verdict is "
+    "given. Measure rows that the calibrator was not fitted to."
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -52,6 +59,26 @@ class Measurement:
     approximate: tuple[str, ...] = ()
     skipped: int | None = None
     also: tuple[Measurement, ...] = ()
+    calibrated_by: str | None = None
+    fitted_rows: bool = False
+
+    def with_origin(self, calibrated_by: str | None, *, fitted_rows: bool) -> Measurement:
+        """Return it with what calibrated the scores; of rows that fitted that, without p-values."""
+        if calibrated_by is None:
+            return self
+        also = tuple(o.with_origin(calibrated_by, fitted_rows=fitted_rows) for o in self.also)
+        known: Any = {"calibrated_by": calibrated_by, "fitted_rows": fitted_rows, "also": also}
+        if not fitted_rows:
+            return replace(self, **known, verdict=f"{self.verdict} {calibrated_by}")
+        hidden: Any = dict.fromkeys(("pvalue", "low", "high"), nan)
+        return replace(
+            self,
+            **known,
+            ks_test=replace(self.ks_test, **hidden),
+            kuiper_test=replace(self.kuiper_test, **hidden),
+            spiegelhalter_pvalue=nan,
+            verdict=f"{calibrated_by} {WITHHELD}",
+        )
 
     @property
     def ks(self) -> float:
@@ -70,6 +97,7 @@ class Measurement:
         head = {key: values.pop(key) for key in ("view", "n", "accuracy", "mean_score")}
         more, intervals = values.pop("more"), values.pop("intervals")
         values.pop("also")
+        origin = {key: values.pop(key) for key in ("calibrated_by", "fitted_rows")}
         known = {key: values.pop(key) for key in ("brackets", "approximate", "skipped")}
         vector = {key: values.pop(key) for key in ("brier_vector", "nll_vector")}
         result = head | {
@@ -83,8 +111,10 @@ class Measurement:
             result |= {f"{key}_low": low, f"{key}_high": high}
         if self.brier_vector is not None:
             result |= vector
-        also = {"also": [other.to_dict() for other in self.also]} if self.also else {}
-        return {key: _plain(value) for key, value in result.items()} | _of_log(**known) | also
+        more_of_it = {} if self.calibrated_by is None else origin
+        if self.also:
+            more_of_it |= {"also": [other.to_dict() for other in self.also]}
+        return {key: _plain(value) for key, value in result.items()} | _of_log(**known) | more_of_it
 
     def __repr__(self) -> str:
         from ogive.studies.layout import one_view  # noqa: PLC0415 - only to be read by people
@@ -135,6 +165,14 @@ class Measurements:
         if self.classes is not None:
             views.append(dict.fromkeys(views[0]) | _summary(self.classes))
         return {"views": views}
+
+    def with_origin(self, calibrated_by: str | None, *, fitted_rows: bool) -> Measurements:
+        """Return them with what calibrated the scores: see `Measurement.with_origin`.
+
+        The tests of classes are left out where the rows fitted the calibrator.
+        """
+        views = tuple(v.with_origin(calibrated_by, fitted_rows=fitted_rows) for v in self.views)
+        return Measurements(views, None if fitted_rows else self.classes)
 
     def __repr__(self) -> str:
         from ogive.studies.layout import all_views  # noqa: PLC0415 - only to be read by people

@@ -1,0 +1,194 @@
+"""What calibrated a file: written by `ogive apply`, read by whatever measures it.
+
+It is an entry ``ogive_calibrated`` of an `.npz`, metadata of Parquet, Arrow and HDF5 files, and a
+file ``OUT.csv.ogive.json`` beside a CSV or another file of text, which counts only while that is
+the one it was written for. It says which calibrator it was, and which parts of the file hold the rows that fitted it:
+their calibration error is small by construction, and no p-value is fair.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive._files import replacing
+from ogive.errors import OgiveError, need
+from ogive.readers.guard import suffix_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from ogive._typing import AnyArray
+    from ogive.predictions import Predictions
+
+KEY = "ogive_calibrated"
+_SIDECAR = ".ogive.json"
+#: Files that have no room for it: it goes beside them.
+BESIDE = {".csv", ".tsv", ".csv.gz", ".tsv.gz", ".jsonl", ".ndjson", ".npy"}
+_MAX_BYTES = 100_000  # of what is read: names and numbers, never more
+#: A file is recognised by all of its bytes up to this many, else by blocks of them.
+WHOLE_CHECKSUM_BYTES = 1 << 22
+#: The first and the last block, with a Parquet file's footer, and some between.
+CHECKSUM_BLOCK_BYTES, CHECKSUM_BLOCKS = 1 << 18, 9
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What calibrated a file.
+
+    calibrator : the sha256 of the artifact
+    method, view, n : of the calibrator
+    fitted_parts : the parts that hold the rows it was fitted to; "" is a file without parts
+    """
+
+    calibrator: str
+    method: str
+    view: str
+    n: float
+    fitted_parts: tuple[str, ...] = ()
+
+    def fitted(self, part: str | None) -> bool:
+        """Return whether a part (or one of all, for "all") holds the rows of the fit."""
+        return bool(self.fitted_parts) if part == "all" else (part or "") in self.fitted_parts
+
+    def words(self, part: str | None = None) -> str:
+        """Say it in a sentence."""
+        which = "these rows" if self.fitted(part) else f"{self.n:,.0f} other rows"
+        return f"Calibrated by {self.method} ({self.view}), fitted on {which}."
+
+    def to_json(self) -> str:
+        """Return what is written."""
+        return json.dumps(asdict(self))
+
+
+def file_checksum(path: Path) -> str:
+    """Return the sha256 of a short file, or of blocks of a long one, the first and last included.
+
+    A file that changed without changing its size and its time is then still seen as another.
+    """
+    digest, size = hashlib.sha256(), path.stat().st_size
+    with path.open("rb") as file:
+        if size <= WHOLE_CHECKSUM_BYTES:
+            digest.update(file.read())
+        else:
+            for block in range(CHECKSUM_BLOCKS):
+                file.seek((size - CHECKSUM_BLOCK_BYTES) * block // (CHECKSUM_BLOCKS - 1))
+                digest.update(file.read(CHECKSUM_BLOCK_BYTES))
+    return digest.hexdigest()
+
+
+def rows_checksum(values: AnyArray) -> str:
+    """Return a number that tells sets of rows apart, whatever their order: (N,) or (N, K).
+
+    >>> rows_checksum(np.array([0.1, 0.2])) == rows_checksum(np.array([0.2, 0.1], dtype=float))
+    True
+    """
+    rows = np.ascontiguousarray(values.reshape(values.shape[0], -1), dtype=np.float64)
+    bits = (rows + 0.0).view(np.uint64)  # -0.0 is 0.0
+    factors = np.random.default_rng(20).integers(1, 1 << 63, rows.shape[1], dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        mixed = (bits ^ (bits >> np.uint64(29))) * (factors * np.uint64(2) + np.uint64(1))
+        each = mixed.sum(axis=1, dtype=np.uint64)
+        each = (each ^ (each >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+        each ^= each >> np.uint64(29)
+        return f"{rows.shape[0]}x{rows.shape[1]}:{int(each.sum(dtype=np.uint64)):016x}"
+
+
+def parse(text: str | bytes) -> Provenance | None:
+    """Return what a file says; None if it is not ours, or damaged."""
+    try:
+        said: Any = json.loads(text)
+        parts = tuple(str(part) for part in said["fitted_parts"])
+        words = [str(said[name])[:100] for name in ("calibrator", "method", "view")]
+        known = Provenance(words[0], words[1], words[2], float(said["n"]), parts)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    printable = all(word.isprintable() for word in (*words, *parts))
+    return known if printable and np.isfinite(known.n) else None
+
+
+def provenance_of(path: Path) -> Provenance | None:
+    """Return what calibrated a file; None if nothing did, as far as is known."""
+    suffix = suffix_of(path)
+    reader = _of_text if suffix in BESIDE else _READERS.get(suffix)
+    if reader is None or not path.is_file():
+        return None
+    try:
+        text = reader(path)
+    except (OgiveError, OSError, ValueError, KeyError, RuntimeError, zipfile.BadZipFile):
+        return None  # whoever reads the rows says what is wrong
+    return None if text is None or len(text) > _MAX_BYTES else parse(text)
+
+
+def provenance_of_all(paths: Iterable[Path], part: str | None) -> Provenance | None:
+    """Return what calibrated files that are read together; the rows of a fit count first."""
+    found = [one for one in map(provenance_of, paths) if one is not None]
+    return next((one for one in found if one.fitted(part)), found[0] if found else None)
+
+
+def mark_calibrated(preds: Predictions, origin: Provenance | None, part: str | None) -> None:
+    """Let predictions know what calibrated them."""
+    if origin is not None:
+        preds.calibrated_by, preds.fitted_rows = origin.words(part), origin.fitted(part)
+
+
+def write_sidecar(path: Path, origin: Provenance | None) -> None:
+    """Write what calibrated a file of text beside it."""
+    beside_it = path.with_name(path.name + _SIDECAR)
+    if origin is None:
+        return
+    text = json.dumps({**asdict(origin), "content": file_checksum(path)})
+    with replacing(beside_it) as beside:
+        beside.write_text(text + "\n", encoding="utf-8")
+
+
+def _of_text(path: Path) -> bytes | None:
+    beside = path.with_name(path.name + _SIDECAR)
+    if not beside.is_file() or beside.stat().st_size > _MAX_BYTES:
+        return None
+    text = beside.read_bytes()
+    said = json.loads(text)
+    return text if isinstance(said, dict) and said.get("content") == file_checksum(path) else None
+
+
+def _of_npz(path: Path) -> str | None:
+    with zipfile.ZipFile(path) as archive:
+        if f"{KEY}.npy" not in archive.namelist():
+            return None
+        if archive.getinfo(f"{KEY}.npy").file_size > _MAX_BYTES:
+            return None
+        with archive.open(f"{KEY}.npy") as file:
+            return str(np.lib.format.read_array(file, allow_pickle=False))
+
+
+def _of_parquet(path: Path) -> bytes | None:
+    meta = need("pyarrow.parquet", extra="files").read_metadata(path).metadata
+    return (meta or {}).get(KEY.encode())
+
+
+def _of_arrow(path: Path) -> bytes | None:
+    pa = need("pyarrow", extra="files")
+    with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
+        return (file.schema.metadata or {}).get(KEY.encode())
+
+
+def _of_hdf5(path: Path) -> str | None:
+    with need("h5py", extra="files").File(path, "r") as file:
+        said = file.attrs.get(KEY)
+        return None if said is None else str(said)
+
+
+_READERS: dict[str, Any] = {
+    ".npz": _of_npz,
+    ".parquet": _of_parquet,
+    ".arrow": _of_arrow,
+    ".feather": _of_arrow,
+    ".h5": _of_hdf5,
+    ".hdf5": _of_hdf5,
+}
