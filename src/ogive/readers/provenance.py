@@ -2,8 +2,8 @@
 
 It is an entry ``ogive_calibrated`` of an `.npz`, metadata of Parquet, Arrow and HDF5 files, and a
 file ``OUT.csv.ogive.json`` beside a CSV or another file of text, which counts only while that is
-the one it was written for. It says which calibrator it was, and which parts of the file hold the rows that fitted it:
-their calibration error is small by construction, and no p-value is fair.
+the one it was written for. It says which calibrator it was, and which parts of the file hold the
+rows that fitted it: their calibration error is small by construction, and no p-value is fair.
 """
 
 from __future__ import annotations

@@ -199,12 +199,12 @@ def _moved(name: str, taken: set[str], table: Any) -> str:  # noqa: ANN401
     return name
 
 
-def _store(table: Any, path: Path, suffix: str, source: Path) -> None:  # noqa: ANN401
+def _store(table: Any, path: Path, suffix: str, source: Path | None = None) -> None:  # noqa: ANN401
     """Write a table in a format; text with the separator of its source, if that is text too."""
     if suffix == ".parquet":
         need("pyarrow.parquet", extra="files").write_table(table, path)
     elif suffix in CSV:
-        separator = separator_of(source) if suffix_of(source) in CSV else ","
+        separator = separator_of(source) if source and suffix_of(source) in CSV else ","
         separator = "\t" if suffix.startswith(".tsv") else separator
         csv = need("pyarrow.csv", extra="files")
         with gzip.open(path, "wb") if suffix.endswith(".gz") else path.open("wb") as file:
