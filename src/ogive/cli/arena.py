@@ -101,7 +101,8 @@ def arena(
 
     names = names_of(methods)
     others = [source, *([] if families is None else [families]), *map(Path, peers)]
-    check_output(resume, others)
+    # Finished results are lines of JSON: a usual suffix for them, though tables have it too.
+    check_output(resume, others, data=resume is not None and resume.suffix.lower() == ".jsonl")
     check_output(output, [*others, *([] if resume is None else [resume])])
     with terminal.progress("reading") as step:
         result = compared(
