@@ -83,7 +83,7 @@ def safe_output(
     status = _status(target)
     if status is not None:
         _check_kind(path, status, folder=folder)
-    _check_inputs(path, target, known, inside=folder or target.suffix.lower() in kinds)
+    _check_inputs(path, target, known, inside=folder or target.name.lower().endswith(tuple(kinds)))
     if folder:
         _check_holds_none(path, target, known)
     elif status is not None and not replace:

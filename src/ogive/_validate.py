@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray, WeightKind
 
+SUM_TOLERANCE = 1e-3 + 2.0**-40  # so that decimals that sum to 0.999 are within 0.001
+PERCENT = 100.0
+#: Sums this near 1 are probabilities that were rounded: 10 classes at 2 decimals are within 0.05.
+NEAR_ROUNDING = 0.1
 HEAVIEST = 1e100  # the squares of weights are added up
 MOST_REPETITIONS = 2.0**53  # float64 counts rows one by one up to here
 _FLOATS = ("float16", "float32", "float64")
@@ -203,3 +207,46 @@ def bad_scores(scores: AnyArray, name: str = "scores") -> InvalidInput:
         way_out = "Log-odds? Use Predictions(..., kind='logits')."
     msg = f"`{name}` must lie in [0, 1]: {rows_that(bad)} ({first}). {way_out}"
     return InvalidInput(msg)
+
+
+def bad_logits(values: AnyArray) -> InvalidInput:
+    """Word the error of logits that are NaN or +inf, or all -inf."""
+    top = values.max(axis=1)
+    bad, what = np.isnan(top) | (top == np.inf), "no NaN and no +inf"
+    if not bad.any():
+        bad, what = top == -np.inf, "a finite logit in each row (all are -inf)"
+    msg = f"`logits` must have {what}: {rows_that(bad)}. Drop those rows; -inf is probability 0."
+    return InvalidInput(msg)
+
+
+def bad_probabilities(values: AnyArray) -> InvalidInput:
+    """Word the error of rows that are negative or NaN, or do not sum to 1."""
+    sums = values.sum(axis=1, dtype=np.float64)
+    wrong = ~(values.min(axis=1) >= 0)  # also NaN
+    if wrong.any():
+        row = int(wrong.argmax())
+        first = values[row].min()
+        msg = (
+            f"`probs` must be >= 0 and not NaN: {rows_that(wrong)} ({first}). "
+            "Logits? Say kind='logits'."
+        )
+    else:
+        wrong = np.abs(sums - 1.0) > SUM_TOLERANCE
+        first = sums[int(wrong.argmax())]
+        msg = (
+            f"each row of `probs` must sum to 1 within 0.001: {rows_that(wrong)} "
+            f"(sum {first:.6g}). {_why_not_one(sums)}"
+        )
+    return InvalidInput(msg)
+
+
+def _why_not_one(sums: FloatArray) -> str:
+    """Guess in words why rows do not sum to 1, and say the way out."""
+    if (np.abs(sums - PERCENT) <= NEAR_ROUNDING * PERCENT).all():
+        return "Percent? Divide them by 100."
+    if (np.abs(sums - 1.0) <= NEAR_ROUNDING).all():
+        return "Rounded? Say renormalise=True (--renormalise)."
+    return (
+        "Logits? Say kind='logits'. Weights or votes? renormalise=True (--renormalise) divides "
+        "each row by its sum."
+    )

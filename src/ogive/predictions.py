@@ -27,13 +27,16 @@ from ogive._labels import index_labels
 from ogive._numerics.blocks import blocks, for_each_block
 from ogive._numerics.exact_shares import given_within, needs_division, totals
 from ogive._validate import (
+    SUM_TOLERANCE,
     as_choice,
     as_floats,
     as_weight_kind,
     as_weights,
+    bad_logits,
+    bad_probabilities,
     bad_scores,
 )
-from ogive.errors import InvalidInput, InvalidType, LooksLikeProbabilities, rows_that
+from ogive.errors import InvalidInput, InvalidType, LooksLikeProbabilities
 
 if TYPE_CHECKING:
     from ogive._typing import (
@@ -47,10 +50,6 @@ if TYPE_CHECKING:
         WeightKind,
     )
 
-SUM_TOLERANCE = 1e-3 + 2.0**-40  # so that decimals that sum to 0.999 are within 0.001
-PERCENT = 100.0
-#: Sums this near 1 are probabilities that were rounded: 10 classes at 2 decimals are within 0.05.
-NEAR_ROUNDING = 0.1
 _LOOKS = 32  # blocks at a time for a check, which makes no copy of them
 _KINDS: tuple[Kind, Kind] = ("logits", "probs")
 
@@ -263,12 +262,12 @@ class Predictions:
             choice = block.argmax(axis=1)  # the first NaN, if there is any
             top = block[np.arange(choice.size), choice]
             if not np.isfinite(top).all():
-                raise _bad_logits(self.values)
+                raise bad_logits(self.values)
             self._top[at], self._choice[at] = top, choice
         else:
             off = distance_from_one(block)
             if not (off <= SUM_TOLERANCE).all() or block.min() < 0:  # False for NaN
-                raise _bad_probabilities(self.values)
+                raise bad_probabilities(self.values)
             self._divided[at] = needs_division(block, off)
 
 
@@ -310,48 +309,7 @@ def _check_column(block: AnyArray, kind: Kind, whole: AnyArray) -> None:
         if not (block.min() >= 0 and block.max() <= 1):
             raise bad_scores(whole.reshape(-1), "probs")
     elif not block.max() < np.inf:
-        raise _bad_logits(whole.reshape(-1, 1))
-
-
-def _bad_logits(values: AnyArray) -> InvalidInput:
-    top = values.max(axis=1)
-    bad, what = np.isnan(top) | (top == np.inf), "no NaN and no +inf"
-    if not bad.any():
-        bad, what = top == -np.inf, "a finite logit in each row (all are -inf)"
-    msg = f"`logits` must have {what}: {rows_that(bad)}. Drop those rows; -inf is probability 0."
-    return InvalidInput(msg)
-
-
-def _bad_probabilities(values: AnyArray) -> InvalidInput:
-    sums = values.sum(axis=1, dtype=np.float64)
-    wrong = ~(values.min(axis=1) >= 0)  # also NaN
-    if wrong.any():
-        row = int(wrong.argmax())
-        first = values[row].min()
-        msg = (
-            f"`probs` must be >= 0 and not NaN: {rows_that(wrong)} ({first}). "
-            "Logits? Say kind='logits'."
-        )
-    else:
-        wrong = np.abs(sums - 1.0) > SUM_TOLERANCE
-        first = sums[int(wrong.argmax())]
-        msg = (
-            f"each row of `probs` must sum to 1 within 0.001: {rows_that(wrong)} "
-            f"(sum {first:.6g}). {_why_not_one(sums)}"
-        )
-    return InvalidInput(msg)
-
-
-def _why_not_one(sums: FloatArray) -> str:
-    """Guess in words why rows do not sum to 1, and say the way out."""
-    if (np.abs(sums - PERCENT) <= NEAR_ROUNDING * PERCENT).all():
-        return "Percent? Divide them by 100."
-    if (np.abs(sums - 1.0) <= NEAR_ROUNDING).all():
-        return "Rounded? Say renormalise=True (--renormalise)."
-    return (
-        "Logits? Say kind='logits'. Weights or votes? renormalise=True (--renormalise) divides "
-        "each row by its sum."
-    )
+        raise bad_logits(whole.reshape(-1, 1))
 
 
 def check_predictions(preds: Predictions) -> None:

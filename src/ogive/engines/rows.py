@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive._validate import HEAVIEST, MOST_REPETITIONS
+from ogive._validate import HEAVIEST, MOST_REPETITIONS, SUM_TOLERANCE
 from ogive.errors import FileFormatError, InvalidInput, need
-from ogive.predictions import SUM_TOLERANCE, distance_from_one, divided_by_sum
+from ogive.predictions import distance_from_one, divided_by_sum
 from ogive.readers.arrow import is_list, list_lengths, numbers_of, to_numpy
 from ogive.readers.classes import shown
 from ogive.readers.guard import printable

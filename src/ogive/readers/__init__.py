@@ -53,6 +53,9 @@ FORMATS = {
     ".hdf5": "hdf5",
 }
 
+#: What is taken from folders: a single array has its labels in another file.
+FOLDER_FORMATS = [suffix for suffix in FORMATS if suffix != ".npy"]
+
 
 def read(
     path: str | os.PathLike[str],
@@ -168,4 +171,4 @@ def check_file(file: Path) -> None:
         raise FileFormatError(msg)
 
 
-__all__ = ["ALL", "FORMATS", "Columns", "Source", "open_file", "read"]
+__all__ = ["ALL", "FOLDER_FORMATS", "FORMATS", "Columns", "Source", "open_file", "read"]

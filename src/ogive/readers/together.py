@@ -11,7 +11,7 @@ import numpy as np
 
 from ogive._files import safe_output
 from ogive.errors import DoesNotApply, FileFormatError
-from ogive.readers import FORMATS, open_unsettled
+from ogive.readers import FOLDER_FORMATS, FORMATS, open_unsettled
 from ogive.readers.classes import settle
 from ogive.readers.folders import find_files
 from ogive.readers.guard import suffix_of
@@ -93,8 +93,7 @@ def _default_part(source: Source, default: str) -> str | None:
 
 def expand(files: Sequence[Path], *, skip_bad: bool = False) -> list[Path]:
     """Replace folders and globs by the files of predictions in them, in order of name."""
-    several = {suffix for suffix in FORMATS if suffix != ".npy"}  # its labels are another file
-    return find_files(files, sorted(several), "files of predictions", skip_bad=skip_bad)
+    return find_files(files, FOLDER_FORMATS, "files of predictions", skip_bad=skip_bad)
 
 
 def two_parts(

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive.errors import FileFormatError, InvalidInput, OgiveError
-from ogive.readers import FORMATS, open_file
+from ogive.readers import FOLDER_FORMATS, FORMATS, open_file
+from ogive.readers.guard import suffix_of
 from ogive.readers.together import two_parts
 from ogive.studies.compare import check_pair
 from ogive.studies.fitting import VECTOR
@@ -76,7 +77,9 @@ def find_experiments(source: str | os.PathLike[str]) -> tuple[list[Experiment], 
         what = "is a file" if root.exists() else "does not exist"
         msg = f"{root} {what}. Give a folder of prediction files, or one HDF5 file of experiments."
         raise FileFormatError(msg)
-    files = sorted(p for p in root.rglob("*") if p.suffix.lower() in FORMATS and _is_seen(p, root))
+    files = sorted(
+        p for p in root.rglob("*") if suffix_of(p) in FOLDER_FORMATS and _is_seen(p, root)
+    )
     stems = [path.relative_to(root).with_suffix("").as_posix() for path in files]
     found: list[Experiment] = []
     skipped: dict[str, str] = {}
@@ -85,14 +88,14 @@ def find_experiments(source: str | os.PathLike[str]) -> tuple[list[Experiment], 
         name = stem if stems.count(stem) == 1 else whole
         try:
             digest = _sha256(path)
-            if FORMATS[path.suffix.lower()] == "hdf5":
+            if FORMATS[suffix_of(path)] == "hdf5":
                 found += _inside(path, f"{name}/", digest)
             else:
                 found.append(Experiment(name, path, None, digest))
         except (OgiveError, OSError) as error:
             skipped[name] = str(error)
     if not found and not skipped:
-        msg = f"{root} holds no files of predictions ({' '.join(FORMATS)})."
+        msg = f"{root} holds no files of predictions ({' '.join(FOLDER_FORMATS)})."
         raise FileFormatError(msg)
     return found, skipped
 
