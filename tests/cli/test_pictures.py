@@ -34,7 +34,7 @@ def test_report(run, run_json, tmp_path, scores):
     assert "Calibration of scores.npz" in page
     code, text, _ = run("report", scores, "-o", out, "--methods", "none,platt")
     assert code == 0
-    assert text.startswith("These probabilities c")
+    assert text.startswith("Use platt. Log loss falls")
 
 
 def test_without_parts(run, run_json, tmp_path, rng):

@@ -102,13 +102,12 @@ def test_the_numbers_are_those_of_measure(page, report, sample):
 
 def test_the_verdict_is_one_sentence_on_top(page, report):
     said = report.verdict.sentence
-    assert said.startswith(
-        "These probabilities cannot be trusted as they are: on average they promise 96.6 %"
-    )
-    assert said.endswith("spline repairs them, from a KS of 5.63 % to 0.28 %.")
+    assert said.startswith("Use spline. Log loss of whole vectors falls from 0.418 to 0.2")
+    assert said.endswith(": calibrate.")
     assert page.index(said) < page.index("<h2")
     assert report.verdict.tone == "repaired"
-    assert "within what a map fitted on 5,000 rows leaves" in report.verdict.detail
+    assert "no larger than sampling noise for 5,000 calibration rows" in report.verdict.detail
+    assert report.repair.method == report.repair.comparison.decision.method == "spline"
 
 
 def test_graphs_have_words_and_numbers_behind_them(page):
@@ -153,7 +152,8 @@ def test_one_column_and_calibrated(rng):
     preds = Predictions(p, rng.random(2000) < p, kind="probs")
     made = build_report(preds, preds, methods=["none"], method="platt")
     assert made.verdict.tone == "fine"
-    assert "can be trusted as far as 2,000 rows can tell" in made.verdict.sentence
+    assert made.verdict.sentence.startswith("Leave it alone")
+    assert "No miscalibration found" in made.verdict.detail
     assert made.class_graph is None
     assert "per-class" not in Outline(render_html(made)).ids
 
@@ -165,10 +165,10 @@ def test_slightly_off_and_no_better(rng):
     few = Predictions(p[:60], hits[:60], kind="probs")
     made = build_report(test, few, methods=["none", "isotonic"], method="isotonic")
     assert made.verdict.tone == "slight"
-    assert made.verdict.sentence.startswith("These probabilities are slightly off: on average")
-    assert made.verdict.sentence.endswith("no repair gains more than noise on 40,000 rows.")
+    assert made.verdict.sentence.startswith("Leave it alone: log loss rises")
+    assert "On average the scores are too high" in made.verdict.detail
     alone = build_report(test, few, methods=["isotonic"], method="isotonic")
-    assert alone.verdict.sentence.endswith("isotonic does not help.")
+    assert alone.verdict.sentence == made.verdict.sentence
 
 
 def test_something_is_left(rng):
@@ -177,8 +177,8 @@ def test_something_is_left(rng):
     cal = Predictions(p[:5000], rng.random(5000) < p[:5000] ** 2, kind="probs")
     made = build_report(test, cal, methods=["none", "platt"], method="platt")
     assert made.verdict.tone == "off"
-    assert "but something is left" in made.verdict.sentence
-    assert "above what a map fitted on 5,000 rows leaves" in made.verdict.detail
+    assert "larger than sampling noise for 5,000 calibration rows" in made.verdict.detail
+    assert "no larger" not in made.verdict.detail
 
 
 def test_certain_scores():

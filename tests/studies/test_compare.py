@@ -46,7 +46,8 @@ def test_every_number_is_that_of_the_calibrated_rows(parts):
     assert none.nll_diff == pytest.approx(worse.mean(), rel=1e-9)
     assert none.nll_diff_se == pytest.approx(worse.std() / np.sqrt(test.n), rel=1e-9)
     assert not none.tied_with_best
-    assert result.verdict == "Use platt."
+    assert result.decision.method == "platt"
+    assert result.verdict.startswith("Use platt. Log loss falls from ")
 
 
 def test_weights_count_as_repeats(parts, rng):
@@ -75,7 +76,7 @@ def test_a_result_reads_well(parts):
     text = repr(compare(*parts, ["none", "platt"]))
     assert "2,000 rows to fit" in text
     assert "platt" in text.splitlines()[2]
-    assert text.endswith("Use platt.")
+    assert "\nUse platt. Log loss falls from " in text
 
 
 def test_progress_is_told(parts):

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 #: new rows as the map was fitted on. It is 8 to 15 % of calibrated samples (200 to 5,000 rows) that
 #: reach it. A posterior's expected gain is hardly ever below 0, so that 0 cannot be the limit.
 MIN_EXPECTED_TOTAL = 0.5
+#: A gain on a test set decides by itself if it is this many standard errors from 0.
+CLEAR_ERRORS = 2.0
 #: Log-odds are cut here: probabilities of 1e-7 and of 1 − 1e-7, as for the log loss.
 _CLIP = float(np.log(1e7 - 1.0))
 _ALONE = 0.1  # a row that holds more of its own fit than all but this is not taken out further
@@ -68,8 +70,8 @@ class Gain:
         In how many parts the rows were cut; None: each row was left out in turn.
     value : float
         Log loss saved per row, in nats.
-    error : float
-        Its standard error, over rows.
+    error : float or None
+        Its standard error, over rows, if it is known.
     before : float or None
         Log loss per row of the scores as they are.
     expected : float or None
@@ -77,6 +79,8 @@ class Gain:
         no posterior.
     expected_total : float or None
         The same, summed over as many rows as the map was fitted on.
+    tested_on : float or None
+        How many rows the test set has, where the gain is that of a test set.
     """
 
     method: str
@@ -84,30 +88,44 @@ class Gain:
     n: float
     folds: int | None
     value: float
-    error: float
+    error: float | None
     before: float | None = None
     expected: float | None = None
     expected_total: float | None = None
+    tested_on: float | None = None
 
     @property
     def leave_alone(self) -> bool:
         """Whether calibrating is not worth it: see `worth_calibrating`."""
-        return not worth_calibrating(self.value, self.expected_total)
+        error = None if self.tested_on is None else self.error
+        return not worth_calibrating(self.value, self.expected_total, test_error=error)
 
     @property
     def verdict(self) -> str:
         """The gain in words."""
         start = "Leave it alone: " if self.leave_alone else ""
         end = "." if self.leave_alone else ": calibrate."
+        whole = " of whole vectors" if self.view == "vector" else ""
+        if self.tested_on is not None:
+            return _capital(f"{start}log loss{whole} {self._change(self.value)}{end}")
         if self.expected is None:
-            return _capital(f"{start}cross-validated log loss {self._change(self.value)}{end}")
+            return _capital(
+                f"{start}cross-validated log loss{whole} {self._change(self.value)}{end}"
+            )
         hardly = "hardly " if self.leave_alone else ""
         told = _capital(f"{start}expected log loss {hardly}{self._moves(self.expected)}{end}")
         return f"{told} Cross-validated, it {self._change(self.value)}."
 
+    @property
+    def basis(self) -> str:
+        """On which rows the gain was found."""
+        if self.tested_on is not None:
+            return f"test set of {self.tested_on:,} rows"
+        return "each row left out in turn" if self.folds is None else f"{self.folds} folds"
+
     def _change(self, gain: float) -> str:
-        how = "each row left out in turn" if self.folds is None else f"{self.folds} folds"
-        return f"{self._moves(gain)} ({how}, ± {self.error:.2g})"
+        error = "" if self.error is None else f", ± {self.error:.2g}"
+        return f"{self._moves(gain)} ({self.basis}{error})"
 
     def _moves(self, gain: float) -> str:
         """Say from where to where log loss goes; lower is better."""
@@ -124,11 +142,12 @@ class Gain:
         return {**asdict(self), "leave_alone": self.leave_alone}
 
     def __repr__(self) -> str:
-        how = "each row left out in turn" if self.folds is None else f"{self.folds} folds"
-        return f"{self.view}, n = {self.n:,}, {how}. {self.verdict}"
+        return f"{self.view}, n = {self.n:,}, {self.basis}. {self.verdict}"
 
 
-def worth_calibrating(value: float, expected_total: float | None) -> bool:
+def worth_calibrating(
+    value: float, expected_total: float | None, *, test_error: float | None = None
+) -> bool:
     """Decide whether to calibrate: the one rule that everything that speaks of it reads.
 
     Parameters
@@ -138,11 +157,18 @@ def worth_calibrating(value: float, expected_total: float | None) -> bool:
     expected_total : float or None
         Log loss that the posterior expects to save in total. If it is known, it decides: at least
         `MIN_EXPECTED_TOTAL`. Otherwise any saving on rows left out does.
+    test_error : float, optional
+        The standard error of `value`, where the rows are a test set. A saving or a loss of more
+        than two of these decides; a smaller saving does together with what the posterior expects.
 
     >>> worth_calibrating(-0.001, 2.0), worth_calibrating(0.001, None), worth_calibrating(0.1, 0.1)
     (True, True, False)
     """
-    return value > 0.0 if expected_total is None else expected_total >= MIN_EXPECTED_TOTAL
+    if test_error is None:
+        return value > 0.0 if expected_total is None else expected_total >= MIN_EXPECTED_TOTAL
+    if abs(value) > CLEAR_ERRORS * test_error:
+        return value > 0.0
+    return value > 0.0 and expected_total is not None and expected_total >= MIN_EXPECTED_TOTAL
 
 
 def _digits(change: float) -> int:

@@ -143,8 +143,12 @@ def measure(
         with terminal.progress("measuring") as step:
             how["progress"] = step
             memory = options["memory"]
-            data = read_together(files, *asked, default="test", memory=memory, note=terminal.note)
-            result = measured(data, view, **how)
+            parts: list[str] = []
+            note, of_part = terminal.note, parts.append
+            data = read_together(
+                files, *asked, default="test", memory=memory, note=note, of_part=of_part
+            )
+            result = measured(data, view, **how, decide=not parts)
             curves = curve_of(data, view) if limits else {}
     if limits and getattr(result, "fitted_rows", False):
         msg = f"{result.verdict} A gate cannot judge them."
@@ -152,6 +156,8 @@ def measure(
     gate = gate_of(curves, limits, bins=bins, seed=seed)
     if as_json:
         found = {} if gate is None else {"gate": gate.to_dict()}
+        if hasattr(result, "decision"):
+            found["decision"] = result.decision.to_dict()
         terminal.print_json(result.to_dict() | found)
     else:
         tables.show_measurement(terminal.console(), result)
@@ -222,11 +228,11 @@ def fit(
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
     from ogive.readers.together import expand, read_together  # noqa: PLC0415
+    from ogive.studies.deciding import judge_fit  # noqa: PLC0415
     from ogive.studies.estimate import slow_methods  # noqa: PLC0415
     from ogive.studies.fitted_on import before_and_after, fitted_on  # noqa: PLC0415
     from ogive.studies.fitting import MAY_MOVE, default_view, may_move  # noqa: PLC0415
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
-    from ogive.studies.gain import gain_of  # noqa: PLC0415
 
     check_columns([file])
     check_output(output, [file])
@@ -234,6 +240,7 @@ def fit(
         refuse("nothing is fitted by the method none, so there is nothing to validate", "folds")
     data: Curve | Predictions
     classes: tuple[str | int, ...] | None = None
+    test: Predictions | None = None
     with terminal.progress(f"fitting {method}") as step:
         if logs.is_log((file,), options):
             gamma, data, classes = logs.fit(file, method, view, part, options, step=step)
@@ -241,7 +248,10 @@ def fit(
             names, name = columns_of(options), options["experiment"]
             memory = options["memory"]
             how = {"default": "cal", "memory": memory, "note": terminal.note}
-            data = read_together((file,), names, name, part, **how)
+            parts: list[str] = []
+            data = read_together((file,), names, name, part, **how, of_part=parts.append)
+            if parts == ["cal"]:
+                test = read_together((file,), names, name, "test", default="test", memory=memory)
             view = view or default_view(data)
             slow = slow_methods(data, [method], view)
             terminal.announce(slow, f", and {folds} times that with --folds {folds}" * bool(folds))
@@ -261,20 +271,25 @@ def fit(
             part=part,
             progress=step,
         )
-        worth = None if as_json else gain_of(data, gamma, folds=folds)
+        verdict = judge_fit(data, gamma, info, test)
     save(gamma, output, info)
-    result = {"method": method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
+    result: dict[str, Any] = {
+        "method": method,
+        "view": gamma.view,
+        "n": gamma.n,
+        "artifact": str(output),
+    }
     known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
     if as_json:
-        terminal.print_json(result | {name: getattr(info, name) for name in known})
+        result |= {name: getattr(info, name) for name in known}
+        terminal.print_json(result | {"verdict": str(verdict), "decision": verdict.to_dict()})
     else:
         say(f"{method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
         say(before_and_after(info))
         if may_move(gamma):
             say(MAY_MOVE)
-        if worth is not None:
-            say(worth.verdict)
-        if worth is None or not worth.leave_alone:
+        say(str(verdict))
+        if verdict.calibrate is not False:
             say(f"Next: ogive apply {output} FILE -o OUT")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.help import CURVE_METHODS
+from ogive.cli.help import CURVE_METHODS, Listed
 from ogive.cli.options import (
     INPUT,
     OUTPUT,
@@ -125,7 +125,12 @@ def plot(
 )
 @methods_option("[default: all that take seconds]")
 @view_option()
-@method_option(CURVE_METHODS, "What is fitted and shown")
+@click.option(
+    "--method",
+    type=Listed(CURVE_METHODS),
+    metavar="METHOD",
+    help="What is fitted and shown. [default: the recommended method]",
+)
 @splits
 @reads_files
 @as_json_option
@@ -134,7 +139,7 @@ def report(
     output: Path,
     methods: str | None,
     view: str | None,
-    method: str,
+    method: str | None,
     *,
     split: float | None,
     seed: int,
@@ -171,7 +176,7 @@ def report(
         )
         write_html(page, output)
     if not as_json:
-        say(page.verdict.sentence)
+        say(str(page.verdict.decision))
     _done(output, as_json=as_json)
 
 

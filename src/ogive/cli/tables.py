@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ogive.cli.sketch import BLANK, sketch
 from ogive.cli.terminal import as_text
-from ogive.studies.layout import of_summary, told_pvalue
+from ogive.studies.layout import of_summary, rate_name, told_interval, told_pvalue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,23 +27,15 @@ if TYPE_CHECKING:
 def show_comparison(out: Console, result: Comparison) -> None:
     """Print methods as rows, the lowest log loss first."""
     title = f"{result.view}: fitted on {result.n_cal:,} rows, tested on {result.n_test:,}"
-    numbers = (
-        "KS %",
-        "ECE %",
-        "MCE %",
-        "accuracy %",
-        "Brier",
-        "log loss",
-        "above the best",
-        "fit s",
-    )
+    rate = f"{rate_name(result.view)} %"
+    numbers = ("KS %", "ECE %", "MCE %", rate, "Brier", "log loss", "above the best", "fit s")
     rows = []
     for row in result.methods:
         shares = (f"{100 * getattr(row, name):.2f}" for name in ("ks", "ece", "mce", "accuracy"))
         losses = (f"{row.brier:.4f}", f"{row.nll:.4f}", _difference(row))
         name = f"{row.method} (stopped early)" if row.stopped_early else row.method
         cells = [name, *shares, *losses, f"{row.fit_seconds:.3f}"]
-        rows.append((cells, "green" if row is result.best else ""))
+        rows.append((cells, "green" if row.method == result.decision.method else ""))
     show_table(out, title, ("method", *numbers), rows, ("MCE %", "fit s", "ECE %"))
     for note in result.notes:
         out.print(as_text(note))
@@ -54,8 +46,8 @@ def _difference(row: object) -> str:
     difference, error = getattr(row, "nll_diff"), getattr(row, "nll_diff_se")  # noqa: B009
     if not difference:
         return "best"
-    noise = " (noise)" if getattr(row, "tied_with_best") else ""  # noqa: B009
-    return f"+{difference:.4f} ± {error:.4f}{noise}"
+    unsure = getattr(row, "tied_with_best") or getattr(row, "too_few_rows_to_tell")  # noqa: B009
+    return f"+{difference:.4f} ± {error:.4f}{' (noise)' if unsure else ''}"
 
 
 def show_measurement(out: Console, result: Measured | Measurements | GroupMeasurements) -> None:
@@ -150,14 +142,16 @@ def _show_stacked(
 def _show_view(out: Console, one: Measured) -> None:
     title = f"{one.view}: {one.n:,} rows"
     columns = ("measure", "value", "95 % interval", "if calibrated", "p-value")
-    rows = [["accuracy", _percent(one.accuracy)], ["mean score", _percent(one.mean_score)]]
+    rate = rate_name(one.view)
+    rows = [[rate, _percent(one.accuracy)], ["mean score", _percent(one.mean_score)]]
     for name, test in (("KS error", one.ks_test), ("Kuiper error", one.kuiper_test)):
-        interval = f"{100 * test.low:.2f} … {_percent(test.high)}"
-        if one.fitted_rows:
-            interval = "withheld"
+        interval = "withheld" if one.fitted_rows else told_interval(test)
         about = f"about {_percent(test.expected)}"
         pvalue = told_pvalue(test.pvalue, cell=True)
         rows.append([name, _percent(test.value), interval, about, pvalue])
+    if one.decision.pvalue is not None:
+        together = told_pvalue(one.decision.pvalue, cell=True)
+        rows.append(["calibration test", "", "", "", together])
     for name, value in (
         ("ECE", one.ece),
         ("MCE", one.mce),
@@ -180,7 +174,16 @@ def _show_view(out: Console, one: Measured) -> None:
 
 def _show_groups(out: Console, found: GroupMeasurements) -> None:
     """Print a line for each group, the largest KS error first."""
-    columns = ("rows", "mean score", "hits", "KS", "p-value", "adjusted", "ECE", "log loss")
+    columns = (
+        "rows",
+        "mean score",
+        rate_name(found.view),
+        "KS",
+        "p-value",
+        "adjusted",
+        "ECE",
+        "log loss",
+    )
     rows = []
     for one in found.groups:
         shares = [_percent(value) for value in (one.mean_score, one.accuracy, one.ks)]

@@ -43,11 +43,13 @@ def read_together(
     default: str,
     memory: str | int | None = None,
     note: Callable[[str], None] | None = None,
+    of_part: Callable[[str], None] | None = None,
 ) -> Predictions:
     """Read files as one set of predictions; folders and globs of tables count as their files.
 
     `default` is the part that is taken where a file has parts and none was asked for. `note` is
-    given the line that says which label is which column, where that was not guessed.
+    given the line that says which label is which column, where that was not guessed; `of_part` is
+    called with the part that was taken, where a file has both a cal and a test part.
     """
     left = as_limit(memory)
     sources = []
@@ -57,6 +59,9 @@ def read_together(
         left -= 2 * sum(part.values.nbytes for part in source.parts.values())  # joined: once more
         left = max(left, LEAST)
     names = [part or _default_part(source, default) for source in sources]
+    for source, name in zip(sources, names, strict=True):
+        if of_part is not None and {"cal", "test"} <= set(source.parts):
+            of_part(name or "")
     given = None if columns is None else columns.classes
     if len(sources) == 1:
         parts, mapping = settle(sources[0].parts, given, str(sources[0].path))

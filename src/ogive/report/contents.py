@@ -17,7 +17,7 @@ from ogive.metrics.resample import bootstrap
 from ogive.plotting.marks import MINUS
 from ogive.plotting.panels import percent
 from ogive.report.graphs import Table
-from ogive.report.words import SLIGHT
+from ogive.studies.layout import rate_name
 from ogive.studies.measure import measure
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ def key_numbers(curve: Curve, before: Measurement, after: Measurement | None) ->
     ks, kuiper = before.ks_test, before.kuiper_test
     brier, nll = _loss_intervals(curve)
     rows: list[tuple[str, str, tuple[float, float] | None, str, bool]] = [
-        ("share of hits", "accuracy", wilson_of(curve.total_hits, curve.n), "what came true", True),
-        ("mean score", "mean_score", None, "what was promised", True),
+        (rate_name(curve.view), "accuracy", wilson_of(curve.total_hits, curve.n),
+         "share of outcomes that are 1", True),
+        ("mean score", "mean_score", None, "mean of the scores", True),
         ("KS error", "ks", (ks.low, ks.high),
          f"largest cumulative gap; {percent(ks.expected)} expected by chance", True),
         ("Kuiper error", "kuiper", (kuiper.low, kuiper.high),
@@ -109,7 +110,7 @@ def view_rows(preds: Predictions) -> Table:
             (name, percent(m.accuracy), percent(m.mean_score), percent(ks.value),
              f"{percent(ks.low)} to {percent(ks.high)}", _pvalue(ks.pvalue), percent(m.ece))
         )  # fmt: skip
-    head = ("view", "came true", "promised", "KS", "95 % interval", "p", "ECE")
+    head = ("view", "share of outcomes", "mean score", "KS", "95 % interval", "p", "ECE")
     return Table(head, tuple(rows))
 
 
@@ -143,10 +144,12 @@ def _pvalue(p: float) -> str:
     return "< 0.0001" if p < 1e-4 else f"{p:.2g}"  # noqa: PLR2004
 
 
-def commands(source: str, view: str, method: str, *, has_cal: bool) -> tuple[tuple[str, str], ...]:
+def commands(
+    source: str, view: str | None, method: str, *, has_cal: bool
+) -> tuple[tuple[str, str], ...]:
     """Return what to do next, as (command, why)."""
     file = shlex.quote(source)
-    option = "" if view in {"top-1", "score"} else f" --view {view}"
+    option = "" if view is None else f" --view {view}"
     chosen = "" if method == "spline" else f" --method {method}"
     suffix = PurePath(source).suffix
     out = f"repaired{suffix}" if suffix not in {"", ".p", ".pkl", ".h5"} else "repaired.npz"
@@ -180,8 +183,8 @@ def how_it_was_computed(before: Measurement, repair: Repair | None) -> tuple[str
     )
     error = (
         "KS is the largest distance between cumulative hits and cumulative scores, divided by the "
-        f"number of rows. Its p-value is from {p}; its 95 % interval is KS ± 2.24 sqrt(mean "
-        "squared error / N)."
+        f"number of rows. Its p-value is from {p}; its 95 % interval holds all errors that the "
+        "same test does not reject."
     )
     band = (
         f"The grey band is ± 2.24 sigma / N, sigma² the sum of p (1 {MINUS} p): a perfectly "
@@ -193,8 +196,9 @@ def how_it_was_computed(before: Measurement, repair: Repair | None) -> tuple[str
         f"log loss clips to [1e-7, 1 {MINUS} 1e-7]."
     )
     words = (
-        "The verdict calls a model off where its KS test rejects at 5 %, and slightly off where "
-        f"the 95 % interval of KS also ends below {percent(SLIGHT, 0)}."
+        "The verdict says miscalibrated where the calibration test, one p-value for many kinds of "
+        "errors, rejects at 5 %. Whether to calibrate is decided by the log loss on the test set, and by "
+        "what the default calibrator expects to save; for matrices, of whole vectors."
     )
     notes = [view, error, words, band, intervals]
     if repair is not None:
@@ -205,6 +209,7 @@ def how_it_was_computed(before: Measurement, repair: Repair | None) -> tuple[str
         )
         notes.append(
             "Methods are compared row by row on the test part: the difference in log loss to the "
-            "best, with its standard error. Within two of those it is noise."
+            "best, with its standard error. Hall's transformation of Student's t says whether it "
+            "is more than noise."
         )
     return tuple(notes)

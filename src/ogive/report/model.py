@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ogive import __version__
-from ogive.calibrators import METHODS
+from ogive.calibrators import METHODS, find_method
 from ogive.curve import Curve
 from ogive.diagrams import (
     BeforeAfter,
@@ -29,7 +29,7 @@ from ogive.report.contents import (
 )
 from ogive.report.gather import repaired_curves, repaired_panels
 from ogive.report.graphs import Graph, four_graphs, map_graphs, method_graphs, one_graph
-from ogive.report.words import Verdict, verdict
+from ogive.report.words import Headline, headline
 from ogive.studies.compare import compare
 from ogive.studies.measure import measure
 from ogive.views import check_view
@@ -77,7 +77,7 @@ class Report:
     view: str
     before: Measurement
     repair: Repair | None
-    verdict: Verdict
+    verdict: Headline
     numbers: tuple[Number, ...]
     graphs: tuple[Graph, ...]
     panels: tuple[Graph, ...]
@@ -94,7 +94,7 @@ def build_report(
     cal: Predictions | None = None,
     *,
     view: str | None = None,
-    method: str = "spline",
+    method: str | None = None,
     methods: Sequence[str] | None = None,
     source: str = "predictions",
     today: date | None = None,
@@ -110,8 +110,8 @@ def build_report(
         Labelled rows to fit on. Without them nothing is repaired, and the report says so.
     view : str, optional
         Default: ``"top-1"``, or ``"score"`` for one column.
-    method : str
-        The repair: a method that reads curves.
+    method : str, optional
+        What is fitted and shown. Default: the method that the comparison recommends.
     methods : sequence of str, optional
         What to compare. Default: all that are not slow.
     source : str
@@ -120,26 +120,28 @@ def build_report(
     progress : function of (what, done, total), optional
     """
     name = check_view(view, test).name
-    if METHODS.get(method) and METHODS[method].reads != "curve":
+    if method is not None and find_method(method).reads != "curve":
         msg = (
-            f"`method` {method!r} calibrates whole matrices, and the report repairs one view. "
+            f"`method` {method!r} calibrates whole matrices, and the report shows one view. "
             "Give a method that reads a curve; this one can be among those compared."
         )
         raise InvalidInput(msg)
     step = progress or (lambda what, done, total: None)  # noqa: ARG005
     step("measuring", 0, _STEPS)
     curve = Curve.from_predictions(test, name)
-    before = measure(curve)
+    before = measure(curve, decide=cal is None and test.one_column)
     step("fitting the repair", 1, _STEPS)
     repaired = (
         None
         if cal is None
-        else _repair(cal, test, name, method=method, methods=methods, curve=curve, step=step)
+        else _repair(cal, test, view, method=method, methods=methods, curve=curve, step=step)
     )
     step("measuring every class", 4, _STEPS)
     heat = None if test.one_column else ClassHeat.from_predictions(test)
     after = None if repaired is None else repaired.after
-    reliability = Reliability.from_curve(curve, method)
+    shown = repaired.method if repaired else method or "spline"
+    drawn = curve_method(shown)
+    reliability = Reliability.from_curve(curve, drawn)
     step("done", _STEPS, _STEPS)
     return Report(
         source=source,
@@ -148,21 +150,26 @@ def build_report(
         view=name,
         before=before,
         repair=repaired,
-        verdict=verdict(before, repaired),
+        verdict=headline(before, repaired),
         numbers=key_numbers(curve, before, after),
         graphs=map_graphs(
             CumulativeDifference.from_curve(curve), reliability, BinnedReliability.from_curve(curve)
         ),
         panels=four_graphs(
-            "panels", [FourPanel.from_curve(curve, method=method, label="as it is, test part")]
+            "panels", [FourPanel.from_curve(curve, method=drawn, label="as it is, test part")]
         ),
         views=None if test.one_column else view_rows(test),
         class_graph=None if heat is None else one_graph("classes", "Signed KS of each class", heat),
         class_table=None if heat is None else class_rows(heat),
         class_words="" if heat is None else class_words(heat),
-        commands=commands(source, name, method, has_cal=cal is not None),
+        commands=commands(source, view, shown, has_cal=cal is not None),
         how=how_it_was_computed(before, repaired),
     )
+
+
+def curve_method(method: str) -> str:
+    """Return the method that draws a map of scores: the default, if it fits whole matrices."""
+    return method if METHODS[method].reads == "curve" else "spline"
 
 
 def default_methods(cal: Predictions) -> list[str]:
@@ -182,23 +189,24 @@ def default_methods(cal: Predictions) -> list[str]:
 def _repair(
     cal: Predictions,
     test: Predictions,
-    view: str,
+    view: str | None,
     *,
-    method: str,
+    method: str | None,
     methods: Sequence[str] | None,
     curve: Curve,
     step: Progress,
 ) -> Repair:
     """Fit on the cal part, apply to both, and compare with the other methods."""
-    inside, outside, n = repaired_curves(cal, test, view, method)
-    after = CumulativeDifference.from_curve(outside, label="after", fitted_on=n)
-    pair = BeforeAfter(CumulativeDifference.from_curve(curve, label="before"), after)
-    panels = repaired_panels(inside, outside, n, method)
     step("comparing methods", 2, _STEPS)
     chosen = list(methods) if methods is not None else default_methods(cal)
     comparison = compare(cal, test, chosen, view)
+    used = method or comparison.decision.method or "spline"
+    inside, outside, n = repaired_curves(cal, test, curve.view, used)
+    after = CumulativeDifference.from_curve(outside, label="after", fitted_on=n)
+    pair = BeforeAfter(CumulativeDifference.from_curve(curve, label="before"), after)
+    panels = repaired_panels(inside, outside, n, curve_method(used))
     return Repair(
-        method=method,
+        method=used,
         n=n,
         after=measure(outside),
         allowed=after.half_width or 0.0,

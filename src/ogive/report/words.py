@@ -1,4 +1,4 @@
-"""The verdict: one sentence on whether the probabilities can be trusted, and what it rests on."""
+"""The report's headline: the verdict (`ogive.studies.verdict`), split for the page."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from ogive.plotting.panels import percent
 if TYPE_CHECKING:
     from ogive.report.model import Repair
     from ogive.studies.measurement import Measurement
-
-_LEVEL = 0.05
-
+    from ogive.studies.verdict import Verdict
 
 Tone: TypeAlias = Literal["fine", "slight", "repaired", "off"]
 
@@ -21,64 +19,47 @@ SLIGHT = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """A sentence, what it rests on, and its tone."""
+class Headline:
+    """What the page says first, what stands below it, and the colour of both."""
 
     sentence: str
     detail: str
     tone: Tone
+    decision: Verdict
 
 
-def verdict(before: Measurement, repair: Repair | None) -> Verdict:
-    """Judge a model from its test part, and its repair from what remains there."""
-    ks = before.ks_test
+def headline(before: Measurement, repair: Repair | None) -> Headline:
+    """Return the verdict of a comparison, or of the measurement where nothing was fitted."""
+    decision = before.decision if repair is None else repair.comparison.decision
+    first, *others = decision.sentences
     if before.fitted_rows:
-        return Verdict(before.verdict, "", "slight")
-    if ks.sigma == 0.0:
-        return Verdict(before.verdict, "", "fine" if ks.value == 0.0 else "off")
-    if ks.pvalue >= _LEVEL:
-        sentence = (
-            f"These probabilities can be trusted as far as {before.n:,} rows can tell: "
-            f"KS is {percent(ks.value)}, no more than chance explains."
-        )
-        return Verdict(sentence, before.verdict, "fine")
-    slight = ks.high < SLIGHT
-    start = "are slightly off" if slight else "cannot be trusted as they are"
-    sentence = f"These probabilities {start}: {_how(before)}"
-    tone: Tone = "slight" if slight else "off"
-    if repair is None:
-        return Verdict(f"{sentence}.", before.verdict, tone)
-    return _after(sentence, tone, before, repair)
+        return Headline(before.verdict, "", "slight", before.decision)
+    if decision.calibrate and repair is not None:  # "Use spline.", and what that does
+        first, others = f"{first} {others[0]}", others[1:]
+    if repair is not None and decision.calibrate:
+        others.append(_what_remains(repair))
+    return Headline(first, " ".join(others), _tone(decision, before, repair), decision)
 
 
-def _after(sentence: str, tone: Tone, before: Measurement, repair: Repair) -> Verdict:
-    """Say what the repair did: what remains, and whether that is more than noise."""
-    after = repair.after.ks
-    if any(row.method == "none" and row.tied_with_best for row in repair.comparison.methods):
-        sentence += f"; no repair gains more than noise on {before.n:,} rows."
-        return Verdict(sentence, before.verdict, tone)
-    if after >= before.ks:
-        return Verdict(f"{sentence}; {repair.method} does not help.", before.verdict, tone)
-    within = after <= repair.allowed
-    remains = (
-        f"What remains after the repair is {'within' if within else 'above'} what a map fitted on "
-        f"{repair.n:,} rows leaves: a KS of up to {percent(repair.allowed)} in 19 of 20 cases."
-    )
-    change = f"from a KS of {percent(before.ks)} to {percent(after)}"
-    detail = f"{before.verdict} {remains}"
-    if within:
-        return Verdict(f"{sentence}; {repair.method} repairs them, {change}.", detail, "repaired")
-    return Verdict(
-        f"{sentence}; {repair.method} helps, {change}, but something is left.", detail, tone
+def _what_remains(repair: Repair) -> str:
+    """Say what is left after calibration, beside the noise of the fit."""
+    larger = "no larger" if _within(repair) else "larger"
+    return (
+        f"After calibration with {repair.method} the KS error is {percent(repair.after.ks)}, "
+        f"{larger} than sampling noise for {repair.n:,} calibration rows "
+        f"(up to {percent(repair.allowed)})."
     )
 
 
-def _how(before: Measurement) -> str:
-    """Say in which way they are off."""
-    gap = before.accuracy - before.mean_score
-    if abs(gap) > 0.5 * before.ks:
-        return (
-            f"on average they promise {percent(before.mean_score, 1)}, "
-            f"and {percent(before.accuracy, 1)} came true"
-        )
-    return "they are too high for some rows and too low for others"
+def _within(repair: Repair) -> bool:
+    return repair.after.ks <= repair.allowed
+
+
+def _tone(decision: Verdict, before: Measurement, repair: Repair | None) -> Tone:
+    if decision.too_few_rows:
+        return "slight"
+    if decision.calibrate and repair is not None:
+        return "repaired" if _within(repair) else "off"
+    if not decision.miscalibrated:
+        return "fine"
+    return "slight" if before.ks_test.high < SLIGHT else "off"

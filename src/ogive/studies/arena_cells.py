@@ -17,8 +17,8 @@ from ogive.calibrators import METHODS, VECTORS, find_method
 from ogive.calibrators.matrix.compose import fit_vector
 from ogive.errors import InvalidInput, OgiveError, UnknownName
 from ogive.predictions import Predictions
-from ogive.studies.compare import scores_of
 from ogive.studies.fitting import VECTOR, Rows, apply, fit
+from ogive.studies.losses import scores_of
 from ogive.views import score_rows
 
 if TYPE_CHECKING:

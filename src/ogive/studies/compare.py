@@ -1,7 +1,12 @@
 """Compare methods: fit each on one part, measure on the other, row against row.
 
-Two methods are measured on the same rows, so what matters is the difference of their losses row
-by row, with its standard error. A difference within two of those is noise, and said to be.
+Two methods are measured on the same rows, so what matters is the difference of their losses row by
+row. A few rows with a probability near 0 for what happened can make it heavy-tailed, so that it is
+tested by Hall's transformation of Student's t, which takes out its skewness (`hall_t`);
+``docs/theory/differences.md`` has its level beside that of other tests.
+
+The method that is recommended is the default, `spline`, unless another is significantly better.
+Methods worse than no calibration are never recommended, nor called equal to the best.
 """
 
 from __future__ import annotations
@@ -15,15 +20,10 @@ import numpy as np
 from ogive._html import grid
 from ogive.calibrators import METHODS
 from ogive.calibrators.matrix.vector_probe import stopped_early
-from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType
-from ogive.metrics.binned import ece, mce
-from ogive.metrics.ks import ks_error
-from ogive.metrics.onepass import read
-from ogive.metrics.proper import CLIP
-from ogive.metrics.significance import EXPECTED_KS, VarianceReader
-from ogive.metrics.vector import vector_rows
+from ogive.studies.deciding import choose, judge_methods
 from ogive.studies.fitting import VECTOR, apply, fit, named
+from ogive.studies.losses import CRITICAL_T, hall_t, scores_of
 from ogive.views import check_view
 
 if TYPE_CHECKING:
@@ -31,14 +31,15 @@ if TYPE_CHECKING:
 
     from ogive._typing import FloatArray, Progress
     from ogive.predictions import Predictions
-    from ogive.studies.fitting import Rows
+    from ogive.studies.verdict import Verdict
 
 STOPPED = (
     "{} was stopped early: after a few steps, its log loss (of whole vectors) on held-out "
     "calibration rows was significantly above that of temperature."
 )
+#: A method that may lose more than this share of the best method's gain is not called equal to it.
+MOST_OF_GAIN_LOST = 0.25
 _SHOWN = 8  # classes that an error names
-_SIGMAS = 2.0  # differences within this many standard errors are noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,9 @@ class MethodResult:
     the standard error of that. In the view ``vector``, ``nll`` and ``brier`` are of whole
     vectors, and the others of the top class. ``stopped_early``: the fit was given up, since its
     log loss on held-out calibration rows was significantly above that of temperature scaling
-    (`ogive.calibrators.matrix.vector_probe`).
+    (`ogive.calibrators.matrix.vector_probe`). ``tied_with_best``: not significantly different from
+    the best. ``too_few_rows_to_tell``: not significantly different either, but its standard error
+    is so large that it may lose a quarter or more of what the best gains over no calibration.
     """
 
     method: str
@@ -60,12 +63,14 @@ class MethodResult:
     brier: float
     nll: float
     accuracy: float
+    base_rate: float
     ks_expected: float
     nll_diff: float
     nll_diff_se: float
     tied_with_best: bool
     fit_seconds: float
     stopped_early: bool = False
+    too_few_rows_to_tell: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,7 @@ class Comparison:
     n_cal: int
     n_test: int
     methods: tuple[MethodResult, ...]
+    decision: Verdict
     calibrated_by: str | None = None
     fitted_rows: bool = False
 
@@ -85,17 +91,14 @@ class Comparison:
         return self.methods[0]
 
     @property
+    def recommended(self) -> MethodResult:
+        """The default method if none is significantly better, else the best; see `choose`."""
+        return choose(self.methods)
+
+    @property
     def verdict(self) -> str:
-        """What to do, in a sentence."""
-        if self.fitted_rows:
-            return "No verdict: the test rows fitted the calibrator. Compare on other rows."
-        tied = [row.method for row in self.methods[1:] if row.tied_with_best]
-        if self.best.method == "none":
-            return "Leave it alone: no method is better than no calibration."
-        if "none" in tied:
-            return "Leave it alone: the best gain is within two standard errors of none."
-        also = f"; {' and '.join(tied)} cannot be told from it on these rows" if tied else ""
-        return f"Use {self.best.method}{also}."
+        """What to do, in words; `decision` has its parts."""
+        return str(self.decision)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -112,7 +115,9 @@ class Comparison:
             "n_cal": self.n_cal,
             "n_test": self.n_test,
             "methods": [asdict(row) for row in self.methods],
+            "recommended": self.decision.method or "none",
             "verdict": self.verdict,
+            "decision": self.decision.to_dict(),
             **({} if self.calibrated_by is None else self._origin()),
         }
 
@@ -120,7 +125,7 @@ class Comparison:
         return {"calibrated_by": self.calibrated_by, "fitted_rows": self.fitted_rows}
 
     def __repr__(self) -> str:
-        apart = {"method", "stopped_early"}
+        apart = {"method", "base_rate", "stopped_early", "too_few_rows_to_tell"}
         names = [field.name for field in fields(MethodResult) if field.name not in apart]
         lines = [f"Comparison of {self.view}, {self.n_cal:,} rows to fit, {self.n_test:,} to test"]
         lines.append(f"{'method':14}" + "".join(f"{name[:9]:>10}" for name in names))
@@ -210,9 +215,17 @@ def compare(
         progress("done", len(chosen), len(chosen))
     best = min(outcomes, key=lambda outcome: (outcome.stopped, outcome.numbers["nll"]))
     weights = np.ones(test.n) if test.weights is None else test.weights
-    rows = (_against(outcome, best, weights) for outcome in outcomes)
+    none = next((one for one in outcomes if one.method == "none"), None)
+    rows = (_against(outcome, best, none, weights) for outcome in outcomes)
+    ranked = tuple(sorted(rows, key=_place))
+    whole = VECTOR if view is None and not cal.one_column else name
+    decision = judge_methods(cal, test, ranked, whole)
+    if test.fitted_rows:
+        decision = decision.withheld(
+            "No verdict: the test rows fitted the calibrator. Compare on other rows."
+        )
     origin = (test.calibrated_by, test.fitted_rows)
-    return Comparison(name, cal.n, test.n, tuple(sorted(rows, key=_place)), *origin)
+    return Comparison(name, cal.n, test.n, ranked, decision, *origin)
 
 
 def _inside(progress: Progress | None, method: str, before: int, methods: int) -> Progress | None:
@@ -277,48 +290,23 @@ def _measure(
     return _Outcome(method, numbers, losses, seconds, stopped is not None)
 
 
-def scores_of(rows: Rows, test: Predictions, view: str) -> tuple[dict[str, float], FloatArray]:
-    """Return the numbers of calibrated rows, and their log losses, (N,)."""
-    weights = np.ones(test.n) if test.weights is None else test.weights
-    hit = np.asarray(rows.hit, dtype=np.float64)
-    curve = Curve.from_scores(rows.score, hit, weights=test.weights, weight_kind=test.weight_kind)
-    if view == VECTOR:
-        squares, losses, _ = vector_rows(test, rows.vectors)
-    else:
-        p = np.clip(rows.score, CLIP, 1.0 - CLIP)
-        losses = -np.log(np.where(hit > 0, p, 1.0 - p))
-        squares = (rows.score - hit) ** 2
-    numbers = {
-        "ks": ks_error(curve),
-        "ks_expected": _expected(curve),
-        "ece": ece(curve),
-        "mce": mce(curve),
-        "brier": float(np.average(squares, weights=weights)),
-        "nll": float(np.average(losses, weights=weights)),
-        "accuracy": float(np.average(hit, weights=weights)),
-    }
-    return numbers, losses
-
-
-def _expected(curve: Curve) -> float:
-    """Return the mean KS error of perfectly calibrated scores: E sup |W| sigma / N."""
-    spread = VarianceReader()
-    read(curve, spread)
-    return EXPECTED_KS * float(np.sqrt(spread.variance)) / float(curve.n)
-
-
-def _against(outcome: _Outcome, best: _Outcome, weights: FloatArray) -> MethodResult:
+def _against(
+    outcome: _Outcome, best: _Outcome, none: _Outcome | None, weights: FloatArray
+) -> MethodResult:
     """Compare the losses row by row with those of the best method."""
     share = weights / weights.sum()
-    difference = outcome.losses - best.losses
-    mean = float(np.sum(share * difference))
-    error = float(np.sqrt(np.sum((share * (difference - mean)) ** 2)))
-    tied = mean <= _SIGMAS * error and not outcome.stopped
+    mean, error, t = hall_t(outcome.losses - best.losses, share)
+    same = t <= CRITICAL_T and not outcome.stopped
+    unsure = False
+    if none is not None and outcome is not best and outcome is not none:
+        gained = none.numbers["nll"] - best.numbers["nll"]
+        unsure = mean + CRITICAL_T * error > MOST_OF_GAIN_LOST * gained
     return MethodResult(
         method=outcome.method,
         nll_diff=mean,
         nll_diff_se=error,
-        tied_with_best=tied,
+        tied_with_best=same and not unsure,
+        too_few_rows_to_tell=same and unsure,
         fit_seconds=outcome.seconds,
         stopped_early=outcome.stopped,
         **outcome.numbers,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ogive._html import grid
 
 if TYPE_CHECKING:
+    from ogive.metrics.significance import CalibrationTest
     from ogive.studies.measurement import Measurement, Measurements
 
 
@@ -42,7 +43,7 @@ def _rows(one: Measurement) -> list[tuple[str, float, str]]:
     """Return name, value and what goes with it."""
     ks, kuiper = one.ks_test, one.kuiper_test
     rows = [
-        ("accuracy", one.accuracy, f"mean score {one.mean_score:.4f}"),
+        (rate_name(one.view), one.accuracy, f"mean score {one.mean_score:.4f}"),
         ("KS", ks.value, _beside(ks.low, ks.high, ks.expected, ks.pvalue)),
         ("Kuiper", kuiper.value, _beside(kuiper.low, kuiper.high, kuiper.expected, kuiper.pvalue)),
         ("ECE", one.ece, f"debiased L2 {one.ece_debiased:.4f}"),
@@ -60,6 +61,17 @@ def _rows(one: Measurement) -> list[tuple[str, float, str]]:
     for key, (low, high) in one.intervals.items():
         rows.append((f"{key}, 95 %", low, f"to {high:.4f} by bootstrap"))
     return rows
+
+
+def rate_name(view: str) -> str:
+    """Return what the share of outcomes that are 1 is called in a view.
+
+    >>> rate_name("top-1"), rate_name("within-top-2"), rate_name("class-3"), rate_name("score")
+    ('accuracy', 'share in the top 2', 'base rate', 'base rate')
+    """
+    if view.startswith("within-top-"):
+        return f"share in the top {view.removeprefix('within-top-')}"
+    return "accuracy" if view == "vector" or view.startswith("top-") else "base rate"
 
 
 def all_views(every: Measurements) -> str:
@@ -95,6 +107,12 @@ def all_views_html(every: Measurements) -> str:
     ]
     off = "" if every.classes is None else f"{int(every.classes.off.sum())} classes are off."
     return grid("All views", head, rows, below=off)
+
+
+def told_interval(test: CalibrationTest) -> str:
+    """Say an interval in percent; where it does not hold 0, it does not begin with 0.00."""
+    low, high = f"{100 * test.low:.2f}", f"{100 * test.high:.2f} %"
+    return f"above 0 … {high}" if test.low > 0.0 and float(low) == 0.0 else f"{low} … {high}"
 
 
 def told_pvalue(pvalue: float, *, cell: bool = False) -> str:

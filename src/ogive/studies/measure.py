@@ -31,7 +31,7 @@ from ogive.metrics.vector import vector_scores
 from ogive.predictions import Predictions
 from ogive.studies.certainty import certainty
 from ogive.studies.measurement import Measurement, Measurements
-from ogive.studies.verdict import verdict
+from ogive.studies.verdict import judge_curve
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, Progress
@@ -52,6 +52,7 @@ def measure(
     bins: ArrayLike | int = ...,
     seed: int = ...,
     resamples: int = ...,
+    decide: bool = ...,
     progress: Progress | None = ...,
 ) -> Measurements: ...
 @overload
@@ -62,6 +63,7 @@ def measure(
     bins: ArrayLike | int = ...,
     seed: int = ...,
     resamples: int = ...,
+    decide: bool = ...,
     progress: Progress | None = ...,
 ) -> Measurement: ...
 @overload
@@ -72,6 +74,7 @@ def measure(
     bins: ArrayLike | int = ...,
     seed: int = ...,
     resamples: int = ...,
+    decide: bool = ...,
     progress: Progress | None = ...,
 ) -> Measurement | Measurements: ...
 def measure(
@@ -81,6 +84,7 @@ def measure(
     bins: ArrayLike | int = BINS,
     seed: int = 0,
     resamples: int = 0,
+    decide: bool = True,
     progress: Progress | None = None,
 ) -> Measurement | Measurements:
     """Measure the calibration of predictions, or of a curve.
@@ -101,6 +105,9 @@ def measure(
     resamples : int
         If not 0, `Measurement.intervals` has bootstrap intervals from so many resamples; KS and
         Kuiper have better ones in any case. `ogive.metrics.resample` says what to believe.
+    decide : bool
+        Whether the verdict also says if calibrating is worth it, for scores. Not for a test set
+        that has a calibration set: `ogive.compare` decides that.
     progress : function of (what, done, total), optional
         Called after each resample.
 
@@ -115,7 +122,9 @@ def measure(
     >>> round(result.ks, 3), round(result.ece, 3), result.accuracy
     (0.125, 0.218, 0.5)
     """
-    how = _How(bins, seed, resamples, progress)
+    # Whole vectors decide whether a matrix is calibrated, not one of its views.
+    decide = decide and (isinstance(data, Curve) or getattr(data, "one_column", False))
+    how = _How(bins, seed, resamples, progress, decide)
     if isinstance(data, Curve):
         _check_same_view(data, view)
         one = _measure_curve(data, how)
@@ -142,6 +151,7 @@ class _How(NamedTuple):
     seed: int
     resamples: int
     progress: Progress | None
+    decide: bool
 
 
 def _measure_all(preds: Predictions, how: _How) -> Measurements:
@@ -194,7 +204,7 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
         kde_ece=kde.value,
         kde_ece_method=kde.method,
         smooth_ece=more.pop("smooth_ece"),
-        verdict=verdict(short, values["ks_test"], values["accuracy"], values["mean_score"]),
+        decision=judge_curve(short, values["ks_test"], decide=how.decide),
         more=more,
         intervals=_intervals(curve, how) if how.resamples else {},
         **known,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ogive.metrics.classwise import Classwise
     from ogive.metrics.significance import CalibrationTest
+    from ogive.studies.verdict import Verdict
 
 
 #: What is said of rows that fitted the calibrator.
@@ -50,7 +51,7 @@ class Measurement:
     unc: float
     spiegelhalter: float
     spiegelhalter_pvalue: float
-    verdict: str
+    decision: Verdict
     brier_vector: float | None = None
     nll_vector: float | None = None
     more: dict[str, float] = field(default_factory=dict)
@@ -69,7 +70,7 @@ class Measurement:
         also = tuple(o.with_origin(calibrated_by, fitted_rows=fitted_rows) for o in self.also)
         known: Any = {"calibrated_by": calibrated_by, "fitted_rows": fitted_rows, "also": also}
         if not fitted_rows:
-            return replace(self, **known, verdict=f"{self.verdict} {calibrated_by}")
+            return replace(self, **known, decision=self.decision.noted(calibrated_by))
         hidden: Any = dict.fromkeys(("pvalue", "low", "high"), nan)
         return replace(
             self,
@@ -77,8 +78,18 @@ class Measurement:
             ks_test=replace(self.ks_test, **hidden),
             kuiper_test=replace(self.kuiper_test, **hidden),
             spiegelhalter_pvalue=nan,
-            verdict=f"{calibrated_by} {WITHHELD}",
+            decision=self.decision.withheld(f"{calibrated_by} {WITHHELD}"),
         )
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in words; `decision` has its parts."""
+        return str(self.decision)
+
+    @property
+    def base_rate(self) -> float:
+        """The share of outcomes that are 1: of top-r views, the accuracy."""
+        return self.accuracy
 
     @property
     def ks(self) -> float:
@@ -95,6 +106,9 @@ class Measurement:
         values = asdict(self)
         ks, kuiper = values.pop("ks_test"), values.pop("kuiper_test")
         head = {key: values.pop(key) for key in ("view", "n", "accuracy", "mean_score")}
+        head["base_rate"] = self.base_rate
+        values["verdict"] = self.verdict
+        del values["decision"]
         more, intervals = values.pop("more"), values.pop("intervals")
         values.pop("also")
         origin = {key: values.pop(key) for key in ("calibrated_by", "fitted_rows")}

@@ -1,67 +1,274 @@
-"""A measurement in words.
+"""The verdict: whether scores are off, in which way, and whether to calibrate.
 
-What is said about all scores together comes from the tests. What is said about a range of
-scores ("overconfident above 0.9") comes from the band of a calibration map, never from where the
-cumulative gap peaks.
+Whatever speaks of it (measure, fit, compare, report, demo, notebooks, JSON) reads a `Verdict`. Its
+parts come from one place each:
+
+* whether miscalibration was seen: `ogive.calibration_test`, p < 5 %;
+* whether to calibrate: the log loss that is expected to be saved, or that was saved on a test set
+  (`ogive.calibrators.gain.worth_calibrating`); for matrices, of whole vectors;
+* which ranges of scores are off: the band of the default calibrator, never where the gap peaks;
+* too few rows to say: see `MIN_ROWS` and `_material`.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ogive.calibrators import METHODS
 from ogive.errors import FallbackWarning
-from ogive.studies.layout import told_pvalue
+from ogive.metrics.omnibus import calibration_test
+from ogive.metrics.significance import ks_test
+from ogive.studies.layout import rate_name, told_pvalue
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ogive._typing import FloatArray
+    from ogive.calibrators.gain import Gain
     from ogive.curve import Curve
     from ogive.metrics.significance import CalibrationTest
 
 LEVEL = 0.05
-_WORTH_SAYING = 0.05
+NOT_FOUND = "No miscalibration found"
+#: With fewer rows than this nothing is decided.
+MIN_ROWS = 20
+#: A KS error that matters: half of what the scores leave to chance, at least 1, at most 10 %. Rows
+#: are too few if they would miss it in more than one of five samples.
+LEAST_MATERIAL_KS, MOST_MATERIAL_KS = 0.01, 0.10
+_MIN_SHARE_OF_RANGE = 0.05  # ranges that hold less of the rows are not worth a sentence
 
 
-def verdict(curve: Curve, ks: CalibrationTest, accuracy: float, mean_score: float) -> str:
-    """Say in words what a test found, and what it could not have found."""
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was decided, and the sentences that say it.
+
+    Attributes
+    ----------
+    view : str
+    n : float
+        Rows that were judged.
+    calibrate : bool or None
+        None: too few rows to say, or not decided by these rows.
+    miscalibrated : bool or None
+        Whether the calibration test rejects at 5 %; None: too few rows, or not tested.
+    pvalue : float or None
+        Of the calibration test.
+    too_few_rows : bool
+    rows_needed : int or None
+        About how many rows would settle it, where they are too few.
+    direction : str
+        "too high", "too low", "mixed" or "none found".
+    method : str or None
+        The method that is recommended, or was fitted; None: leave the scores alone.
+    log_loss_before, log_loss_after, log_loss_error : float or None
+        And the standard error of the difference.
+    basis : str or None
+        On which rows the log losses were found.
+    sentences : tuple of str
+    """
+
+    view: str
+    n: float
+    calibrate: bool | None
+    miscalibrated: bool | None
+    pvalue: float | None
+    too_few_rows: bool
+    rows_needed: int | None
+    direction: str
+    method: str | None
+    log_loss_before: float | None
+    log_loss_after: float | None
+    log_loss_error: float | None
+    basis: str | None
+    sentences: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences)
+
+    def noted(self, sentence: str) -> Verdict:
+        """Return it with a further sentence."""
+        return replace(self, sentences=(*self.sentences, sentence))
+
+    def withheld(self, sentence: str) -> Verdict:
+        """Return it without a decision and p-value: the rows fitted the calibrator."""
+        return Verdict(
+            view=self.view,
+            n=self.n,
+            calibrate=None,
+            miscalibrated=None,
+            pvalue=None,
+            too_few_rows=False,
+            rows_needed=None,
+            direction="none found",
+            method=None,
+            log_loss_before=None,
+            log_loss_after=None,
+            log_loss_error=None,
+            basis=None,
+            sentences=(sentence,),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self) | {"sentences": list(self.sentences)}
+
+
+class Seen(NamedTuple):
+    """What the rows themselves show: the test, the way they are off, and how few they are."""
+
+    n: float
+    view: str
+    pvalue: float
+    ks: CalibrationTest
+    direction: str
+    sentences: tuple[str, ...]
+    rows_needed: int | None
+
+
+def look(curve: Curve, ks: CalibrationTest | None = None, *, gamma: Any = None) -> Seen:  # noqa: ANN401
+    """Test a curve, and say in which way its scores are off; `gamma`: its spline, if fitted."""
+    ks = ks or ks_test(curve)
+    mean, rate = float(curve.score @ curve.count) / curve.n, float(curve.total_hits) / curve.n
     if ks.sigma == 0.0:
-        return _certain(ks)
-    p = told_pvalue(ks.pvalue)
-    against = f"a perfectly calibrated model would show about {ks.expected:.2g} ({p})"
-    if ks.pvalue >= LEVEL:
+        certain = float(ks.value == 0.0)
+        return Seen(curve.n, curve.view, certain, ks, "none found", (_certain(ks),), None)
+    pvalue = calibration_test(curve).pvalue
+    p = f"calibration test: {told_pvalue(pvalue)}"
+    against = (
+        f"KS is {ks.value:.2g}; a perfectly calibrated model would show about {ks.expected:.2g}"
+    )
+    if pvalue >= LEVEL:
         unseen = f"A true error below {ks.detectable:.2g} would often go unseen."
-        return f"No miscalibration found: KS is {ks.value:.2g}; {against}. {unseen}"
-    gap = accuracy - mean_score
-    if abs(gap) > 0.5 * ks.value:
-        way = "too high" if gap < 0 else "too low"
-        means = f"On average the scores are {way}: {mean_score:.4g}, and {accuracy:.4g} came true."
-    else:
-        means = "Too high for some scores and too low for others: the mean hides it."
-    return f"Miscalibrated: KS is {ks.value:.2g}; {against}. {means}{about_scores(curve)}"
+        words = (f"{NOT_FOUND}: {against} ({p}).", unseen)
+        return Seen(curve.n, curve.view, pvalue, ks, "none found", words, _rows_needed(curve, ks))
+    way, means = _direction(curve.view, mean, rate, ks)
+    ranges = about_scores(curve, gamma).strip()
+    words = (f"Miscalibrated: {against} ({p}).", f"{means} {ranges}".strip())
+    short = max(MIN_ROWS, _rows_needed(curve, ks) or 0) if curve.n < MIN_ROWS else None
+    return Seen(curve.n, curve.view, pvalue, ks, way, words, short)
 
 
-def about_scores(curve: Curve) -> str:
+def judge(
+    seen: Seen,
+    gain: Gain | None,
+    *,
+    method: str | None = None,
+    more: Sequence[str] = (),
+    lead: str = "",
+) -> Verdict:
+    """Decide and word the verdict.
+
+    Parameters
+    ----------
+    seen : Seen
+        What the rows show.
+    gain : Gain or None
+        What calibrating saves; None: these rows do not decide it.
+    method : str, optional
+        The method that the gain is of.
+    more : sequence of str
+        Further sentences, about methods.
+    lead : str
+        Before the decision to calibrate: "Use spline." A decision begins the verdict.
+    """
+    clear = gain is not None and gain.tested_on is not None and not gain.leave_alone
+    few = seen.rows_needed is not None and (seen.n < MIN_ROWS or not clear)
+    calibrate = None if gain is None or few else not gain.leave_alone
+    decision = [] if gain is None or few else [gain.verdict]
+    told = list(seen.sentences)
+    if few:
+        told = [_too_few(seen)]
+    if calibrate and seen.pvalue >= LEVEL:
+        told[0] = told[0].replace(NOT_FOUND, "Miscalibration is likely, but not certain")
+    if calibrate and lead:
+        decision = [lead, *decision]
+    sentences = [*decision, *more, *told] if lead else [*told, *decision, *more]
+    known = gain is not None and gain.before is not None
+    return Verdict(
+        view=seen.view if gain is None else gain.view,
+        n=seen.n,
+        calibrate=calibrate,
+        miscalibrated=None if few else seen.pvalue < LEVEL,
+        pvalue=seen.pvalue,
+        too_few_rows=few,
+        rows_needed=seen.rows_needed if few else None,
+        direction="none found" if few else seen.direction,
+        method=method if calibrate else None,
+        log_loss_before=gain.before if known and gain else None,
+        log_loss_after=gain.before - gain.value if known and gain and gain.before else None,
+        log_loss_error=gain.error if gain else None,
+        basis=gain.basis if gain else None,
+        sentences=tuple(sentences),
+    )
+
+
+def judge_curve(curve: Curve, ks: CalibrationTest, *, decide: bool) -> Verdict:
+    """Return the verdict on rows alone: the default calibrator's own posterior decides."""
+    gamma = spline_of(curve) if ks.sigma > 0.0 else None
+    seen = look(curve, ks, gamma=gamma)
+    gain = gamma.summary().gain if decide and gamma is not None else None
+    return judge(seen, gain, method="spline")
+
+
+def _too_few(seen: Seen) -> str:
+    return (
+        f"Too few rows to say: with {seen.n:,.0f} rows a KS error below {seen.ks.detectable:.2g} "
+        f"would often go unseen; about {seen.rows_needed:,} rows would settle it."
+    )
+
+
+def _rows_needed(curve: Curve, ks: CalibrationTest) -> int | None:
+    """Return how many rows would show an error that matters; None: these do."""
+    material = float(np.clip(0.5 * float(curve.tail @ curve.count) / curve.n,
+                             LEAST_MATERIAL_KS, MOST_MATERIAL_KS))  # fmt: skip
+    if ks.detectable <= material and curve.n >= MIN_ROWS:
+        return None
+    return max(MIN_ROWS, ceil(curve.n * (ks.detectable / material) ** 2))
+
+
+def _direction(view: str, mean: float, rate: float, ks: CalibrationTest) -> tuple[str, str]:
+    """Return which way the scores are off on average, and the sentence that says it."""
+    if abs(rate - mean) <= 0.5 * ks.value:
+        return "mixed", "Too high for some scores and too low for others: the mean hides it."
+    way = "too high" if rate < mean else "too low"
+    return (
+        way,
+        f"On average the scores are {way}: mean score {mean:.4g}, {rate_name(view)} {rate:.4g}.",
+    )
+
+
+def spline_of(curve: Curve) -> Any:  # noqa: ANN401 - a SplineMap
+    """Return the default calibrator of a curve."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)  # too few rows: its band is wide
+        return METHODS["spline"].fit(curve)
+
+
+def about_scores(curve: Curve, gamma: Any = None) -> str:  # noqa: ANN401 - a SplineMap
     """Say which scores are off: where the band of the default calibrator leaves the score out.
 
     Ranges that hold less than 5 % of the rows are not worth a sentence.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FallbackWarning)  # too few rows: its band is wide
-        gamma: Any = METHODS["spline"].fit(curve)
+    gamma = gamma or spline_of(curve)
     place = curve.at_fractiles(np.arange(1, 201) / 200)
     score = np.where(place.high, 1.0 - place.tail, place.tail)
     low, high = gamma.band(score)
     side = np.sign((low > score) * 1.0 - (high < score))  # 1 where hits exceed the score
     starts = np.flatnonzero(np.diff(side, prepend=np.nan))
+    words = (
+        ("underconfident", "overconfident") if curve.view == "top-1" else ("too low", "too high")
+    )
     said = []
     for first, stop in zip(starts, [*starts[1:], side.size], strict=True):
         share = place.after[stop - 1] - place.before[first]
-        if side[first] and share >= _WORTH_SAYING:
+        if side[first] and share >= _MIN_SHARE_OF_RANGE:
             where = _range(score, int(first), int(stop))
-            said.append(f"{'overconfident' if side[first] < 0 else 'underconfident'} {where}")
+            said.append(f"{words[int(side[first] < 0)]} {where}")
     if not said:
         return ""
     text = "; ".join(said)

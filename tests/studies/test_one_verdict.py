@@ -1,0 +1,167 @@
+"""Everything that speaks of a file says the same, and what its tables show."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from ogive import Curve, Predictions, compare, measure
+from ogive.cli import main
+from ogive.report import build_report
+from ogive.studies.deciding import choose, judge_fit
+from ogive.studies.fitted_on import fitted_on
+from ogive.studies.fitting import default_view, fit
+
+pytestmark = pytest.mark.filterwarnings("ignore::ogive.errors.OgiveWarning")
+METHODS = ["none", "spline", "platt", "isotonic"]
+
+
+def scored(n, truth, mean=0.0, spread=1.5, heavy=0.0):
+    """Scores with log-odds e, and outcomes with the log-odds truth(e); some are nearly certain."""
+
+    def make(rng):
+        e = rng.normal(mean, spread, n)
+        y = rng.random(n) < expit(truth(e))
+        p = expit(e)
+        certain = rng.random(n) < heavy
+        p[certain] = np.where(rng.random(certain.sum()) < 0.5, 1e-9, 1.0 - 1e-9)
+        return {"scores": p, "outcomes": y.astype(int)}
+
+    return make
+
+
+def matrix(n, factor, classes=4):
+    def make(rng):
+        z = 1.5 * rng.normal(size=(n, classes))
+        p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+        labels = (rng.random((n, 1)) > p.cumsum(axis=1)).sum(axis=1).clip(0, classes - 1)
+        return {"logits": factor * z, "labels": labels}
+
+    return make
+
+
+SETS = {
+    "few rows": scored(15, lambda e: e),
+    "few rows, far off": scored(15, lambda e: -e, spread=3.0),
+    "rare class": scored(1500, lambda e: e - 1.0, mean=-4.0),
+    "calibrated": scored(800, lambda e: e),
+    "calibrated, few": scored(100, lambda e: e),
+    "overconfident": scored(800, lambda e: e / 2),
+    "underconfident": scored(800, lambda e: 1.8 * e),
+    "slightly off": scored(600, lambda e: e - 0.15),
+    "heavy tails": scored(400, lambda e: e, heavy=0.03),
+    "separable": scored(300, lambda e: 1e3 * e),
+    "matrix, overconfident": matrix(600, 2.0),
+    "matrix, calibrated": matrix(600, 1.0),
+    "two columns": matrix(400, 2.5, classes=2),
+}
+
+
+def predictions(arrays):
+    kind = "logits" if "logits" in arrays else "probs"
+    return Predictions(*arrays.values(), kind=kind)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_all_verdicts_agree_with_each_other_and_with_their_table(name, tmp_path):
+    rng = np.random.default_rng([len(name), 7])
+    parts = [SETS[name](rng) for _ in range(2)]
+    cal, test = map(predictions, parts)
+    compared = compare(cal, test, METHODS)
+    decision = compared.decision
+    agrees_with_table(compared)
+
+    report = build_report(test, cal, methods=METHODS)
+    assert report.verdict.decision == decision
+    assert report.repair.method == (decision.method or "spline")
+    assert compared.to_dict()["recommended"] == (decision.method or "none")
+
+    method = decision.method or "spline"
+    gamma = fit(cal, method, default_view(cal))
+    fitted = judge_fit(cal, gamma, fitted_on(cal, gamma, method), test)
+    same = ("calibrate", "miscalibrated", "pvalue", "too_few_rows", "rows_needed", "direction")
+    for key in (*same, "method", "log_loss_before", "log_loss_after", "basis"):
+        assert getattr(fitted, key) == getattr(decision, key), key
+
+    measured = measure(test, decide=False).decision
+    if test.one_column:
+        for key in ("miscalibrated", "pvalue", "direction"):
+            if not decision.too_few_rows and not measured.too_few_rows:
+                assert getattr(measured, key) == getattr(decision, key), key
+    assert measured.calibrate is None
+
+
+def agrees_with_table(compared):
+    rows = {row.method: row for row in compared.methods}
+    decision, none = compared.decision, rows["none"]
+    if decision.too_few_rows:
+        assert decision.calibrate is None
+        assert decision.rows_needed > 15
+        assert "Too few rows to say" in compared.verdict
+        assert "calibrate." not in compared.verdict
+    elif decision.calibrate:
+        assert rows[decision.method].nll < none.nll
+        assert decision.log_loss_after < decision.log_loss_before
+        assert compared.verdict.startswith(f"Use {decision.method}. Log loss")
+        assert choose(compared.methods).method == decision.method
+    else:
+        assert compared.verdict.startswith("Leave it alone")
+    for row in compared.methods:
+        if row.tied_with_best and row is not compared.best:
+            assert row.nll <= none.nll
+    assert json.dumps(decision.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in SETS if "matrix" not in name and name != "two columns"]
+)
+def test_measure_and_summary_decide_alike_for_the_same_rows(name):
+    preds = predictions(SETS[name](np.random.default_rng([len(name), 8])))
+    measured = measure(preds).decision
+    gamma = fit(preds)
+    fitted = judge_fit(preds, gamma, fitted_on(preds, gamma, "spline"))
+    assert (measured.calibrate, measured.pvalue) == (fitted.calibrate, fitted.pvalue)
+    if not measured.too_few_rows:
+        assert measured.calibrate == (not gamma.summary().leave_alone)
+        assert gamma.summary().gain.verdict in str(measured)
+        assert gamma.summary().gain.verdict in str(fitted)
+
+
+def test_the_command_line_says_the_same(tmp_path, capsys):
+    rng = np.random.default_rng(3)
+    file = tmp_path / "a.npz"
+    parts = {part: SETS["overconfident"](rng) for part in ("cal", "test")}
+    np.savez(file, **{f"{part}_{k}": v for part, made in parts.items() for k, v in made.items()})
+    found = {}
+    for words in (["measure"], ["fit", "-o", str(tmp_path / "c.json")], ["compare"]):
+        assert main([words[0], str(file), *words[1:], "--json"]) == 0
+        found[words[0]] = json.loads(capsys.readouterr().out)
+    fitted, compared, measured = (found[k]["decision"] for k in ("fit", "compare", "measure"))
+    assert fitted["calibrate"] is compared["calibrate"] is True
+    assert fitted["log_loss_after"] == pytest.approx(compared["log_loss_after"])
+    assert measured["calibrate"] is None  # the test set of a file with a calibration set
+    assert measured["pvalue"] == fitted["pvalue"] == compared["pvalue"]
+    assert found["measure"]["base_rate"] == found["measure"]["accuracy"]
+    assert main(["report", str(file), "-o", str(tmp_path / "r.html")]) == 0
+    assert f"Use {compared['method']}. Log loss falls" in capsys.readouterr().out
+
+
+def test_fifteen_rows_are_too_few_and_it_is_said_how_many_would_do(rng):
+    p = rng.random(15)
+    decision = measure(Curve.from_scores(p, rng.random(15) < p)).decision
+    assert (decision.calibrate, decision.miscalibrated, decision.too_few_rows) == (None, None, True)
+    assert 100 < decision.rows_needed < 1000
+    assert f"about {decision.rows_needed:,} rows would settle it" in str(decision)
+
+
+def test_words_of_a_class_and_of_the_top_class(rng):
+    z = 3 * rng.normal(size=(2000, 3))
+    p = np.exp(z / 2) / np.exp(z / 2).sum(axis=1, keepdims=True)
+    preds = Predictions(z, (rng.random((2000, 1)) > p.cumsum(axis=1)).sum(axis=1), kind="logits")
+    top, one = measure(preds), measure(preds, "class-1")
+    assert "verconfident" in top.verdict
+    assert "accuracy" in repr(top)
+    assert "confident" not in one.verdict
+    assert "base rate" in repr(one)
+    assert "accuracy" not in repr(one) + one.verdict
