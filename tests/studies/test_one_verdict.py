@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from ogive import Curve, Predictions, compare, measure
+from ogive import Curve, Predictions
 from ogive.cli import main
 from ogive.report import build_report
+from ogive.studies.compare import compare
 from ogive.studies.deciding import choose, judge_fit
 from ogive.studies.fitted_on import fitted_on
 from ogive.studies.fitting import default_view, fit
+from ogive.studies.measure import measure
 
 pytestmark = pytest.mark.filterwarnings("ignore::ogive.errors.OgiveWarning")
 METHODS = ["none", "spline", "platt", "isotonic"]
@@ -137,11 +139,13 @@ def test_the_command_line_says_the_same(tmp_path, capsys):
     for words in (["measure"], ["fit", "-o", str(tmp_path / "c.json")], ["compare"]):
         assert main([words[0], str(file), *words[1:], "--json"]) == 0
         found[words[0]] = json.loads(capsys.readouterr().out)
-    fitted, compared, measured = (found[k]["decision"] for k in ("fit", "compare", "measure"))
+    assert [found[k].get("decision") for k in found] == [None, "calibrate", "calibrate"]
+    fitted, compared, measured = (found[k] for k in ("fit", "compare", "measure"))
+    assert measured["calibration_pvalue"] == fitted["calibration_pvalue"]
+    fitted, compared = fitted["reasons"], compared["reasons"]
     assert fitted["calibrate"] is compared["calibrate"] is True
     assert fitted["log_loss_after"] == pytest.approx(compared["log_loss_after"])
-    assert measured["calibrate"] is None  # the test set of a file with a calibration set
-    assert measured["pvalue"] == fitted["pvalue"] == compared["pvalue"]
+    assert measured["calibration_pvalue"] == fitted["pvalue"] == compared["pvalue"]
     assert found["measure"]["base_rate"] == found["measure"]["accuracy"]
     assert main(["report", str(file), "-o", str(tmp_path / "r.html")]) == 0
     assert f"Use {compared['method']}. Log loss falls" in capsys.readouterr().out

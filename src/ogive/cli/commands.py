@@ -156,8 +156,6 @@ def measure(
     gate = gate_of(curves, limits, bins=bins, seed=seed)
     if as_json:
         found = {} if gate is None else {"gate": gate.to_dict()}
-        if hasattr(result, "decision"):
-            found["decision"] = result.decision.to_dict()
         terminal.print_json(result.to_dict() | found)
     else:
         tables.show_measurement(terminal.console(), result)
@@ -282,7 +280,7 @@ def fit(
     known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
     if as_json:
         result |= {name: getattr(info, name) for name in known}
-        terminal.print_json(result | {"verdict": str(verdict), "decision": verdict.to_dict()})
+        terminal.print_json(result | verdict.flat() | {"reasons": verdict.to_dict()})
     else:
         say(f"{method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
         say(before_and_after(info))

@@ -197,8 +197,8 @@ def how_it_was_computed(before: Measurement, repair: Repair | None) -> tuple[str
     )
     words = (
         "The verdict says miscalibrated where the calibration test, one p-value for many kinds of "
-        "errors, rejects at 5 %. Whether to calibrate is decided by the log loss on the test set, and by "
-        "what the default calibrator expects to save; for matrices, of whole vectors."
+        "errors, rejects at 5 %. Whether to calibrate is decided by the log loss on the test set, "
+        "and by what the default calibrator expects to save; for matrices, of whole vectors."
     )
     notes = [view, error, words, band, intervals]
     if repair is not None:

@@ -116,8 +116,8 @@ class Comparison:
             "n_test": self.n_test,
             "methods": [asdict(row) for row in self.methods],
             "recommended": self.decision.method or "none",
-            "verdict": self.verdict,
-            "decision": self.decision.to_dict(),
+            **self.decision.flat(),
+            "reasons": self.decision.to_dict(),
             **({} if self.calibrated_by is None else self._origin()),
         }
 

@@ -107,8 +107,8 @@ class Measurement:
         ks, kuiper = values.pop("ks_test"), values.pop("kuiper_test")
         head = {key: values.pop(key) for key in ("view", "n", "accuracy", "mean_score")}
         head["base_rate"] = self.base_rate
-        values["verdict"] = self.verdict
         del values["decision"]
+        values |= self.decision.flat()
         more, intervals = values.pop("more"), values.pop("intervals")
         values.pop("also")
         origin = {key: values.pop(key) for key in ("calibrated_by", "fitted_rows")}

@@ -88,11 +88,11 @@ def measure(
         if outcomes is not None:
             msg = "`outcomes` belong to scores, and a curve has its own. Give the curve alone."
             raise InvalidInput(msg)
-        return measuring.measure(data, view, **how)  # type: ignore[arg-type]
+        return measuring.measure(data, view, **how)  # type: ignore[call-overload]
     preds = as_predictions(
         data, outcomes, kind=kind, classes=classes, weights=sample_weight, weight_kind=weight_kind
     )
-    return measuring.measure(preds, view, **how)  # type: ignore[arg-type]
+    return measuring.measure(preds, view, **how)  # type: ignore[call-overload]
 
 
 def compare(

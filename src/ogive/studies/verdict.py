@@ -113,6 +113,24 @@ class Verdict:
             sentences=(sentence,),
         )
 
+    @property
+    def word(self) -> str | None:
+        """The decision in a word or two; None: these rows do not decide it."""
+        if self.too_few_rows:
+            return "too few rows"
+        return None if self.calibrate is None else "calibrate" if self.calibrate else "leave alone"
+
+    def flat(self) -> dict[str, Any]:
+        """Return what every command's JSON has: the verdict in words, and what is known of it."""
+        values = {
+            "verdict": str(self),
+            "decision": self.word,
+            "direction": self.direction,
+            "calibration_pvalue": self.pvalue,
+            "rows_needed": self.rows_needed,
+        }
+        return {key: value for key, value in values.items() if value is not None}
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return asdict(self) | {"sentences": list(self.sentences)}
