@@ -249,7 +249,7 @@ def fit(
             parts: list[str] = []
             data = read_together((file,), names, name, part, **how, of_part=parts.append)
             if parts == ["cal"]:
-                test = read_together((file,), names, name, "test", default="test", memory=memory)
+                test = read_together((file,), names, name, "test", default="cal", memory=memory)
             view = view or default_view(data)
             slow = slow_methods(data, [method], view)
             terminal.announce(slow, f", and {folds} times that with --folds {folds}" * bool(folds))
@@ -279,8 +279,8 @@ def fit(
     }
     known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
     if as_json:
-        result |= {name: getattr(info, name) for name in known}
-        terminal.print_json(result | verdict.flat() | {"reasons": verdict.to_dict()})
+        numbers = {name: getattr(info, name) for name in known} | verdict.flat()
+        terminal.print_json(result | numbers | {"reasons": verdict.to_dict()})
     else:
         say(f"{method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
         say(before_and_after(info))
