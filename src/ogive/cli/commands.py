@@ -243,8 +243,7 @@ def fit(
         if logs.is_log((file,), options):
             gamma, data, classes = logs.fit(file, method, view, part, options, step=step)
         else:
-            names, name = columns_of(options), options["experiment"]
-            memory = options["memory"]
+            names, name, memory = columns_of(options), options["experiment"], options["memory"]
             how = {"default": "cal", "memory": memory, "note": terminal.note}
             parts: list[str] = []
             data = read_together((file,), names, name, part, **how, of_part=parts.append)
@@ -277,8 +276,8 @@ def fit(
         "n": gamma.n,
         "artifact": str(output),
     }
-    known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
     if as_json:
+        known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
         numbers = {name: getattr(info, name) for name in known} | verdict.flat()
         terminal.print_json(result | numbers | {"reasons": verdict.to_dict()})
     else:
