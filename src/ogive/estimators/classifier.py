@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ogive.calibrators.matrix.compose import fit_vector, takes_folds
+from ogive.calibrators.matrix.summary import summary_of
 from ogive.estimators.cross_fit import Rows, check_folds, fit_fold, fit_model, unrouted
 from ogive.estimators.folds import content_folds, pairs
 from ogive.estimators.labels import as_codes, as_labels, as_sample_weight, refuse_one_class
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind
     from ogive.calibrators.matrix.impossible import Impossible
     from ogive.calibrators.matrix.maps import MatrixMap
+    from ogive.calibrators.matrix.summary import VectorSummary
+    from ogive.calibrators.spline_summary import SplineSummary
     from ogive.estimators.cross_fit import Fold
     from ogive.estimators.curves import Vector
 
@@ -132,6 +135,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         X, labels = indexable(X, labels)
         weights = as_sample_weight(sample_weight, np.empty((labels.shape[0], 1)))
         refuse_one_class(labels, weights)
+        self._summaries: list[SplineSummary | VectorSummary] = []
         routed = self._routed(sample_weight, params)
         if self._prefit():
             self._fit_calibrator_only(X, labels, weights)
@@ -230,7 +234,14 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         options: dict[str, Any] = {"impossible": self.impossible}
         if fold is not None and fold[-1] > 0 and takes_folds(self.method):
             options["folds"] = list(pairs(fold))
-        return fit_vector(preds, self.method, vector=self.vector, **options)
+        gamma = fit_vector(preds, self.method, vector=self.vector, **options)
+        self._summaries.append(summary_of(gamma, preds, self.method))
+        return gamma
+
+    def summary(self) -> SplineSummary | VectorSummary | list[SplineSummary | VectorSummary]:
+        """Tell in words and numbers what the calibrator does; with `ensemble`, a list of folds."""
+        check_is_fitted(self)
+        return self._summaries if self.ensemble else self._summaries[0]
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return calibrated probabilities, (N, K): every row sums to 1."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from sklearn.utils.validation import check_is_fitted
 
 from ogive.calibrators.matrix.compose import fit_vector
-from ogive.calibrators.spline import fit_spline
+from ogive.calibrators.matrix.summary import summary_of
 from ogive.calibrators.spline_map import SplineMap
-from ogive.curve import Curve
 from ogive.estimators._calibrator import _Calibrator, _threads
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.histogram import Spacing
     from ogive.calibrators.matrix.impossible import Impossible
     from ogive.calibrators.matrix.maps import MatrixMap
+    from ogive.calibrators.matrix.summary import VectorSummary
     from ogive.calibrators.spline_summary import SplineSummary
     from ogive.predictions import Predictions
 
@@ -90,7 +91,7 @@ class SplineCalibrator(_CurveCalibrator):
     Attributes
     ----------
     spline_ : SplineMap
-        The map of the top class's score, or of the one column: what `summary` tells of.
+        The map of the one column, of the top class, or of the first class or rank.
 
     Examples
     --------
@@ -126,26 +127,21 @@ class SplineCalibrator(_CurveCalibrator):
 
     def _fit_map(self, preds: Predictions) -> MatrixMap:
         fitted = super()._fit_map(preds)
-        known = _of_view(fitted, "class-1" if preds.one_column else "top-1")
-        if known is None:
-            curve = Curve.from_predictions(preds, threads=_threads(self.n_jobs))
-            known = fit_spline(curve, monotone=self.monotone)
-        self.spline_: SplineMap = known
+        found = getattr(fitted, "top", None) or next(iter(getattr(fitted, "maps", ())), None)
+        assert isinstance(found, SplineMap)  # noqa: S101 - every way is made of splines
+        self.spline_: SplineMap = found
+        marked = replace(fitted, impossible=self.impossible)
+        threads = _threads(self.n_jobs)
+        self._summary = summary_of(marked, preds, self._method, threads=threads)
         return fitted
 
-    def summary(self) -> SplineSummary:
-        """Tell in words and numbers what was wrong with the top class's score, or the one column.
+    def summary(self) -> SplineSummary | VectorSummary:
+        """Tell in words and numbers what the map that is applied does to the scores.
 
-        It says to leave the scores alone where calibrating them gains nothing on rows left out.
+        It says to leave the scores alone where calibrating them is not expected to gain.
         """
         check_is_fitted(self)
-        return self.spline_.summary()
-
-
-def _of_view(fitted: MatrixMap, view: str) -> SplineMap | None:
-    """Return the spline of a view among the maps that whole vectors are made of."""
-    maps = getattr(fitted, "maps", ())
-    return next((m for m in maps if isinstance(m, SplineMap) and m.view == view), None)
+        return self._summary
 
 
 class PaperSplineCalibrator(_CurveCalibrator):

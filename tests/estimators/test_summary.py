@@ -1,0 +1,48 @@
+"""Summaries describe the map that is applied."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.naive_bayes import GaussianNB
+
+from ogive import CalibratedClassifier, SplineCalibrator
+
+
+def sample(rng, scale, n=2000):
+    z = scale * rng.normal(size=(n, 4))
+    return z, (z / scale + rng.gumbel(size=z.shape)).argmax(axis=1)
+
+
+@pytest.mark.parametrize("way", ["keep", "free", "ranks", "ovr", "every-rank"])
+def test_what_is_told_is_what_is_applied(way, rng):
+    z, y = sample(rng, 4.0)
+    cal = SplineCalibrator(vector=way)
+    told = cal.fit(z, y).summary()
+    top = z.argmax(axis=1)
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    change = (cal.predict_proba(z) - p)[np.arange(top.size), top]
+    assert told.shift == pytest.approx(change.mean(), abs=1e-12)
+    assert told.moved == pytest.approx(np.abs(change).mean(), abs=1e-12)
+    assert told.direction == "overconfident"
+    assert told.leave_alone is False
+    assert ": calibrate." in repr(told)
+
+
+@pytest.mark.parametrize("way", ["keep", "free"])
+def test_calibrated_models_are_left_alone(way, rng):
+    told = SplineCalibrator(vector=way).fit(*sample(rng, 1.0)).summary()
+    assert told.leave_alone is True
+    assert "Leave it alone" in repr(told)
+
+
+def test_a_classifier_has_a_summary():
+    X, y = make_classification(600, random_state=0)
+    two = CalibratedClassifier(GaussianNB()).fit(X, y)
+    assert two.summary() == two.maps_[0].maps[0].summary()
+    platt = CalibratedClassifier(GaussianNB(), method="platt").fit(X, y).summary()
+    assert platt.leave_alone is None
+    assert len(CalibratedClassifier(GaussianNB(), ensemble=True, cv=3).fit(X, y).summary()) == 3
+    X, y = make_classification(600, n_informative=5, n_classes=3, random_state=0)
+    three = CalibratedClassifier(GaussianNB()).fit(X, y).summary()
+    assert three.view == "vector"
+    assert three.log_loss_after < three.log_loss_before
