@@ -93,7 +93,7 @@ def summary_of(
     gamma: MatrixMap, preds: Predictions, method: str, *, threads: int | None = None
 ) -> SplineSummary | VectorSummary:
     """Summarise what was fitted to labelled predictions, of the map that is applied."""
-    maps = getattr(gamma, "maps", ())
+    maps: tuple[Any, ...] = getattr(gamma, "maps", ())
     if len(maps) == 1 and isinstance(maps[0], SplineMap):
         return summarise(maps[0])  # one column, or two classes: the map of class 1
     chosen = preds.choice(slice(0, preds.n))
