@@ -10,7 +10,7 @@ import pytest
 
 import ogive
 from ogive.cli import main
-from ogive.errors import FileFormatError
+from ogive.errors import FileFormatError, GuessedLabels
 from ogive.readers.sample import open_sampled
 
 
@@ -78,6 +78,18 @@ def test_a_sample_is_drawn_from_all_files_and_said(log):
         for value in part.values.tolist():
             counts[place[value]] += 1
     np.testing.assert_allclose(counts / 1800, 1 / 3, atol=0.05)
+
+
+def test_labels_mean_the_same_columns_whatever_rows_are_kept(tmp_path, rng):
+    folder = tmp_path / "one-based"
+    folder.mkdir()
+    y = np.r_[np.ones(200, int), np.full(200, 2), 3]  # a single row of the last class
+    z = rng.normal(size=(401, 3)) + 4.0 * np.eye(3)[y - 1]
+    columns = {f"logit_{k}": z[:, k] for k in range(3)}
+    pa.parquet.write_table(pa.table({**columns, "label": y}), folder / "a.parquet")
+    with pytest.warns(GuessedLabels, match="labels 1, 2, 3"):
+        source = open_sampled(folder, max_rows=20)
+    assert source.predictions().classes.tolist() == [1, 2, 3]
 
 
 def test_files_that_differ_are_refused(log, tmp_path):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ogive._typing import FloatArray
+    from ogive._typing import AnyArray, FloatArray
     from ogive.readers.source import Columns
 
 #: Standard errors of a log loss or a KS error from a million rows are below 0.001.
@@ -56,7 +56,10 @@ def open_sampled(
             parts_of[f"{file} {name}".strip()] = _first_row(part)
             kept.setdefault(name, _Kept(None if whole else max_rows)).add(part, rng)
     check_agree(parts_of, f"{len(files)} files that are read together")
-    parts, mapping = settle({n: k.part() for n, k in kept.items()}, given, str(path))
+    # Which label is which column depends on all rows, not on those that happen to be kept.
+    _, mapping = settle({n: k.all_labels() for n, k in kept.items()}, given, str(path))
+    classes = None if mapping is None else mapping.classes
+    parts = {name: replace(rows.part(), classes=classes) for name, rows in kept.items()}
     if note is not None:
         if mapping is not None and mapping.how in {"by name", "as given"}:
             note(mapping.words)
@@ -90,6 +93,7 @@ class _Kept:
         self.seen = 0
         self._parts: list[Part] = []
         self._keys: list[FloatArray] = []
+        self._labels: list[AnyArray] = []
 
     @property
     def rows(self) -> int:
@@ -101,6 +105,8 @@ class _Kept:
         n = part.values.shape[0]
         self.seen += n
         self._parts.append(part)
+        if part.labels is not None and part.kind != "scores":
+            self._labels.append(np.unique(part.labels))
         self._keys.append(rng.random((n,)) if self.most is not None else np.empty(0))
         width = part.values.shape[1] if part.values.ndim > 1 else 1
         if self.most is not None and self.rows > (most := min(self.most, MAX_CELLS // width)):
@@ -111,6 +117,11 @@ class _Kept:
             weights = None if whole.weights is None else whole.weights[stay]
             few = replace(whole, values=whole.values[stay], labels=labels, weights=weights)
             self._parts, self._keys = [few], [keys[stay]]
+
+    def all_labels(self) -> Part:
+        """Return a part with the distinct labels of all rows that were seen."""
+        labels = np.concatenate(self._labels) if self._labels else None
+        return replace(self._parts[0], labels=labels)
 
     def part(self) -> Part:
         """Return the rows that are kept, as one part."""
