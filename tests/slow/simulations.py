@@ -9,6 +9,7 @@ import numpy as np
 from ogive import Curve, Predictions, bootstrap, calibration_test, fit_spline, gate, ks_error
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import TestReader, interval_of, ks_of, kuiper_of
+from ogive.studies.losses import CRITICAL_T, hall_t
 from tests.slow import omnibus_simulations as omnibus
 from tests.slow.omnibus_simulations import expit
 
@@ -235,6 +236,19 @@ def print_gate():
             found = gate_errors(truth, n, draws, groups)
             cells = (", ".join(f"{100 * x:.1f} %" for x in found[m]) for m in GATE_MEASURES)
             print(f"| {truth} | {n:,} | {groups} | " + " | ".join(cells) + " |", flush=True)
+
+
+def rare_losses(rng, n, rate):
+    """Differences of log loss with mean 0: a little better on most rows, worse by 8 on a few."""
+    lost = rng.random(n) < rate
+    return rng.normal(0.0, 0.05, n) + lost * rng.exponential(8.0, n) - 8.0 * rate
+
+
+def level_of_differences(n, rate, draws):
+    """How often Hall's t finds differences with mean 0 below and above it: 2.5 % each."""
+    rng, share = np.random.default_rng([n, int(1000 * rate)]), np.full(n, 1.0 / n)
+    found = np.array([hall_t(rare_losses(rng, n, rate), share)[2] for _ in range(draws)])
+    return float((found < -CRITICAL_T).mean()), float((found > CRITICAL_T).mean())
 
 
 def main():

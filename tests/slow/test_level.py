@@ -88,3 +88,8 @@ def test_leave_it_alone_does_not_contradict_the_test():
 def test_a_gate_whose_limit_is_the_true_error_decides_in_few_samples(truth, n, groups, draws):
     for found in simulations.gate_errors(truth, n, draws, groups).values():
         assert max(found) <= 0.05 + 2.0 * (0.05 * 0.95 / draws) ** 0.5
+
+
+@pytest.mark.parametrize(("n", "rate"), [(200, 0.05), (1000, 0.05), (1000, 0.01)])
+def test_level_of_differences_with_rare_large_losses(n, rate):
+    assert max(simulations.level_of_differences(n, rate, 3000)) <= 0.04

@@ -3,7 +3,7 @@
 Two methods are measured on the same rows, so what matters is the difference of their losses row by
 row. A few rows with a probability near 0 for what happened can make it heavy-tailed, so that it is
 tested by Hall's transformation of Student's t, which takes out its skewness (`hall_t`);
-``docs/theory/differences.md`` has its level beside that of other tests.
+``docs/theory/significance.md`` has its level beside that of other tests.
 
 The method that is recommended is the default, `spline`, unless another is significantly better.
 Methods worse than no calibration are never recommended, nor called equal to the best.
