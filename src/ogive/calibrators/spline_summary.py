@@ -90,9 +90,18 @@ class SplineSummary:
     def __repr__(self) -> str:
         return "\n".join(self._lines())
 
+    def _told(self) -> str:
+        """Say which way the scores are off; over- and underconfident are words for top-1 only."""
+        if self.view == "top-1" or not self.ranges:
+            return _TOLD[self.direction]
+        ways = {part.way for part in self.ranges}
+        if len(ways) > 1:
+            return "the scores are too high in some ranges and too low in others."
+        return f"the scores are {ways.pop()}."
+
     def _lines(self) -> list[str]:
         rising = ", made to rise" if self.monotone else ""
-        lines = [f"spline of {self.view!r}, n = {self.n:,}{rising}: {_TOLD[self.direction]}"]
+        lines = [f"spline of {self.view!r}, n = {self.n:,}{rising}: {self._told()}"]
         lines += [f"{part}." for part in self.ranges]
         if not self.ranges:
             lines.append("The 95 % band of the map holds the score itself everywhere.")

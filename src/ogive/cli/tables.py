@@ -10,7 +10,8 @@ from rich.text import Text
 
 from ogive.cli.sketch import BLANK, sketch
 from ogive.cli.terminal import as_text
-from ogive.studies.layout import of_summary, rate_name, told_interval, told_pvalue
+from ogive.studies.layout import of_summary, told_interval, told_pvalue
+from ogive.views import rate_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,6 +13,7 @@ from ogive.calibrators.maps import Map
 from ogive.diagrams.trace import Summary, summarise
 from ogive.errors import InvalidInput
 from ogive.metrics.binned import BINS, bin_rows
+from ogive.views import rate_name
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, BoolArray, FloatArray
@@ -67,7 +68,7 @@ class CumulativeDifference:
 
         >>> from ogive import Curve
         >>> CumulativeDifference.from_curve(Curve.from_scores([0.9, 0.8], [1, 0])).title
-        'KS 40.00 %, accuracy 50.00 %'
+        'KS 40.00 %, base rate 50.00 %'
         """
         summary = curve if isinstance(curve, Summary) else summarise(curve)
         half = None if in_sample else summary.half_width(fitted_on)
@@ -75,8 +76,9 @@ class CumulativeDifference:
 
     @property
     def title(self) -> str:
-        """The label, the KS error and the accuracy, in words."""
-        numbers = f"KS {self.summary.ks.value:.2%}, accuracy {self.summary.accuracy:.2%}"
+        """The label, the KS error and the accuracy or base rate, in words."""
+        rate = rate_name(self.summary.view)
+        numbers = f"KS {self.summary.ks.value:.2%}, {rate} {self.summary.accuracy:.2%}"
         numbers = numbers.replace("%", " %")
         return f"{self.label}: {numbers}" if self.label else numbers
 

@@ -17,8 +17,8 @@ from ogive.metrics.resample import bootstrap
 from ogive.plotting.marks import MINUS
 from ogive.plotting.panels import percent
 from ogive.report.graphs import Table
-from ogive.studies.layout import rate_name
 from ogive.studies.measure import measure
+from ogive.views import rate_name
 
 if TYPE_CHECKING:
     from ogive.diagrams import ClassHeat

@@ -6,6 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from ogive._html import grid
+from ogive.views import rate_name
 
 if TYPE_CHECKING:
     from ogive.metrics.significance import CalibrationTest
@@ -61,17 +62,6 @@ def _rows(one: Measurement) -> list[tuple[str, float, str]]:
     for key, (low, high) in one.intervals.items():
         rows.append((f"{key}, 95 %", low, f"to {high:.4f} by bootstrap"))
     return rows
-
-
-def rate_name(view: str) -> str:
-    """Return what the share of outcomes that are 1 is called in a view.
-
-    >>> rate_name("top-1"), rate_name("within-top-2"), rate_name("class-3"), rate_name("score")
-    ('accuracy', 'share in the top 2', 'base rate', 'base rate')
-    """
-    if view.startswith("within-top-"):
-        return f"share in the top {view.removeprefix('within-top-')}"
-    return "accuracy" if view == "vector" or view.startswith("top-") else "base rate"
 
 
 def all_views(every: Measurements) -> str:

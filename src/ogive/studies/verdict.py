@@ -23,7 +23,8 @@ from ogive.calibrators import METHODS
 from ogive.errors import FallbackWarning
 from ogive.metrics.omnibus import calibration_test
 from ogive.metrics.significance import ks_test
-from ogive.studies.layout import rate_name, told_pvalue
+from ogive.studies.layout import told_pvalue
+from ogive.views import rate_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
