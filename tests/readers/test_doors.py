@@ -1,5 +1,6 @@
 """What comes in: regular files alone, whole text, no links out of a file, no more than fits."""
 
+import gzip
 import io
 import os
 import pickle
@@ -289,3 +290,12 @@ def test_a_long_name_is_not_a_class(tmp_path):
     pa.parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
     with pytest.raises(FileFormatError, match="a name of 1,000,000 characters"):
         ogive.read(tmp_path / "a.parquet")
+
+
+def test_a_packed_text_is_as_large_as_what_it_unpacks_to(tmp_path):
+    path = tmp_path / "a.csv.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(b"score,outcome\n" + b"0.5,1\n" * 2_000_000)
+    assert path.stat().st_size < 50_000
+    with pytest.raises(FileFormatError, match="more than the limit of 64 MB"):
+        ogive.read(path, memory="64MB")

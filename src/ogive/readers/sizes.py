@@ -10,6 +10,7 @@ from ogive.readers.columns import find_columns
 from ogive.readers.guard import check_regular, guarded, suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.memory import needed_bytes
+from ogive.readers.text import open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 _TEXT = 16  # bytes of a cell of text beside its letters
 # The shortest rows of two numbers, such as "0.5,1", take six letters, and 40 bytes when measured.
 _OF_CSV = 8
-_UNPACKED = 4  # digits of numbers are packed to about a third
+_MOST_COUNTED = 1 << 33  # unpacked bytes of .gz: no memory limit is above eight times this
+_BLOCK = 1 << 22
 CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 TEXT = (*CSV, ".jsonl", ".ndjson")
 
@@ -38,7 +40,8 @@ def table_bytes(path: Path, columns: Columns, *, whole: bool) -> int:
 def _table_bytes(path: Path, columns: Columns, *, whole: bool) -> int:
     suffix = suffix_of(path)
     if suffix in TEXT:
-        return _OF_CSV * path.stat().st_size * (_UNPACKED if suffix.endswith(".gz") else 1)
+        size = _unpacked(path) if suffix.endswith(".gz") else path.stat().st_size
+        return _OF_CSV * size
     if suffix != ".parquet":
         batches, words = batches_of(path)
         size = sum(batch.size for batch in (*batches, *words))
@@ -49,6 +52,15 @@ def _table_bytes(path: Path, columns: Columns, *, whole: bool) -> int:
         width = 2 if layout.is_list or len(layout.values) > 1 else 1
         size = parquet_bytes(file, names if whole else layout.needed)
         return needed_bytes(size, file.metadata.num_rows, width)
+
+
+def _unpacked(path: Path) -> int:
+    """Return how long a packed text is, by unpacking it: what its header says may be wrong."""
+    size = 0
+    with open_bytes(path) as file:
+        while size < _MOST_COUNTED and (block := file.read(_BLOCK)):
+            size += len(block)
+    return size
 
 
 def parquet_bytes(file: Any, columns: Sequence[str]) -> int:  # noqa: ANN401 - a ParquetFile
