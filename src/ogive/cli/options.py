@@ -174,15 +174,17 @@ def part_option(default: str) -> Callable[..., Any]:
     return click.option("--part", type=Listed(PARTS), metavar="PART", help=help_)
 
 
-def method_option(names: Sequence[str], what: str) -> Callable[..., Any]:
-    """Return the option that names a method."""
+def method_option(
+    names: Sequence[str], what: str, *, default: str | None = "spline", note: str = ""
+) -> Callable[..., Any]:
+    """Return the option that names a method; without a default, `note` says what is taken."""
     return click.option(
         "--method",
         type=Listed(names),
         metavar="METHOD",
-        default="spline",
+        default=default,
         show_default=True,
-        help=f"{what}: {', '.join(names)}.",
+        help=f"{what}: {', '.join(names)}.{note}",
     )
 
 

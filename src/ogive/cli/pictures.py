@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.help import CURVE_METHODS, Listed
+from ogive.cli.help import CURVE_METHODS
 from ogive.cli.options import (
     INPUT,
     OUTPUT,
@@ -125,11 +125,11 @@ def plot(
 )
 @methods_option("[default: all that take seconds]")
 @view_option()
-@click.option(
-    "--method",
-    type=Listed(CURVE_METHODS),
-    metavar="METHOD",
-    help="What is fitted and shown. [default: the recommended method]",
+@method_option(
+    CURVE_METHODS,
+    "What is fitted and shown",
+    default=None,
+    note=" [default: the recommended method]",
 )
 @splits
 @reads_files
