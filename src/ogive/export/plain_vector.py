@@ -139,7 +139,7 @@ def possible(q: list[float], none: list[bool], x: list[float], kind: str, top: b
     kept[first] = 0.0
     rest = fsum(kept)
     if rest <= 0.0:
-        kept[first] = own + lost
+        kept[first] = min(own + lost, 1.0)
         return kept
     part = max(kept) / rest
     raised = max(own, (own + rest + lost) * part / (1.0 - MARGIN + part))

@@ -86,7 +86,8 @@ class Vectors:
         least = (own + rest + lost) * part / (1.0 - MARGIN + part)
         raised = xp.maximum(own, least)
         left = xp.where(raised > own, own + rest + lost - raised, rest + lost)
-        return xp.scatter(others * (left / whole), top, xp.where(shared, raised, own + lost))
+        own = xp.minimum(xp.where(shared, raised, own + lost), 1.0)  # their sum may round up
+        return xp.scatter(others * (left / whole), top, own)
 
     @abstractmethod
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:

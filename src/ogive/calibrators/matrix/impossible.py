@@ -96,7 +96,7 @@ def _with_top(q: FloatArray, lost: FloatArray) -> FloatArray:
     left = np.where(raised > own, own + left - raised, left)
     scale = np.divide(left, rest, out=np.zeros_like(rest), where=shared)
     q *= scale[:, None]
-    q[at, top] = np.where(shared, raised, own + lost)
+    q[at, top] = np.minimum(np.where(shared, raised, own + lost), 1.0)  # their sum may round up
     return q
 
 
