@@ -58,7 +58,7 @@ class Kind:
         return lambda seed: check(seed, *self.arguments)
 
 
-FORMATS = ("npz", "parquet", "arrow", "csv", "pkl", "h5")
+FORMATS = ("npz", "parquet", "arrow", "csv", "pkl", "h5", "tsv", "csv.gz", "jsonl", "npy")
 KINDS = {
     "invariants": Kind("tests.invariants", "check_once", seconds=SECONDS_PER_FIT),
     "artifact": Kind("tests.export.mutants", "check_artifact_once"),

@@ -7,7 +7,9 @@ and of time.
 """
 
 import faulthandler
+import gzip
 import io
+import json
 import math
 import pickle
 import struct
@@ -29,8 +31,9 @@ import ogive
 from ogive.engines import local
 from ogive.errors import OgiveError
 
-FORMATS = ("npz", "parquet", "arrow", "csv", "pkl", "h5")
-TABLES = ("parquet", "arrow", "csv")
+FORMATS = ("npz", "parquet", "arrow", "csv", "pkl", "h5", "tsv", "csv.gz", "jsonl", "npy")
+TABLES = ("parquet", "arrow", "csv", "tsv", "csv.gz")
+TEXTS = ("csv", "tsv", "jsonl")
 SECONDS = 20  # that one mutant may take
 MEMORY = 6 << 30  # of address space, most of which is the libraries'
 _EXTREMES = (0, 1, 2, 7, 0x7F, 0xFF, 0x7FFF, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 40, 2**63 - 1, 2**64 - 1)
@@ -87,7 +90,21 @@ def _write_tables(folder, suffix):
             how = ["uncompressed", "lz4", "uncompressed", "zstd", "uncompressed"]
             pa.feather.write_feather(table, path, compression=how[i % 5], chunksize=25)
         elif not any(pa.types.is_nested(kind) for kind in table.schema.types):
-            pa.csv.write_csv(table, path)
+            separator = pa.csv.WriteOptions(delimiter="\t" if suffix == "tsv" else ",")
+            with gzip.open(path, "wb") if suffix == "csv.gz" else path.open("wb") as file:
+                pa.csv.write_csv(table, file, separator)
+
+
+def _write_jsonl(folder):
+    for i, table in enumerate(_tables()):
+        lines = [json.dumps(row) + "\n" for row in table.to_pylist()]
+        (folder / f"{i}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+def _write_npy(folder):
+    z, _, s, _ = _rows()
+    for i, array in enumerate((z, np.asfortranarray(z), s, s.astype(np.float16))):
+        np.save(folder / f"{i}.npy", array)
 
 
 def _write_pkl(folder):
@@ -115,7 +132,7 @@ def corpus(format):  # noqa: A002
         if format in TABLES:
             _write_tables(folder, format)
         else:
-            {"npz": _write_npz, "pkl": _write_pkl, "h5": _write_h5}[format](folder)
+            globals()[f"_write_{format}"](folder)
         return [path.read_bytes() for path in sorted(folder.iterdir())]
 
 
@@ -125,12 +142,14 @@ def mutant(seed, format):  # noqa: A002
     files = corpus(format)
     raw = bytearray(files[rng.integers(len(files))])
     other = files[rng.integers(len(files))]
-    inside = format == "npz" and rng.random() < 0.5
-    if inside:
+    inside = format in {"npz", "csv.gz"} and rng.random() < 0.5
+    if inside and format == "npz":
         return _mutant_inside(raw, rng)
+    if inside:
+        raw, other = bytearray(gzip.decompress(raw)), gzip.decompress(other)
     for _ in range(int(rng.choice([1, 1, 1, 2, 4]))):
-        raw = _injured(raw, other, rng, text=format == "csv")
-    return bytes(raw)
+        raw = _injured(raw, other, rng, text=inside or format in TEXTS)
+    return gzip.compress(raw) if inside else bytes(raw)
 
 
 def _mutant_inside(raw, rng):
@@ -189,10 +208,18 @@ def check_reader_once(seed, format):  # noqa: A002
         warnings.simplefilter("ignore")
         path = Path(folder, f"mutant-{seed}.{format}")
         path.write_bytes(mutant(seed, format))
-        result = _tried(lambda: _check_predictions(ogive.read(path, part="all")), path)
+        how = {"part": "all"} if format != "npy" else {}
+        if format == "npy" and mutant_is_matrix(path):
+            how = {"kind": "logits"}
+        result = _tried(lambda: _check_predictions(ogive.read(path, **how)), path)
         if format in TABLES:
             result += ", " + _tried(lambda: _check_log(path), path)
     return result
+
+
+def mutant_is_matrix(path):
+    """Tell what an array's header says, as a user would who knows the file; False if damaged."""
+    return b", 3)" in path.read_bytes()[:128]
 
 
 def _tried(work, path):
