@@ -194,7 +194,7 @@ class PiecewiseMap(Map):
     def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         result = _interpolated(tail, *self._sides[0])
         if high.any():
-            result[high] = _interpolated(tail[high], *self._sides[1])
+            result[high] = _interpolated(tail[high], *self._sides[1], falling=True)
         return np.clip(result, 0.0, 1.0, out=result)
 
     def _at_one(self, result: FloatArray, certain: BoolArray) -> FloatArray:
@@ -224,10 +224,17 @@ class PiecewiseMap(Map):
         return cls(high=high, tail=tail, value=value, **rest)
 
 
-def _interpolated(at: FloatArray, nodes: FloatArray, values: FloatArray) -> FloatArray:
-    """Return `np.interp`; between nodes so near that their slope overflows, the left value."""
+def _interpolated(
+    at: FloatArray, nodes: FloatArray, values: FloatArray, *, falling: bool = False
+) -> FloatArray:
+    """Return `np.interp`; between nodes so near that their slope overflows, a jump.
+
+    There the value is that of the node with the lower score: as `falling` nodes are tails of high
+    scores, that is the node above.
+    """
     result: FloatArray = np.interp(at, nodes, values)
     steep = ~np.isfinite(result)
     if steep.any():
-        result[steep] = values[np.searchsorted(nodes, at[steep], side="right") - 1]
+        above = np.searchsorted(nodes, at[steep], side="left" if falling else "right")
+        result[steep] = values[above if falling else above - 1]
     return result
