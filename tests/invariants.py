@@ -22,8 +22,8 @@ from tests.cases import ODIR, Case, draw, extreme_rows
 #: to 1e-13; a search then ends within 1e-10, and the slope of a map multiplies that.
 CLOSE = 1e-9
 #: Scores that differ by a millionth of a log-odds ("tiny") have six digits fewer than others. That
-#: shows in maps that rise from one score to the next by what neighbours differ in, and in factors of
-#: single classes.
+#: shows in maps that rise from one score to the next by what neighbours differ in, and in factors
+#: of single classes.
 CLOSE_TINY = 1e-6
 FROM_SCORE_TO_SCORE = {"isotonic", "paper-spline", "vector"}
 #: Logits of seven digits are applied in float32 where nothing but the split among unlikely
