@@ -17,7 +17,7 @@ def fitted(K):
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "within"), [("platt", "sigmoid", 1e-3), ("isotonic", "isotonic", 1e-9)]
+    ("ours", "theirs", "within"), [("platt", "sigmoid", 1e-3), ("isotonic", "isotonic", 1e-6)]
 )
 def test_two_classes(ours, theirs, within):
     model, X, y = fitted(2)
@@ -27,14 +27,14 @@ def test_two_classes(ours, theirs, within):
         X, y
     )
     # Between rows isotonic is straight in the score here and in the decision value there, but at
-    # the rows themselves they are equal.
+    # the rows themselves they are equal, up to the 32 bits that a tail from logits has.
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=within)
 
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "within"),
     # scikit-learn's sigmoid aims at (n+1)/(n+2) and 1/(n+2), as Platt did, not at 1 and 0.
-    [("isotonic", "isotonic", 1e-9), ("platt", "sigmoid", 2e-3)],
+    [("isotonic", "isotonic", 1e-6), ("platt", "sigmoid", 2e-3)],
 )
 def test_one_against_the_rest(ours, theirs, within):
     # scikit-learn calibrates each column of the decision function as it is; here a column is the
