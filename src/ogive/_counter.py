@@ -24,7 +24,7 @@ _BLUNT = 8
 _SHARP = 14  # with more bits the tables are too long
 _CHUNK = 1 << 16
 _STEP = 1 << 14  # rows that are read off the tables at a time
-_WORTH = 1 << 14  # keys below which long tables are not worth their reading
+_MIN_KEYS_FOR_TABLES = 1 << 14  # keys below which long tables are not worth their reading
 _LAST = (1 << 63) - 1
 
 
@@ -50,7 +50,7 @@ class Counter:
 
     def add(self, keys: KeyArray) -> None:
         """Take in keys; their order may be changed."""
-        worth = min(_WORTH, self._size // 4)
+        worth = min(_MIN_KEYS_FOR_TABLES, self._size // 4)
         if self.bits > _SHARP or (keys.size < worth and self._tables is None):
             self._rest.add(summarise(keys, self.bits))
             return

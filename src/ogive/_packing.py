@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ogive.views import View
 
 
-_LONG = 1 << 22  # scores from which they do help
+_MIN_SCORES_FOR_THREADS = 1 << 22  # scores from which they do help
 
 
 def keys_of_scores(s: AnyArray, hit: BoolArray) -> KeyArray:
@@ -59,4 +59,6 @@ def _for_each_row(work: Callable[[slice], None], n: int, threads: int | None = N
 
     In short blocks threads wait for each other more than they help.
     """
-    for_each_block(work, n, together=TOGETHER, threads=threads if n > _LONG else 1)
+    for_each_block(
+        work, n, together=TOGETHER, threads=threads if n > _MIN_SCORES_FOR_THREADS else 1
+    )

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Curve(Derived):
-    """Distinct scores, with how often each was given and how often it came true.
+    """Distinct scores, with how often each was given and how often its outcome was 1.
 
     Build it with `from_scores` or `from_predictions`; join two with `merge`. A curve is
     immutable, and nothing in it depends on the order of the rows it was built from.

@@ -28,7 +28,7 @@ def looked_for(s, hit):
     """Return what is found if sorting is never thought quicker."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unsorted_gap, "_PROBE", 1)
-        patch.setattr(unsorted_gap, "_WORTH", 2.0)
+        patch.setattr(unsorted_gap, "_MAX_SHARE_TO_SORT", 2.0)
         patch.setattr(unsorted_gap, "_PLACES", 1000)
         return largest_unsorted(s, hit)
 

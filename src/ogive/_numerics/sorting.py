@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import KeyArray
 
-_WORTH = 1 << 17  # numbers in a part for which another thread is worth it
+_MIN_KEYS_PER_THREAD = 1 << 17  # numbers in a part for which another thread is worth it
 
 
 def sort_in_place(keys: KeyArray, *, threads: int | None = None) -> None:
@@ -29,11 +29,11 @@ def sort_in_place(keys: KeyArray, *, threads: int | None = None) -> None:
     >>> keys
     array([1, 2, 3], dtype=uint64)
     """
-    if keys.size < 2 * _WORTH:
+    if keys.size < 2 * _MIN_KEYS_PER_THREAD:
         keys.sort()
         return
     parts: list[np.ndarray] = [keys]
-    wanted = min(thread_count(threads), keys.size // _WORTH)
+    wanted = min(thread_count(threads), keys.size // _MIN_KEYS_PER_THREAD)
     while 2 * len(parts) <= wanted:
         parts = [half for part in parts for half in _halves(part)]
     with ThreadPoolExecutor(len(parts)) as pool:

@@ -136,7 +136,7 @@ def make_plan(
     if layout.truth is None:
         names = layout.names
         missing = names.outcome if layout.kind == "scores" else names.label
-        msg = f"{what} has no column `{missing}`, and a curve needs to know what came true."
+        msg = f"{what} has no column `{missing}`, and a curve needs outcomes or labels."
         raise FileFormatError(msg)
     one = layout.kind == "scores" or K == 1
     default = "score" if one else "top-1"

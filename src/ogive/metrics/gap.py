@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 _SHORT = 1 << 15  # rows for which that does not pay
 _WIDTH = 32  # what a stretch counts for in a block: blocks of 480 stretches
-_LONG = 1 << 15  # stretches from which they are added up on all cores
+_MIN_STRETCHES_FOR_THREADS = 1 << 15  # stretches from which they are added up on all cores
 _TOGETHER = 1 << 9  # stretches whose rows are looked at together
-_WORTH = 0.25  # share of stretches up to which looking at their rows is worth it
+_MAX_SHARE_TO_LOOK_AT = 0.25  # share of stretches up to which looking at their rows is worth it
 _ROUNDING = 1e-9  # of N times the gap: 1e-12 of the gap at most, where this is used
 
 
@@ -193,7 +193,7 @@ def _found(keys: KeyArray, cut: _Stretches) -> Extremes | None:
     hopeful = cut.top >= max(float(ends.max()), _ROUNDING) - _ROUNDING
     hopeful |= cut.bottom <= min(float(ends.min()), -_ROUNDING) + _ROUNDING
     index = hopeful.nonzero()[0]
-    if index.size > max(_WORTH * hopeful.size, _TOGETHER):
+    if index.size > max(_MAX_SHARE_TO_LOOK_AT * hopeful.size, _TOGETHER):
         return None
     low = high = START
     for start in range(0, index.size, _TOGETHER):
@@ -226,7 +226,9 @@ def _add_up(keys: KeyArray, high: bool, tails: FloatArray, unlikely: FloatArray)
         np.add.reduceat(tail.view(np.float64), starts, out=tails[at])
         unlikely[at] = np.add.reduceat(np.bitwise_and(bits, ONE, out=tail), starts)
 
-    threads = None if tails.size > _LONG else 1  # for less, they wait more than they help
+    threads = (
+        None if tails.size > _MIN_STRETCHES_FOR_THREADS else 1
+    )  # for less, they wait more than they help
     for_each_block(work, tails.size, width=_WIDTH, threads=threads)
 
 

@@ -42,10 +42,10 @@ _CHUNK = 128  # groups whose cells are judged at a time
 _SLOPPY = 1 / 64  # share of its width by which a cell may miss its edges
 _ROUNDING = 1e-13  # of the gap
 _TOGETHER = 8  # blocks that are counted at a time
-_LONG = 16  # blocks that are looked into at a time
+_BLOCKS_TOGETHER = 16  # blocks that are looked into at a time
 _PLACES = 3  # at most so many intervals are looked into,
 _FAR = 1 / 16  # with this share of the rows between two of them
-_WORTH = 0.25  # share of rows up to which sorting those alone is worth it
+_MAX_SHARE_TO_SORT = 0.25  # share of rows up to which sorting those alone is worth it
 _PROBE = 1024  # rows that tell whether most scores are given more than once
 _FOUR = np.float64(4.0).view(np.uint64)
 _UNITS = 2.0**50  # of the last bit of a float64 between 4 and 8, in 1
@@ -68,7 +68,10 @@ def largest_unsorted(scores: FloatArray, hits: BoolArray) -> Extreme | None:
         return None
     cells = _cells_for(min(max(scores.size.bit_length() - _ROWS, _FEWEST), _MOST))
     places = _places(cells, *cells.count(scores, hits))
-    if len(places) > _PLACES or sum(place.rows for place in places) > _WORTH * scores.size:
+    if (
+        len(places) > _PLACES
+        or sum(place.rows for place in places) > _MAX_SHARE_TO_SORT * scores.size
+    ):
         return None
     found = [START, *(_peak(scores, hits, place) for place in places)]
     return max(found, key=lambda extreme: abs(extreme.value))  # of two as far, the first
@@ -273,7 +276,7 @@ def _looked_into(
     """Return the keys of the rows between two scores, and a reader that knows what is below."""
     below = hits_below = units_below = 0
     some, outcomes = [], []
-    for at in blocks(scores.size, together=_LONG):
+    for at in blocks(scores.size, together=_BLOCKS_TOGETHER):
         block, hit = scores[at], hits[at]
         under = block < low
         below += int(np.count_nonzero(under))

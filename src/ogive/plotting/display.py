@@ -92,7 +92,7 @@ class CurveDisplay:
         name: str | None = None,
         ax: Axes | None = None,
     ) -> CurveDisplay:
-        """Draw predictions against what came true.
+        """Draw predictions against their outcomes.
 
         Parameters
         ----------

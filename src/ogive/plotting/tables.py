@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _ROW = 0.062  # height of a row of names, as a share of the width
 _NAMED = 60  # up to so many cells have their name written in them
-_LONG = 11
+_MAX_NAME_LENGTH = 11
 _FAR = 2.0
 _ROLES: tuple[Role, ...] = ("score", "hits", "reference")
 
@@ -134,4 +134,4 @@ def heat_scale(h: ClassHeat) -> float:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= _LONG else name[: _LONG - 1] + "…"
+    return name if len(name) <= _MAX_NAME_LENGTH else name[: _MAX_NAME_LENGTH - 1] + "…"

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray, Progress
     from ogive.predictions import Predictions
 
-#: ρ: a change of 10 log-odds costs 1e-6 nats a row, far below what any sample can tell; and large
+#: ρ: a change of 10 log-odds raises the log loss by 1e-6, below what any sample can tell; and large
 #: beside the rounding of a gradient (1e-16), so that the order of the rows does not show.
 RIDGE = 1e-8
 #: Rows that cost less than this together can be told apart: else one of them has its label no more
@@ -59,7 +59,9 @@ _AT_BOUND = (
 )
 #: Logits of a class that differ by less than this share of their size do so by rounding.
 _CONSTANT = 1e-13
-_LONG = 64  # rows of so many classes are summed over in place, shorter ones side by side
+_MAX_CLASSES_SIDE_BY_SIDE = (
+    64  # rows of so many classes are summed over in place, shorter ones side by side
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -248,7 +250,7 @@ class ScaledRows:
                 for first in range(i * 64 * step, min((i + 1) * 64 * step, n), step):
                     rows = slice(first, min(first + step, n))
                     x = log_values(self.preds, rows, self.floor, self.dtype).T
-                    x = x if K > _LONG else np.ascontiguousarray(x)
+                    x = x if K > _MAX_CLASSES_SIDE_BY_SIDE else np.ascontiguousarray(x)
                     parts[i] += work(rows, (x - mean) / spread)
 
         for_each_block(stretch, parts.shape[0], width=BLOCK, threads=self.threads)
