@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import ogive
-from ogive.studies.arena_standings import standings
+from ogive.studies.arena.standings import standings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ogive.studies.arena_result import Arena
-    from ogive.studies.arena_standings import Standing
+    from ogive.studies.arena.result import Arena
+    from ogive.studies.arena.standings import Standing
 
 OURS = "spline"
 METRICS = ("nll", "brier", "ks")

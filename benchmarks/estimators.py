@@ -14,7 +14,7 @@ import ogive.errors
 from benchmarks import samples
 from benchmarks.race import Budget, Race
 from ogive.calibrators import VECTORS
-from ogive.calibrators.matrix.compose import fit_vector
+from ogive.calibrators.multiclass.compose import fit_vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

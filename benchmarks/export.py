@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import ogive
-from ogive.calibrators.matrix.ranks import fit_ranks
+from ogive.calibrators.multiclass.ranks import fit_ranks
 from ogive.export.to_python import write
 
 K = 1000

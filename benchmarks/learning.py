@@ -20,12 +20,12 @@ import numpy as np
 from benchmarks.arena import lines, write
 from ogive import Curve, Predictions
 from ogive.calibrators.identity import fit_identity
-from ogive.calibrators.matrix.compose import fit_vector
-from ogive.calibrators.matrix.temperature import fit_temperature
+from ogive.calibrators.multiclass.compose import fit_vector
 from ogive.calibrators.platt import fit_platt
+from ogive.calibrators.scaling.temperature import fit_temperature
 from ogive.calibrators.spline import fit_spline
 from ogive.errors import OgiveWarning
-from ogive.studies.arena_files import find_experiments
+from ogive.studies.arena.files import find_experiments
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import ogive
-from ogive.calibrators.matrix.compose import fit_vector
+from ogive.calibrators.multiclass.compose import fit_vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ import numpy as np
 from ogive import Curve, CurveStream, Predictions
 from ogive.calibrators import METHODS
 from ogive.calibrators.maps import Map
-from ogive.calibrators.matrix.compose import fit_vector
+from ogive.calibrators.multiclass.compose import fit_vector
 from ogive.errors import OgiveError, OgiveWarning
 from ogive.estimators import curves, scaling
 from tests.cases import ODIR

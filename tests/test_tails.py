@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import ogive
 from ogive import Curve, Predictions
-from ogive._classes import class_keys
 from ogive._numerics import double_double, softmax_tails
-from ogive._packing import keys_of_view
+from ogive.curve.classes import class_keys
+from ogive.curve.packing import keys_of_view
 from ogive.views import parse_view
 from tests import naive
 

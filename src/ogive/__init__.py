@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from ogive.calibrators.beta import fit_beta
     from ogive.calibrators.histogram import fit_histogram
     from ogive.calibrators.isotonic import fit_isotonic
-    from ogive.calibrators.matrix.odir import fit_dir_odir, fit_ms_odir
-    from ogive.calibrators.matrix.temperature import fit_temperature
-    from ogive.calibrators.matrix.vector import fit_vector
     from ogive.calibrators.paper_spline import fit_paper_spline
     from ogive.calibrators.platt import fit_platt
+    from ogive.calibrators.scaling.odir import fit_dir_odir, fit_ms_odir
+    from ogive.calibrators.scaling.temperature import fit_temperature
+    from ogive.calibrators.scaling.vector import fit_vector
     from ogive.calibrators.spline import fit_spline
     from ogive.curve import Curve
+    from ogive.curve.stream import CurveStream
     from ogive.estimators.classifier import CalibratedClassifier
     from ogive.estimators.curves import (
         BetaCalibrator,
@@ -56,8 +57,7 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
     from ogive.readers import read
     from ogive.report.plain import report
-    from ogive.stream import CurveStream
-    from ogive.studies.arena import arena
+    from ogive.studies.arena.study import arena
     from ogive.studies.gain import cross_fitted_gain
     from ogive.studies.gate import gate
     from ogive.studies.groups import measure_groups
@@ -70,7 +70,7 @@ _ROOMS = {
     "CalibratedClassifier": "ogive.estimators.classifier",
     "Curve": "ogive.curve",
     "CurveDisplay": "ogive.plotting.display",
-    "CurveStream": "ogive.stream",
+    "CurveStream": "ogive.curve.stream",
     "DirichletCalibration": "ogive.estimators.scaling",
     "HistogramCalibrator": "ogive.estimators.curves",
     "IsotonicCalibrator": "ogive.estimators.curves",
@@ -95,15 +95,15 @@ _ROOMS = {
     "decompose": "ogive.metrics.corp",
     "ece": "ogive.metrics.binned",
     "fit_beta": "ogive.calibrators.beta",
-    "fit_dir_odir": "ogive.calibrators.matrix.odir",
+    "fit_dir_odir": "ogive.calibrators.scaling.odir",
     "fit_histogram": "ogive.calibrators.histogram",
     "fit_isotonic": "ogive.calibrators.isotonic",
-    "fit_ms_odir": "ogive.calibrators.matrix.odir",
+    "fit_ms_odir": "ogive.calibrators.scaling.odir",
     "fit_paper_spline": "ogive.calibrators.paper_spline",
     "fit_platt": "ogive.calibrators.platt",
     "fit_spline": "ogive.calibrators.spline",
-    "fit_temperature": "ogive.calibrators.matrix.temperature",
-    "fit_vector": "ogive.calibrators.matrix.vector",
+    "fit_temperature": "ogive.calibrators.scaling.temperature",
+    "fit_vector": "ogive.calibrators.scaling.vector",
     "gate": "ogive.studies.gate",
     "kde_ece": "ogive.metrics.kde",
     "ks_error": "ogive.metrics.ks",

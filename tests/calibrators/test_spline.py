@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ogive import Curve, Predictions, fit_platt, fit_spline, load, save
 from ogive.calibrators import METHODS
-from ogive.calibrators.bundles import trials_of
+from ogive.calibrators.grouped_trials import trials_of
 from ogive.calibrators.spline import SplineMap
 from ogive.errors import FallbackWarning, InvalidInput, InvalidType
 from tests import simulate, strategies

@@ -11,7 +11,7 @@ import pytest
 
 import ogive
 from tests.cli import schemas
-from tests.studies.test_arena import folder, save_scores  # noqa: F401 - fixtures
+from tests.studies.arena.test_arena import folder, save_scores  # noqa: F401 - fixtures
 
 
 def test_arena(run, run_json, folder, tmp_path):  # noqa: F811

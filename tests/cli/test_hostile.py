@@ -229,7 +229,7 @@ def test_errors_of_other_libraries_become_ours(run, scores, monkeypatch, error, 
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("ogive.readers.together.read_together", fail)
+    monkeypatch.setattr("ogive.readers.multi_file.read_together", fail)
     code, out, err = run("measure", scores)
     assert (code, out) == (1, "")
     assert message in err

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ogive import Predictions, save
-from ogive.calibrators.matrix.temperature import fit_temperature
+from ogive.calibrators.scaling.temperature import fit_temperature
 
 #: What people are told is two seconds; a busy machine needs some more to end a process.
 SECONDS = 4.0
@@ -93,7 +93,7 @@ def folder(tmp_path_factory):
     """Experiments on which a slow method is asked for."""
     rng = np.random.default_rng(0)
     path = tmp_path_factory.mktemp("experiments")
-    for number in range(4):
+    for number in range(24):
         logits = rng.normal(size=(2000, 20))
         labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
         arrays = {f"{part}_logits": logits for part in ("cal", "test")}
@@ -140,8 +140,7 @@ def test_comparing(wide):
 
 def test_an_arena_with_its_workers(folder):
     started = Started(["arena", folder, "--methods", "ms-odir", "--jobs", 2])
-    started.wait_for("reading")
-    time.sleep(2.0)  # the workers have begun
+    started.wait_for(": ms-odir")  # a first cell is done, and many are not
     check(started)
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:

@@ -4,7 +4,7 @@ import pickle
 import pytest
 
 from ogive.cli import main
-from tests.studies.test_paper import NAME, sample, small_grid, write  # noqa: F401 - fixtures
+from tests.studies.paper.test_paper import NAME, sample, small_grid, write  # noqa: F401 - fixtures
 
 pytestmark = pytest.mark.filterwarnings("ignore::ogive.errors.FallbackWarning")
 

@@ -15,7 +15,7 @@ import ogive
 from ogive import Curve, Predictions, ks_error
 from ogive.calibrators import METHODS
 from ogive.errors import InvalidInput, LooksLikeProbabilities, UnknownName
-from tests.calibrators.matrix.test_vectors import sample
+from tests.calibrators.multiclass.test_vectors import sample
 
 CALIBRATORS = [
     ogive.PaperSplineCalibrator,

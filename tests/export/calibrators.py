@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from ogive.calibrators import METHODS, VECTORS
-from ogive.calibrators.matrix.compose import fit_vector
+from ogive.calibrators.multiclass.compose import fit_vector
 from ogive.curve import Curve
 from ogive.errors import FallbackWarning
 from ogive.predictions import Predictions

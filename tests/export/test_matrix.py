@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ogive.calibrators import METHODS, VECTORS
-from ogive.calibrators.matrix.compose import fit_vector
+from ogive.calibrators.multiclass.compose import fit_vector
 from ogive.errors import ExportError
 from ogive.export import to_onnx, to_python, to_sql, to_torch
 from ogive.export.check import batch, compare, expected

@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from ogive.calibrators.matrix.class_structure import LEAST_LOG
-from ogive.calibrators.matrix.log_values import FARTHEST_VALUE
-from ogive.calibrators.matrix.sticks import MARGIN
+from ogive.calibrators.log_values import FARTHEST_VALUE
+from ogive.calibrators.multiclass.class_structure import LEAST_LOG
+from ogive.calibrators.stick_breaking import MARGIN
 from ogive.errors import ExportError
 from ogive.export import plain_vector, to_python
 from ogive.export.check import expected

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ogive import Curve, Predictions, classwise, ece, ks_error
-from ogive._classes import class_curves
+from ogive.curve.classes import class_curves
 from ogive.errors import InvalidInput
 from ogive.metrics.classwise import classwise_ece, holm
 from tests import naive, strategies
@@ -34,7 +34,7 @@ def test_class_curves_keep_tails_that_round(rng):
 
 
 def test_class_curves_in_several_pieces(rng, monkeypatch):
-    monkeypatch.setattr("ogive._classes._KEYS", 250)  # two classes at a time
+    monkeypatch.setattr("ogive.curve.classes._KEYS", 250)  # two classes at a time
     logits = rng.normal(size=(100, 5))
     preds = Predictions(logits, rng.integers(0, 5, 100), kind="logits")
     for k, curve in enumerate(class_curves(preds)):

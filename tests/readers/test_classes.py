@@ -20,7 +20,7 @@ from ogive.errors import (
 )
 from ogive.export.artifact import load_fitted_on
 from ogive.readers.classes import ClassMap
-from ogive.readers.together import read_together
+from ogive.readers.multi_file import read_together
 
 NAMES = np.array(["cat", "dog", "owl"])
 

@@ -19,7 +19,7 @@ from ogive.engines import local
 from ogive.errors import FileFormatError, InvalidInput, OgiveWarning
 from ogive.readers import open_file, pickled
 from ogive.readers.ipc import batches_of
-from ogive.readers.together import expand, read_together
+from ogive.readers.multi_file import expand, read_together
 
 BOTH = pytest.mark.parametrize("read", [ogive.read, local.curve], ids=["file", "log"])
 

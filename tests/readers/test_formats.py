@@ -12,7 +12,7 @@ import ogive
 from ogive.cli import main
 from ogive.errors import FileFormatError, InvalidInput
 from ogive.readers import open_file
-from ogive.readers.text import separator_of
+from ogive.readers.csv_text import separator_of
 
 ROWS = [("0.25", "0", "a;b"), ("0.5", "1", 'say "x", y'), ("0.75", "1", "c")]
 

@@ -10,8 +10,8 @@ import pytest
 import ogive
 from ogive.errors import FileFormatError, GuessedLabels, OgiveError, UnknownName
 from ogive.readers import open_file
+from ogive.readers.multi_file import expand, read_together, two_parts, write_like
 from ogive.readers.source import Calibrated
-from ogive.readers.together import expand, read_together, two_parts, write_like
 from tests.readers.bad_files import BAD_FILES
 
 h5py = pytest.importorskip("h5py")

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from ogive import Predictions
-from ogive.calibrators.matrix.free import fit_free, fit_kept
-from ogive.calibrators.matrix.temperature import fit_temperature
+from ogive.calibrators.multiclass.free import fit_free, fit_kept
+from ogive.calibrators.scaling.temperature import fit_temperature
 from ogive.errors import OgiveWarning
-from tests.calibrators.matrix.test_ranks import test_the_arena_keeps_its_decisions_and_is_calibrated
-from tests.calibrators.matrix.test_vectors import quiet_fit, sample
+from tests.calibrators.multiclass.test_ranks import (
+    test_the_arena_keeps_its_decisions_and_is_calibrated,
+)
+from tests.calibrators.multiclass.test_vectors import quiet_fit, sample
 
 pytestmark = pytest.mark.slow
 check = test_the_arena_keeps_its_decisions_and_is_calibrated

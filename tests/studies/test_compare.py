@@ -3,7 +3,7 @@ import pytest
 
 import ogive
 from ogive import Predictions, compare
-from ogive.calibrators.matrix import vector_probe
+from ogive.calibrators.scaling import vector_probe
 from ogive.errors import InvalidInput, InvalidType, UnknownName
 from ogive.studies.fitting import apply, fit
 from tests import simulate

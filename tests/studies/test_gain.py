@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ogive import Curve, Predictions, fit_spline, nll
-from ogive._folds import folds
 from ogive.calibrators.gain import Gain
+from ogive.curve.folds import folds
 from ogive.errors import InvalidInput, InvalidType, NotEnoughData
 from ogive.studies.gain import cross_fitted_gain
 from tests import simulate, strategies

@@ -1,4 +1,6 @@
-"""Calibrators: each turns a curve into a map, one file per method (`matrix/`: predictions).
+"""Calibrators: each turns a curve into a map, one file per method.
+
+`scaling/` and `multiclass/` read whole predictions instead.
 
 `METHODS` is the one table of names: estimators, commands, report and export read it. `VECTORS`
 lists the ways in which a method that reads a curve is put together to full vectors.
@@ -46,7 +48,7 @@ class Method:
         return cls
 
 
-_MATRIX = "ogive.calibrators.matrix"
+_SCALING, _MULTICLASS = "ogive.calibrators.scaling", "ogive.calibrators.multiclass"
 
 METHODS = {
     method.name: method
@@ -60,15 +62,15 @@ METHODS = {
         ),
         Method(
             "temperature",
-            f"{_MATRIX}.temperature",
+            f"{_SCALING}.temperature",
             "fit_temperature",
             "TemperatureMap",
             "predictions",
         ),
-        Method("vector", f"{_MATRIX}.vector", "fit_vector", "VectorMap", "predictions"),
-        Method("ms-odir", f"{_MATRIX}.odir", "fit_ms_odir", "MsOdirMap", "predictions", slow=True),
+        Method("vector", f"{_SCALING}.vector", "fit_vector", "VectorMap", "predictions"),
+        Method("ms-odir", f"{_SCALING}.odir", "fit_ms_odir", "MsOdirMap", "predictions", slow=True),
         Method(
-            "dir-odir", f"{_MATRIX}.odir", "fit_dir_odir", "DirOdirMap", "predictions", slow=True
+            "dir-odir", f"{_SCALING}.odir", "fit_dir_odir", "DirOdirMap", "predictions", slow=True
         ),
         Method("platt", "ogive.calibrators.platt", "fit_platt", "PlattMap"),
         Method("isotonic", "ogive.calibrators.isotonic", "fit_isotonic", "IsotonicMap"),
@@ -82,13 +84,13 @@ METHODS = {
 VECTORS = {
     method.name: method
     for method in (
-        Method("keep", "ogive.calibrators.matrix.free", "fit_kept", "KeptMap", "predictions"),
-        Method("free", "ogive.calibrators.matrix.free", "fit_free", "FreeMap", "predictions"),
-        Method("ranks", "ogive.calibrators.matrix.ranks", "fit_ranks", "RanksMap", "predictions"),
-        Method("ovr", "ogive.calibrators.matrix.ovr", "fit_ovr", "OvrMap", "predictions"),
+        Method("keep", f"{_MULTICLASS}.free", "fit_kept", "KeptMap", "predictions"),
+        Method("free", f"{_MULTICLASS}.free", "fit_free", "FreeMap", "predictions"),
+        Method("ranks", f"{_MULTICLASS}.ranks", "fit_ranks", "RanksMap", "predictions"),
+        Method("ovr", f"{_MULTICLASS}.ovr", "fit_ovr", "OvrMap", "predictions"),
         Method(
             "every-rank",
-            "ogive.calibrators.matrix.every_rank",
+            f"{_MULTICLASS}.every_rank",
             "fit_every_rank",
             "EveryRankMap",
             "predictions",

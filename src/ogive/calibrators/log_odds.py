@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive._keys import ROUNDS_TO_ONE
 from ogive.calibrators.maps import Map
+from ogive.curve.keys import ROUNDS_TO_ONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

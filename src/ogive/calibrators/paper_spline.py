@@ -31,15 +31,15 @@ from ogive._numerics.cubic import CubicSpline, SlopeSums, basis, normal_equation
 from ogive._numerics.least_distance import constrained
 from ogive._validate import as_choice, as_floats
 from ogive.calibrators.maps import PiecewiseMap
-from ogive.curve import check_curve
+from ogive.curve.curve import check_curve
 from ogive.errors import InvalidInput, NotEnoughData, UnknownName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ogive._groups import Place
     from ogive._typing import ArrayLike, FloatArray, Runout, Target
     from ogive.curve import Curve
+    from ogive.curve.ties import Place
 
 MAX_NODES = 4096
 _RUNOUTS: tuple[Runout, ...] = ("natural", "parabolic", "cubic")

@@ -28,12 +28,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._keys import ROUNDS_TO_ONE
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.evidence import LINE, Posterior, Prior, obeying, posterior
 from ogive._numerics.logistic import expit
-from ogive.calibrators.bundles import log_odds, trials_of
 from ogive.calibrators.gain import gain_of_fit
+from ogive.calibrators.grouped_trials import log_odds, trials_of
 from ogive.calibrators.log_odds import NEAREST_TO_ONE, seen_ends, seen_range
 from ogive.calibrators.platt import platt_line
 from ogive.calibrators.spline_map import LIMIT, MIN_SLOPE, SplineMap
@@ -46,7 +45,8 @@ from ogive.calibrators.spline_problem import (
     problem_of,
     rows_of,
 )
-from ogive.curve import check_curve
+from ogive.curve.curve import check_curve
+from ogive.curve.keys import ROUNDS_TO_ONE
 from ogive.errors import FallbackWarning
 
 if TYPE_CHECKING:

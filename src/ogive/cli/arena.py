@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from ogive.studies.arena_result import Arena
-    from ogive.studies.arena_standings import Standing
+    from ogive.studies.arena.result import Arena
+    from ogive.studies.arena.standings import Standing
 
 
 @click.command(
@@ -97,7 +97,7 @@ def arena(
     is a mean over the same experiments; those that cannot take part are named.
     """
     from ogive.cli import terminal  # noqa: PLC0415
-    from ogive.studies.arena import arena as compared  # noqa: PLC0415
+    from ogive.studies.arena.study import arena as compared  # noqa: PLC0415
 
     names = names_of(methods)
     others = [source, *([] if families is None else [families]), *map(Path, peers)]

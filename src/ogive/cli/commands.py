@@ -128,7 +128,7 @@ def measure(
     below it (0), above it (3), or whether more rows are needed to tell (4).
     """
     from ogive.cli import logs, tables, terminal  # noqa: PLC0415
-    from ogive.readers.together import read_together  # noqa: PLC0415
+    from ogive.readers.multi_file import read_together  # noqa: PLC0415
     from ogive.studies.gate import curve_of  # noqa: PLC0415
     from ogive.studies.measure import measure as measured  # noqa: PLC0415
 
@@ -225,7 +225,7 @@ def fit(
     from ogive.cli import logs, terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
-    from ogive.readers.together import expand, read_together  # noqa: PLC0415
+    from ogive.readers.multi_file import expand, read_together  # noqa: PLC0415
     from ogive.studies.deciding import judge_fit  # noqa: PLC0415
     from ogive.studies.estimate import slow_methods  # noqa: PLC0415
     from ogive.studies.fitted_on import before_and_after, fitted_on  # noqa: PLC0415
@@ -330,7 +330,7 @@ def apply(
     from ogive.cli import logs  # noqa: PLC0415
     from ogive.export.artifact import load_map  # noqa: PLC0415
     from ogive.readers import open_file  # noqa: PLC0415
-    from ogive.readers.together import write_like  # noqa: PLC0415
+    from ogive.readers.multi_file import write_like  # noqa: PLC0415
     from ogive.studies.apply_log import check_classes, warn_of_kind  # noqa: PLC0415
     from ogive.studies.apply_mark import origin_of, warn_if_calibrated  # noqa: PLC0415
     from ogive.studies.fitting import MAY_MOVE, calibrated, may_move  # noqa: PLC0415

@@ -72,8 +72,8 @@ def compare(
     says which differences are larger than noise.
     """
     from ogive.cli.terminal import note  # noqa: PLC0415
+    from ogive.readers.multi_file import two_parts  # noqa: PLC0415
     from ogive.readers.sample import open_sampled  # noqa: PLC0415
-    from ogive.readers.together import two_parts  # noqa: PLC0415
 
     check_columns([file])
     if split is None:
@@ -150,7 +150,7 @@ def demo(save: Path | None, *, as_json: bool) -> None:
 
 def _gaps(cal: Predictions, test: Predictions) -> tuple[Curve, Curve]:
     """Return the test part's curve as it is, and after the default calibrator."""
-    from ogive.curve import Curve  # noqa: PLC0415
+    from ogive.curve.curve import Curve  # noqa: PLC0415
     from ogive.studies.fitting import apply as applied  # noqa: PLC0415
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
 

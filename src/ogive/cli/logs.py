@@ -156,7 +156,7 @@ def _check_tables(files: Sequence[Path], options: dict[str, Any]) -> None:
 def _only_tables(files: Sequence[Path], *, skip_bad: bool) -> bool:
     """Return whether folders hold tables, and not archives of arrays."""
     from ogive.engines.files import is_log as is_table  # noqa: PLC0415
-    from ogive.readers.together import expand  # noqa: PLC0415
+    from ogive.readers.multi_file import expand  # noqa: PLC0415
 
     return all(is_table(file) for file in expand(files, skip_bad=skip_bad))
 

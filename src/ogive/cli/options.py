@@ -105,7 +105,7 @@ def _no_size(typed: str, _: Any) -> str | None:  # noqa: ANN401
 
 
 def _no_bits(_: Any, bits: int) -> str | None:  # noqa: ANN401
-    from ogive.summary import check_bits  # noqa: PLC0415
+    from ogive.curve.summary import check_bits  # noqa: PLC0415
 
     try:
         check_bits(bits)

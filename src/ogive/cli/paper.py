@@ -46,8 +46,8 @@ def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bo
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.errors import FileFormatError  # noqa: PLC0415
     from ogive.readers import read  # noqa: PLC0415
-    from ogive.studies.paper import paper_tables  # noqa: PLC0415
-    from ogive.studies.paper_files import REPOSITORY  # noqa: PLC0415
+    from ogive.studies.paper.files import REPOSITORY  # noqa: PLC0415
+    from ogive.studies.paper.study import paper_tables  # noqa: PLC0415
 
     check_output(resume, [folder])
     with terminal.progress("the paper's tables") as step:

@@ -205,7 +205,7 @@ def _parts(
     source: Source, split: float | None, seed: int
 ) -> tuple[Predictions | None, Predictions]:
     """Return the rows to fit on, if there are any, and the rows to measure."""
-    from ogive.readers.together import two_parts  # noqa: PLC0415
+    from ogive.readers.multi_file import two_parts  # noqa: PLC0415
 
     if split is None and not (source.has_parts and {"cal", "test"} <= set(source.parts)):
         return None, source.predictions("test" if "test" in source.parts else None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._classes import class_curves
+from ogive.curve.classes import class_curves
 from ogive.errors import InvalidInput
 from ogive.metrics.classwise import holm
 from ogive.metrics.onepass import read

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive.curve import check_curve
+from ogive.curve.curve import check_curve
 from ogive.metrics.binned import BinReader, equal_width
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader
 from ogive.metrics.significance import CRITICAL, TestReader, ks_of
 
 if TYPE_CHECKING:
-    from ogive._keys import Run
     from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray
     from ogive.curve import Curve
+    from ogive.curve.keys import Run
     from ogive.metrics.binned import Bins
     from ogive.metrics.significance import CalibrationTest
 

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive._classes import class_keys
-from ogive._counter import Adder, Counter, table_bytes
-from ogive._packing import keys_of_scores, keys_of_view
-from ogive._spans import MIDDLE, tail_at
+from ogive.curve.classes import class_keys
+from ogive.curve.counter import Adder, Counter, table_bytes
+from ogive.curve.packing import keys_of_scores, keys_of_view
+from ogive.curve.spans import MIDDLE, tail_at
+from ogive.curve.summary import (
+    summarise,
+    summarise_weighted,
+)
 from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Rows, numbers, read_rows
 from ogive.engines.tally import (
@@ -24,10 +28,6 @@ from ogive.engines.tally import (
 from ogive.engines.vectors import NONE, Vectors
 from ogive.predictions import Predictions
 from ogive.readers.arrow import from_indices
-from ogive.summary import (
-    summarise,
-    summarise_weighted,
-)
 from ogive.views import parse_view
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ogive.curve.summary import MANTISSA
 from ogive.engines.agree import check_column, common_layout
 from ogive.engines.formats import FORMATS, PIECE, Piece, column_names, open_table
 from ogive.engines.pieces import piece_batches
@@ -16,7 +17,6 @@ from ogive.readers.folders import find_files, is_glob
 from ogive.readers.guard import printable, suffix_of
 from ogive.readers.memory import check_fits
 from ogive.readers.source import Columns
-from ogive.summary import MANTISSA
 
 if TYPE_CHECKING:
     import os

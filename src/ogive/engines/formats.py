@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ogive.errors import need
 from ogive.readers.arrow import checked, first_length, is_list
+from ogive.readers.csv_text import check_rows, header, scan, separator_of
 from ogive.readers.guard import check_regular, guarded, suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.memory import arrow
-from ogive.readers.text import check_rows, header, scan, separator_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -173,7 +173,7 @@ class _Csv:
         return 0  # it is read in blocks
 
     def batches(self, piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        from ogive.engines.text import csv_batches  # noqa: PLC0415 - CSV alone needs it
+        from ogive.engines.csv import csv_batches  # noqa: PLC0415 - CSV alone needs it
 
         seen = 0
         for batch in csv_batches(piece.path, columns, rows, separator=separator_of(piece.path)):

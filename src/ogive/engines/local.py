@@ -100,7 +100,7 @@ def read_log(
     part, default_part : str, optional
         Rows of this part alone; the second only if the log has parts.
     bits : int, optional
-        How sharp the buckets are; see `ogive.summary`. Short logs have a bucket for each score.
+        How sharp the buckets are; see `ogive.curve.summary`. A short log has a bucket a score.
     memory : str or int
         What may be used, about.
     one_pass : bool

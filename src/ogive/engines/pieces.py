@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ogive.engines.batches import Tallier, Tally
+from ogive.engines.csv import Broken, csv_batches, numeric_types, raise_broken
 from ogive.engines.formats import column_names, open_table
 from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Where
-from ogive.engines.text import Broken, csv_batches, numeric_types, raise_broken
 from ogive.errors import FileFormatError, OgiveError, need
+from ogive.readers.csv_text import check_rows, check_utf8, open_bytes, scan, separator_of
 from ogive.readers.guard import guarded, printable, suffix_of
 from ogive.readers.sizes import CSV
-from ogive.readers.text import check_rows, check_utf8, open_bytes, scan, separator_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING, TypeAlias
 
+from ogive.curve.summary import BITS, CLASS_BITS, check_bits
 from ogive.errors import DoesNotApply, FileFormatError, UnknownName
-from ogive.summary import BITS, CLASS_BITS, check_bits
 from ogive.views import parse_view
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Plan:
     K : int
         The number of classes; 2 for scores.
     bits : int
-        How sharp the buckets are: see `ogive.summary`.
+        How sharp the buckets are: see `ogive.curve.summary`.
     by : str or None
         The column of groups.
     part : str or None

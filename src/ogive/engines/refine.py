@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._spans import Finer
+from ogive.curve.spans import Finer
+from ogive.curve.summary import MANTISSA
 from ogive.engines.tally import counted
 from ogive.metrics.bracket import candidate_ranges
-from ogive.summary import MANTISSA
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from ogive.errors import FileFormatError, InvalidInput, need
 from ogive.predictions import distance_from_one, divided_by_sum
 from ogive.readers.arrow import is_list, list_lengths, numbers_of, to_numpy
 from ogive.readers.classes import shown
+from ogive.readers.csv_text import line_of, number
 from ogive.readers.guard import printable
-from ogive.readers.text import line_of, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ogive.curve.summary import COUNTED, WEIGHED
 from ogive.engines.cluster import Frame, is_paths, shares
 from ogive.engines.files import open_log
 from ogive.engines.local import answer, limit_in
@@ -24,7 +25,6 @@ from ogive.engines.tally import Tally
 from ogive.engines.watch import watching
 from ogive.errors import InvalidType, OgiveError, need
 from ogive.readers.memory import parse_memory
-from ogive.summary import COUNTED, WEIGHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

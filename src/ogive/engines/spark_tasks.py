@@ -8,12 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ogive import errors
+from ogive.curve.summary import empty
 from ogive.engines.batches import Tallier
 from ogive.engines.cluster import count_share, cut
 from ogive.engines.rows import Where
 from ogive.engines.tally import Tally
 from ogive.errors import OgiveError, need
-from ogive.summary import empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

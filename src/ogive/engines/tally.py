@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive._counter import Adder
 from ogive.curve import Curve
+from ogive.curve.counter import Adder
+from ogive.curve.summary import COUNTED, LEAST_BITS, WEIGHED, Summary, added, empty, summarise
 from ogive.engines.vectors import NONE, Vectors
 from ogive.errors import InvalidInput, need
 from ogive.readers.memory import in_words
-from ogive.summary import COUNTED, LEAST_BITS, WEIGHED, Summary, added, empty, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ogive._validate import on_host
-from ogive.calibrators.matrix.impossible import check_impossible, warn_of_labels
+from ogive.calibrators.impossible import check_impossible, warn_of_labels
 from ogive.estimators.labels import as_labels, as_sample_weight, refuse_one_class
 from ogive.predictions import Predictions
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ogive._typing import AnyArray, ArrayLike, FloatArray, Kind
-    from ogive.calibrators.matrix.impossible import Impossible
-    from ogive.calibrators.matrix.maps import MatrixMap
+    from ogive.calibrators.impossible import Impossible
+    from ogive.calibrators.matrix_map import MatrixMap
 
 _FLOATS = [np.float64, np.float32, np.float16]
 

@@ -15,8 +15,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from ogive.calibrators.matrix.compose import fit_vector, takes_folds
-from ogive.calibrators.matrix.summary import summary_of
+from ogive.calibrators.multiclass.compose import fit_vector, takes_folds
+from ogive.calibrators.multiclass.summary import summary_of
 from ogive.estimators.cross_fit import Rows, check_folds, fit_fold, fit_model, unrouted
 from ogive.estimators.folds import content_folds, pairs
 from ogive.estimators.labels import as_codes, as_labels, as_sample_weight, refuse_one_class
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind
-    from ogive.calibrators.matrix.impossible import Impossible
-    from ogive.calibrators.matrix.maps import MatrixMap
-    from ogive.calibrators.matrix.summary import VectorSummary
+    from ogive.calibrators.impossible import Impossible
+    from ogive.calibrators.matrix_map import MatrixMap
+    from ogive.calibrators.multiclass.summary import VectorSummary
     from ogive.calibrators.spline_summary import SplineSummary
     from ogive.estimators.cross_fit import Fold
     from ogive.estimators.curves import Vector

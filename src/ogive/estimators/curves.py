@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from sklearn.utils.validation import check_is_fitted
 
-from ogive.calibrators.matrix.compose import fit_vector
-from ogive.calibrators.matrix.summary import summary_of
+from ogive.calibrators.multiclass.compose import fit_vector
+from ogive.calibrators.multiclass.summary import summary_of
 from ogive.calibrators.spline_map import SplineMap
 from ogive.estimators._calibrator import _Calibrator, _threads
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from ogive._typing import ArrayLike, Kind, Runout, Target
     from ogive.calibrators.histogram import Spacing
-    from ogive.calibrators.matrix.impossible import Impossible
-    from ogive.calibrators.matrix.maps import MatrixMap
-    from ogive.calibrators.matrix.summary import VectorSummary
+    from ogive.calibrators.impossible import Impossible
+    from ogive.calibrators.matrix_map import MatrixMap
+    from ogive.calibrators.multiclass.summary import VectorSummary
     from ogive.calibrators.spline_summary import SplineSummary
     from ogive.predictions import Predictions
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive.calibrators import METHODS
-from ogive.calibrators.matrix.temperature import fit_temperature
-from ogive.calibrators.matrix.vector import fit_vector
+from ogive.calibrators.scaling.temperature import fit_temperature
+from ogive.calibrators.scaling.vector import fit_vector
 from ogive.estimators._calibrator import _Calibrator, _threads
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, Kind, Progress
-    from ogive.calibrators.matrix.impossible import Impossible
-    from ogive.calibrators.matrix.maps import MatrixMap
+    from ogive.calibrators.impossible import Impossible
+    from ogive.calibrators.matrix_map import MatrixMap
     from ogive.predictions import Predictions
 
 

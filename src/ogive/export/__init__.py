@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ogive._rooms import files_of
+from ogive._lazy import files_of
 
 if not TYPE_CHECKING:
     __getattr__ = files_of(__name__)

@@ -33,7 +33,7 @@ import ogive
 from ogive._files import replacing
 from ogive.calibrators import METHODS, VECTORS
 from ogive.calibrators.maps import Fitted, Map
-from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.calibrators.matrix_map import MatrixMap
 from ogive.curve import Curve
 from ogive.errors import ArtifactError, InvalidType, OgiveWarning
 from ogive.export.curve_file import is_curve_file, load_curve, save_curve

@@ -15,7 +15,7 @@ import numpy as np
 
 from ogive.calibrators.histogram import HistogramMap
 from ogive.calibrators.maps import Map, PiecewiseMap
-from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.calibrators.matrix_map import MatrixMap
 from ogive.errors import ExportError, LooksLikeProbabilities
 from ogive.export.grid import log_odds_for, logits_for, probabilities_of, scores_for
 from ogive.predictions import Predictions

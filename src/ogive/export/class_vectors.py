@@ -1,4 +1,4 @@
-"""The class structure as array arithmetic: `ogive.calibrators.matrix.free`, step by step."""
+"""The class structure as array arithmetic: `ogive.calibrators.multiclass.free`, step by step."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.calibrators.matrix.class_structure import FARTHEST, LEAST_LOG
-from ogive.calibrators.matrix.sticks import MARGIN
+from ogive.calibrators.multiclass.class_structure import FARTHEST, LEAST_LOG
+from ogive.calibrators.stick_breaking import MARGIN
 from ogive.export.arrays import Bank, safe_log
 from ogive.export.forms import form_of
 from ogive.export.vectors import Vectors, filled, lifted

@@ -26,9 +26,9 @@ import numpy as np
 import ogive
 from ogive._files import replacing
 from ogive.curve import Curve
+from ogive.curve.summary import MANTISSA, Summary, check_bits
 from ogive.errors import ArtifactError
 from ogive.export.rules import Flag, Number, Object, Text, shown
-from ogive.summary import MANTISSA, Summary, check_bits
 
 if TYPE_CHECKING:
     import os
@@ -51,7 +51,7 @@ HEADER = Object(
 )
 _NAMES = ("bucket", "first", "last", "sums")
 _ROUNDING = 1e-9  # of sums of weights, which are rounded
-_LAST_PLACE = (1 << 63) - 1  # the place of a score of 1: see `ogive._keys`
+_LAST_PLACE = (1 << 63) - 1  # the place of a score of 1: see `ogive.curve.keys`
 _HALF = int(np.float64(0.5).view(np.int64))  # the largest place below it that is a tail
 
 

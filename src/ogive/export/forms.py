@@ -1,6 +1,6 @@
 r"""Every map of a score in one of two plain forms, which each target then writes in its own way.
 
-A score is a side and a tail (`ogive._keys`). One number holds both, without loss:
+A score is a side and a tail (`ogive.curve.keys`). One number holds both, without loss:
 
 .. math:: w = \text{tail} \ \ (s \le \tfrac12), \qquad w = -\text{tail} = s - 1 \ \ (s > \tfrac12) ,
 

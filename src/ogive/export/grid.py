@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._numerics.logistic import expit
-from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.calibrators.matrix_map import MatrixMap
 from ogive.export.forms import LogOddsForm, form_of
 
 if TYPE_CHECKING:

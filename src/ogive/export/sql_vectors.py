@@ -17,7 +17,7 @@ from ogive.views import OfClass, Score, TopRank, WithinTop, parse_view
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive.calibrators.matrix.maps import MatrixMap
+    from ogive.calibrators.matrix_map import MatrixMap
 
 _HUGE = "1e308"
 _LARGEST = "1.7976931348623157e308"  # a logit below its negative is -inf: an impossible class

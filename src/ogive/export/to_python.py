@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import ogive
-from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.calibrators.matrix_map import MatrixMap
 from ogive.errors import ExportError
 from ogive.export.forms import LogOddsForm, form_of
 from ogive.export.rules import shown

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import ogive
-from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.calibrators.matrix_map import MatrixMap
 from ogive.errors import ExportError, InvalidInput
 from ogive.export.forms import LogOddsForm, TailForm, form_of
 from ogive.export.rules import shown

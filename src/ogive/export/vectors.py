@@ -1,6 +1,7 @@
 """The maps of whole vectors as array arithmetic: a batch (n, K) in, probabilities (n, K) out.
 
-Each class follows its map in `ogive.calibrators.matrix`, step by step; see there for the reasons.
+Each class follows its map in `ogive.calibrators.multiclass` or `scaling`, step by step; see there
+for the reasons.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.calibrators.matrix.log_values import FARTHEST_VALUE
-from ogive.calibrators.matrix.maps import MatrixMap
-from ogive.calibrators.matrix.sticks import MARGIN
+from ogive.calibrators.log_values import FARTHEST_VALUE
+from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.stick_breaking import MARGIN
 from ogive.errors import InvalidType
 from ogive.export.arrays import Bank, ScoreProgram, clip, masses, safe_log
 from ogive.export.forms import form_of
@@ -263,7 +264,7 @@ class Ranks(Vectors):
         return xp.join(columns)
 
     def _parts(self, xp: Namespace, shares: Array) -> tuple[list[Array], Array]:
-        """Break the stick: `ogive.calibrators.matrix.sticks.broken`."""
+        """Break the stick: `ogive.calibrators.stick_breaking.broken`."""
         left: Array = 1.0
         upper: Array = 1.0
         parts = []

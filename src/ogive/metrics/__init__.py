@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ogive._rooms import files_of
+from ogive._lazy import files_of
 from ogive.metrics.binned import debiased_ece2, ece, mce
 from ogive.metrics.corp import decompose
 from ogive.metrics.kde import kde_ece

@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._validate import as_choice, as_floats
-from ogive.curve import Curve, as_curve, check_curve
+from ogive.curve.curve import Curve, as_curve, check_curve
 from ogive.errors import InvalidInput
 from ogive.metrics.onepass import read
 
 if TYPE_CHECKING:
-    from ogive._keys import Run
     from ogive._typing import ArrayLike, FloatArray
+    from ogive.curve.keys import Run
 
 #: Equal-width bins unless told otherwise; the paper's tables use 25.
 BINS = 15

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._spans import tail_at
-from ogive.curve import check_curve
+from ogive.curve.curve import check_curve
+from ogive.curve.spans import tail_at
 from ogive.metrics.binned import BINS, as_edges
 from ogive.metrics.gap import Within, between
 from ogive.metrics.proper import CLIP, mean_score
@@ -35,9 +35,9 @@ from ogive.metrics.proper import CLIP, mean_score
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ogive._spans import Spans
     from ogive._typing import ArrayLike, BoolArray, FloatArray, IntArray
     from ogive.curve import Curve
+    from ogive.curve.spans import Spans
 
 Bracket = tuple[float, float]
 #: Brackets are widened by so much for rounding in sums of up to 2^40 terms.

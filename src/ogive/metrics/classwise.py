@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive._classes import class_curves
 from ogive._numerics.blas import one_blas_thread
+from ogive.curve.classes import class_curves
 from ogive.metrics.binned import BINS, BinReader, as_edges
 from ogive.metrics.ks import ks_error
 from ogive.metrics.onepass import read

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ogive._validate import as_choice
-from ogive.curve import Curve, as_curve
+from ogive.curve.curve import Curve, as_curve
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import brier, nll
 
 if TYPE_CHECKING:
-    from ogive._keys import Run
     from ogive._typing import ArrayLike, FloatArray
+    from ogive.curve.keys import Run
 
 Kind = Literal["brier", "nll"]
 _TOGETHER = 8  # runs that are pooled at once

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ogive._keys import HIGH, ONE, STRETCH
 from ogive._numerics.blocks import for_each_block
+from ogive.curve.keys import HIGH, ONE, STRETCH
 from ogive.metrics.onepass import read
 
 if TYPE_CHECKING:
-    from ogive._keys import Run
     from ogive._typing import BoolArray, FloatArray, IntArray, KeyArray
     from ogive.curve import Curve
+    from ogive.curve.keys import Run
 
 _SHORT = 1 << 15  # rows for which that does not pay
 _WIDTH = 32  # what a stretch counts for in a block: blocks of 480 stretches

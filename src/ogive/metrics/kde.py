@@ -31,12 +31,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
-from ogive.curve import as_curve, check_curve
+from ogive.curve.curve import as_curve, check_curve
 
 if TYPE_CHECKING:
-    from ogive._keys import Run
     from ogive._typing import ArrayLike, FloatArray
     from ogive.curve import Curve
+    from ogive.curve.keys import Run
 
 _GRID = np.linspace(-0.6, 1.6, 2**14)
 _INSIDE = _GRID[(_GRID >= 0.0) & (_GRID <= 1.0)]

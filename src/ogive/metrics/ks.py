@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ogive._validate import as_floats, as_hits
-from ogive.curve import Curve, as_curve, check_curve
+from ogive.curve.curve import Curve, as_curve, check_curve
 from ogive.errors import InvalidInput
 from ogive.metrics.gap import extremes
 from ogive.metrics.unsorted_gap import largest_unsorted

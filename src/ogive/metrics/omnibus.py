@@ -45,8 +45,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from scipy.special import chdtrc, ndtr
 
-from ogive._coarse import coarse
-from ogive.curve import check_curve
+from ogive.curve.coarse import coarse
+from ogive.curve.curve import check_curve
 from ogive.metrics.cells import Cells
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from ogive.curve import check_curve
+from ogive.curve.curve import check_curve
 
 if TYPE_CHECKING:
-    from ogive._keys import Run
     from ogive.curve import Curve
+    from ogive.curve.keys import Run
 
 
 class Reader(Protocol):

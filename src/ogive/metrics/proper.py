@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._keys import dot
-from ogive.curve import as_curve, check_curve
+from ogive.curve.curve import as_curve, check_curve
+from ogive.curve.keys import dot
 from ogive.metrics.onepass import read
 
 if TYPE_CHECKING:
-    from ogive._keys import Run
     from ogive._typing import ArrayLike, FloatArray
     from ogive.curve import Curve
+    from ogive.curve.keys import Run
 
 #: NLL clips scores to [CLIP, 1 − CLIP].
 CLIP = 1e-7

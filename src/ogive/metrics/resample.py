@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._groups import Groups
-from ogive._keys import pack
-from ogive.curve import Curve, check_curve
+from ogive.curve.curve import Curve, check_curve
+from ogive.curve.keys import pack
+from ogive.curve.ties import Groups
 from ogive.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:

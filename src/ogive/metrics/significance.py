@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ogive.curve import as_curve
+from ogive.curve.curve import as_curve
 from ogive.metrics.gap import StretchReader
 from ogive.metrics.ks import largest_of
 from ogive.metrics.null import CELL, Null
@@ -32,9 +32,9 @@ from ogive.metrics.onepass import read
 from ogive.metrics.proper import BrierReader
 
 if TYPE_CHECKING:
-    from ogive._keys import Run
     from ogive._typing import ArrayLike, FloatArray
     from ogive.curve import Curve
+    from ogive.curve.keys import Run
     from ogive.metrics.gap import Extremes
     from ogive.metrics.ks import Direction
 

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
-from ogive.curve import as_curve
+from ogive.curve.curve import as_curve
 from ogive.metrics.onepass import read
 
 if TYPE_CHECKING:
-    from ogive._keys import Run
     from ogive._typing import ArrayLike, FloatArray
     from ogive.curve import Curve
+    from ogive.curve.keys import Run
 
 _CELLS = 2**13
 

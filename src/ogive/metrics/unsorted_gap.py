@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ogive._keys import runs_of_keys
 from ogive._numerics.blocks import BLOCK, blocks
-from ogive._packing import keys_of_scores
 from ogive._validate import bad_scores
+from ogive.curve.keys import runs_of_keys
+from ogive.curve.packing import keys_of_scores
 from ogive.metrics.gap import START, Extreme, Extremes, GapReader, Within, between
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ogive.errors import FileFormatError, InvalidInput, need
 from ogive.readers.columns import find_columns
-from ogive.readers.text import (
+from ogive.readers.csv_text import (
     check_rows,
     check_utf8,
     header,
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive.readers.columns import Layout
+    from ogive.readers.csv_text import Scan
     from ogive.readers.source import Columns
-    from ogive.readers.text import Scan
 
 _SHOWN = 40  # characters of a cell that an error shows
 

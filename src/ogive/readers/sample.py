@@ -15,8 +15,8 @@ import numpy as np
 from ogive.readers import open_unsettled
 from ogive.readers.classes import settle
 from ogive.readers.folders import is_glob
+from ogive.readers.multi_file import expand
 from ogive.readers.source import Part, Source, check_agree, joined
-from ogive.readers.together import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from ogive.errors import need
 from ogive.readers.arrow import first_length, is_list
 from ogive.readers.columns import find_columns
+from ogive.readers.csv_text import open_bytes
 from ogive.readers.guard import check_regular, guarded, suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.memory import needed_bytes
-from ogive.readers.text import open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,13 +15,13 @@ from ogive.readers.arrow import checked, is_list, list_lengths, numbers_of, to_n
 from ogive.readers.classes import is_positive
 from ogive.readers.columns import find_columns
 from ogive.readers.csv import load_csv
+from ogive.readers.csv_text import separator_of
 from ogive.readers.guard import suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.memory import arrow, check_fits
 from ogive.readers.provenance import KEY
 from ogive.readers.sizes import CSV, TEXT, table_bytes
 from ogive.readers.source import WHOLE, Columns, Part, Source
-from ogive.readers.text import separator_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

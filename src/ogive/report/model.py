@@ -29,7 +29,7 @@ from ogive.report.contents import (
 )
 from ogive.report.gather import repaired_curves, repaired_panels
 from ogive.report.graphs import Graph, four_graphs, map_graphs, method_graphs, one_graph
-from ogive.report.words import Headline, headline
+from ogive.report.headline import Headline, headline
 from ogive.studies.compare import compare
 from ogive.studies.measure import measure
 from ogive.views import check_view

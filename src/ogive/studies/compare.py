@@ -19,7 +19,7 @@ import numpy as np
 
 from ogive._html import grid
 from ogive.calibrators import METHODS
-from ogive.calibrators.matrix.vector_probe import stopped_early
+from ogive.calibrators.scaling.vector_probe import stopped_early
 from ogive.errors import InvalidInput, InvalidType
 from ogive.studies.deciding import choose, judge_methods
 from ogive.studies.fitting import VECTOR, apply, fit, named
@@ -51,7 +51,7 @@ class MethodResult:
     the standard error of that. In the view ``vector``, ``nll`` and ``brier`` are of whole
     vectors, and the others of the top class. ``stopped_early``: the fit was given up, since its
     log loss on held-out calibration rows was significantly above that of temperature scaling
-    (`ogive.calibrators.matrix.vector_probe`). ``tied_with_best``: not significantly different from
+    (`ogive.calibrators.scaling.vector_probe`). ``tied_with_best``: not significantly different from
     the best. ``too_few_rows_to_tell``: not significantly different either, but its standard error
     is so large that it may lose a quarter or more of what the best gains over no calibration.
     """

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ogive._folds import folds as dealt
 from ogive.calibrators import VECTORS
 from ogive.calibrators.maps import Map
 from ogive.curve import Curve
+from ogive.curve.folds import folds as dealt
 from ogive.errors import NotEnoughData, OgiveWarning
 from ogive.estimators.folds import content_folds, pairs
 from ogive.export.artifact import FittedOn
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive._typing import FloatArray, IntArray, Progress
+    from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.maps import Fitted
-    from ogive.calibrators.matrix.impossible import Impossible
     from ogive.studies.fitting import Rows
 
 FOLDS = 5

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ogive.calibrators import VECTORS, Method, find_method
 from ogive.calibrators.maps import Fitted, Map
-from ogive.calibrators.matrix.compose import fit_vector
-from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.multiclass.compose import fit_vector
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType, UnknownName
 from ogive.predictions import Predictions
@@ -17,7 +17,7 @@ from ogive.views import check_view, score_rows
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, BoolArray, FloatArray, Progress
-    from ogive.calibrators.matrix.impossible import Impossible
+    from ogive.calibrators.impossible import Impossible
 
 #: The name of the view that is no view: whole vectors.
 VECTOR = "vector"

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive._folds import folds as parts_of
 from ogive.calibrators import find_method
 from ogive.calibrators.gain import Gain
 from ogive.calibrators.maps import Map
 from ogive.calibrators.spline_map import SplineMap
 from ogive.curve import Curve
+from ogive.curve.folds import folds as parts_of
 from ogive.errors import FallbackWarning, InvalidInput, InvalidType, NotEnoughData
 from ogive.metrics.proper import CLIP
 from ogive.predictions import Predictions
@@ -45,7 +45,7 @@ def cross_fitted_gain(
     Parameters
     ----------
     data : Predictions or Curve
-        Predictions need labels. A curve is enough: see `ogive._folds`.
+        Predictions need labels. A curve is enough: see `ogive.curve.folds`.
     method : str
         A method that reads a curve.
     view : str, optional

@@ -17,8 +17,8 @@ from ogive.export.curve_file import load_curve
 from ogive.metrics.binned import BINS
 from ogive.metrics.classwise import classwise_of
 from ogive.readers.memory import as_limit, check_fits
+from ogive.readers.multi_file import read_together
 from ogive.readers.sizes import table_bytes
-from ogive.readers.together import read_together
 from ogive.studies.groups import measure_groups
 from ogive.studies.measure import measure
 from ogive.studies.measurement import Measurement, Measurements

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from ogive._coarse import CoarseReader
 from ogive._numerics.blas import one_blas_thread
 from ogive.curve import Curve
+from ogive.curve.coarse import CoarseReader
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics import MEASURES
 from ogive.metrics.binned import BINS, BinReader, as_edges

@@ -14,7 +14,7 @@ import numpy as np
 from ogive._labels import warn_if_permuted
 from ogive._validate import as_array, as_hits
 from ogive.calibrators.maps import Map
-from ogive.calibrators.matrix.maps import MatrixMap
+from ogive.calibrators.matrix_map import MatrixMap
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics.binned import BINS

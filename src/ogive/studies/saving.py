@@ -20,8 +20,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import ncx2
 
-from ogive._coarse import coarse
 from ogive._numerics.logistic import expit
+from ogive.curve.coarse import coarse
 from ogive.metrics.proper import CLIP
 
 if TYPE_CHECKING:

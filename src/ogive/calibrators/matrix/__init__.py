@@ -1,1 +1,0 @@
-"""Calibrators of whole matrices: they read predictions, not a curve, and return full vectors."""

@@ -1,0 +1,67 @@
+"""Fitted calibrators of whole vectors: predictions in, calibrated probabilities out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ogive._numerics.blocks import for_each_block
+from ogive.calibrators.impossible import keep_impossible
+from ogive.calibrators.maps import Fitted
+from ogive.errors import InvalidInput
+from ogive.predictions import check_predictions
+
+if TYPE_CHECKING:
+    from ogive._typing import FloatArray
+    from ogive.calibrators.impossible import Impossible
+    from ogive.predictions import Predictions
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class MatrixMap(Fitted):
+    """A fitted map of whole vectors: call it on predictions with as many classes.
+
+    Attributes
+    ----------
+    K : int
+        The number of classes.
+    impossible : {None, "zero"}
+        Whether a given probability of 0 stays 0, as a logit of −inf always does.
+    """
+
+    #: Whether the top class has a map of its own, whose probability it keeps.
+    keeps_top: ClassVar[bool] = False
+
+    K: int
+    impossible: Impossible = None
+
+    def __call__(self, preds: Predictions, *, threads: int | None = None) -> FloatArray:
+        """Return the calibrated probabilities, (N, K) float64; every row sums to 1."""
+        check_classes(preds, self.K)
+        result = self._calibrated(preds, threads)
+        return keep_impossible(preds, result, self.impossible, keeps_top=self.keeps_top)
+
+    def _calibrated(self, preds: Predictions, threads: int | None) -> FloatArray:
+        """Return calibrated probabilities; impossible classes may have some."""
+        result = np.empty((preds.n, self.K))
+
+        def work(at: slice) -> None:
+            result[at] = self._block(preds, at)
+
+        for_each_block(work, preds.n, width=self.K, threads=threads)
+        return result
+
+    @abstractmethod
+    def _block(self, preds: Predictions, at: slice) -> FloatArray:
+        """Return the calibrated probabilities of some rows, (rows, K)."""
+
+
+def check_classes(preds: Predictions, K: int) -> None:
+    """Predictions must have as many classes as the calibrator was fitted on."""
+    check_predictions(preds)
+    if preds.K != K:
+        msg = f"`preds` has {preds.K} classes, but the calibrator was fitted on {K}."
+        raise InvalidInput(msg)

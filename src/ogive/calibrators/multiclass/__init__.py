@@ -1,0 +1,1 @@
+"""Ways from curves to whole vectors: ranks, ovr, every rank, and the class structure."""

@@ -1,0 +1,352 @@
+"""Fitting the class structure, and what it says of rows it has not seen.
+
+The curve of the calibrated top class must come from rows that did not fit the structure: on its
+own rows it is too sure of itself. So the rows are dealt to two halves, each half is scored by a
+structure fitted to the other (with the same priors), and the one-dimensional map is fitted to
+these scores. All of it is done with the classes in an order of their own (`class_order`), so
+that the order of the columns does not matter.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ogive._numerics.best_share import Change, mean_share
+from ogive._numerics.blas import one_blas_thread
+from ogive._numerics.blocks import for_each_block
+from ogive._numerics.class_evidence import Shrunk, default_precision, fit_at, shrink
+from ogive._numerics.class_regression import SINGLE, ClassRegression
+from ogive._numerics.halves import halves, row_hashes
+from ogive.calibrators.log_values import weight_scale
+from ogive.calibrators.multiclass.class_order import class_order, mean_range
+from ogive.calibrators.multiclass.class_structure import ClassStructure
+from ogive.calibrators.scaling.temperature import careful_factor
+from ogive.errors import FallbackWarning, InvalidInput
+from ogive.predictions import labelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ogive._typing import AnyArray, FloatArray, IntArray, KeyArray, Progress
+    from ogive.predictions import Predictions
+
+_DOUBLE = 1 << 18  # numbers up to which everything is in float64
+_MANY = 4_000_000  # numbers above which the priors are learnt from some of the rows
+_SOME_ROWS = 8_192
+_RANK, _RANK_MANY, _MANY_CLASSES = 128, 64, 256
+_FEWEST = 40  # rows with which the classes are looked at: 20 in each half
+_DIGITS = 8
+_CLOSE_HALVES = 1e-11  # nats for each row: so near that the order of the rows does not show
+_HARDLY = 1e-6  # the weight in V's moments of a row that is certain
+_STAGES = 4  # of a fit: the priors, two halves, all rows
+_NUMBERS_PROBED = 400  # parameters that the probes look at, at least
+
+
+class Unseen(NamedTuple):
+    """Scores of rows by a structure that was not fitted to them."""
+
+    rows: IntArray  # (m,) indices
+    scores: AnyArray  # (K, m)
+    weights: FloatArray  # (m,)
+
+
+@dataclass(frozen=True)
+class ClassFit:
+    """A class structure, and the scores of all rows by halves.
+
+    place : (K,) in which row of the scores each class stands
+    """
+
+    structure: ClassStructure
+    unseen: tuple[Unseen, ...]
+    place: IntArray
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows with a weight: log-probabilities (K, n), labels, weights, and where they stand."""
+
+    logs: AnyArray
+    labels: IntArray
+    weights: FloatArray
+    hashes: KeyArray
+    index: IntArray
+    plain: bool  # every weight is 1
+
+    def some(
+        self, at: IntArray, weights: FloatArray
+    ) -> tuple[AnyArray, IntArray, FloatArray | None]:
+        """Return some of the rows with weights of their own, as `ClassRegression` takes them."""
+        plain = self.plain and bool((weights == 1.0).all())
+        return np.ascontiguousarray(self.logs[:, at]), self.labels[at], None if plain else weights
+
+
+def fit_classes(
+    preds: Predictions, *, threads: int | None = None, progress: Progress | None = None
+) -> ClassFit:
+    """Fit the class structure to predictions with labels, and score them by halves."""
+    with one_blas_thread():
+        return _fit(preds, threads, progress or _untold)
+
+
+def _untold(what: str, done: float, total: int) -> None:
+    """Take progress that nobody asked for."""
+
+
+def _fit(preds: Predictions, threads: int | None, step: Progress) -> ClassFit:
+    labels = labelled(preds)
+    if preds.one_column:
+        msg = "`preds` has one column and so no classes to mix: fit its curve, or use fit_ovr."
+        raise InvalidInput(msg)
+    scale = mean_range(preds, threads=threads)
+    order = class_order(preds, scale, threads=threads)
+    place = np.argsort(order)
+    structure, unseen = _fit_ordered(
+        preds.reordered(order), place[labels], scale, threads, step=step
+    )
+    return ClassFit(structure.reordered(place), tuple(unseen), place)
+
+
+def _fit_ordered(
+    preds: Predictions, labels: IntArray, scale: float, threads: int | None, *, step: Progress
+) -> tuple[ClassStructure, Iterable[Unseen]]:
+    """Do so with the classes in an order that does not depend on that of the columns."""
+    factor = careful_factor(preds, threads=threads)
+    rows, floor = _read(preds, labels, factor, scale, threads)
+    bases = _bases(rows)
+    if float(rows.weights.sum()) < _FEWEST:
+        return _temperature_only(rows, bases, factor, floor)
+    step("learning which classes to trust", 0, _STAGES)
+    found = _priors(rows, bases, threads)
+    whole_rows = preds.weight_kind == "repetition"
+    halved = _by_halves(rows, bases, found, threads, whole=whole_rows, step=step)
+    changes = [half.change for half in halved]
+    start = found.theta
+    if rows.logs.size > _MANY:
+        # λ is from some of the rows. What halves find is on average nearly what all rows find.
+        start = np.mean([half.theta for half in halved], axis=0)
+    step("fitting all classes", _STAGES - 1, _STAGES)
+    theta = fit_at(_regression(rows, bases, threads), found.precision, start, near=found.curvature)
+    share = mean_share(changes, threads=threads)
+    structure = _structure(_trust(share) * theta, found, bases, factor, floor)
+    return structure, _unseen(preds, rows, halved, share)
+
+
+def _trust(share: float) -> float:
+    """Return how much of the structure is used: fitted to all rows, given what holds of halves.
+
+    If its effect on the scores has the variance S, and noise adds V where all rows are seen, then
+    of the effect that half the rows show S / (S + 2 V) holds: that is `share`. Of the effect that
+    all rows show S / (S + V) holds.
+    """
+    return 2.0 * share / (1.0 + share)
+
+
+def _temperature_only(
+    rows: _Rows, bases: tuple[FloatArray, FloatArray], factor: float, floor: float
+) -> tuple[ClassStructure, Iterable[Unseen]]:
+    """Return a structure that does nothing to the classes, for want of rows."""
+    warnings.warn(
+        f"{rows.weights.sum():.4g} rows are too few to learn about classes, which takes "
+        f"{_FEWEST}: a temperature was fitted instead.",
+        FallbackWarning,
+        stacklevel=7,
+    )
+    K, r = bases[0].shape
+    nothing = Shrunk(np.zeros((K, SINGLE + 2 * r)), default_precision(K), np.zeros(5), None)
+    structure = _structure(nothing.theta, nothing, bases, factor, floor)
+    return structure, [Unseen(rows.index, rows.logs, rows.weights)]
+
+
+def _read(
+    preds: Predictions, labels: IntArray, factor: float, scale: float, threads: int | None
+) -> tuple[_Rows, float]:
+    """Read the log-probabilities of the rows with a weight, (K, n), and where zeros are put.
+
+    A probability of 0 is put at half the smallest; a logit of −inf as far below the farthest one
+    as makes half its probability with the factor. Rows are hashed in units of their mean range.
+    Sampling weights are scaled so that they add up to the number of rows they are worth.
+    """
+    index = np.arange(preds.n)
+    weights = np.ones(preds.n)
+    if preds.weights is not None:
+        index = np.flatnonzero(preds.weights > 0)
+        weights = preds.weights[index] * weight_scale(preds)
+    n, K = index.size, preds.K
+    logs = np.empty((K, n), dtype=np.float64 if n * K <= _DOUBLE else np.float32)
+    hashes = np.empty(n, dtype=np.uint64)
+    gapless = n == preds.n
+    lowest: dict[int, float] = {}
+
+    def read(at: slice) -> None:
+        block = preds.log_masses(at)
+        own = labels[at]
+        if not gapless:
+            block, own = block[weighted[at]], own[weighted[at]]
+        finite = block > -np.inf
+        lowest[at.start] = float(block.min(initial=0.0, where=finite))
+        first = int(before[at.start])
+        put = slice(first, first + block.shape[0])
+        hashes[put] = row_hashes(block / scale, own)
+        block *= factor  # before digits are dropped: then the scale of logits costs none
+        logs[:, put] = block.T
+
+    weighted = np.ones(preds.n, dtype=np.bool_) if preds.weights is None else preds.weights > 0
+    before = np.concatenate([[0], np.cumsum(weighted)])
+    for_each_block(read, preds.n, width=K, threads=threads)
+    half = float(np.log(2.0)) / (factor if preds.kind == "logits" else 1.0)
+    floor = min(lowest.values()) - half
+
+    def finish(at: slice) -> None:
+        block = logs[:, at]
+        zero = block == -np.inf
+        if zero.any():
+            own = np.min(block, axis=0, initial=np.inf, where=~zero)
+            block = np.where(zero, np.minimum(own, factor * floor), block)
+        block = block - block.max(axis=0)
+        block -= np.log(np.exp(block).sum(axis=0))
+        logs[:, at] = block
+
+    for_each_block(finish, n, width=K, threads=threads)
+    own = labels if gapless else labels[index]
+    return _Rows(logs, own, weights, hashes, index, bool((weights == 1.0).all())), floor
+
+
+def _sample(rows: _Rows, most: int) -> IntArray:
+    """Return so many rows, drawn by their hash: the same in any order."""
+    return np.sort(np.lexsort((rows.weights, rows.hashes))[:most])
+
+
+def _bases(rows: _Rows) -> tuple[FloatArray, FloatArray]:
+    """Return V_A and V_p: the directions in which a and p vary most where the model is unsure.
+
+    They are leading eigenvectors of second moments, each row weighted by 1 − Σ p², the variance
+    of its outcome. With r = K any basis would do; this one makes the search short.
+    """
+    K, n = rows.logs.shape
+    rank = min(K, _RANK) if K <= _MANY_CLASSES else _RANK_MANY
+    at = slice(None) if n <= _SOME_ROWS else _sample(rows, _SOME_ROWS)
+    logs = rows.logs[:, at]
+    probs = np.exp(logs)
+    weight = (rows.weights[at] * (1.0 - (probs * probs).sum(axis=0) + _HARDLY)).astype(logs.dtype)
+    return _leading(logs, weight, rank), _leading(probs, weight, rank)
+
+
+def _leading(values: AnyArray, weight: AnyArray, rank: int) -> FloatArray:
+    moments = ((values * weight) @ values.T).astype(np.float64)
+    K = moments.shape[0]
+    if rank == K:
+        return np.ascontiguousarray(np.linalg.eigh(moments)[1][:, ::-1])
+    from scipy.linalg import eigh  # noqa: PLC0415 - heavy
+
+    return np.ascontiguousarray(eigh(moments, subset_by_index=[K - rank, K - 1])[1][:, ::-1])
+
+
+def _regression(
+    rows: _Rows, bases: tuple[FloatArray, FloatArray], threads: int | None
+) -> ClassRegression:
+    weights = None if rows.plain else rows.weights
+    return ClassRegression(rows.logs, rows.labels, weights, bases, threads=threads)
+
+
+def _priors(rows: _Rows, bases: tuple[FloatArray, FloatArray], threads: int | None) -> Shrunk:
+    """Learn the precisions, from some of the rows if there are many."""
+    K, n = rows.logs.shape
+    probes = int(np.clip(_NUMBERS_PROBED // (2 * K * bases[0].shape[1]), 1, 8))
+    if n * K <= _MANY:
+        return shrink(_regression(rows, bases, threads), probes=probes)
+    at = _sample(rows, _SOME_ROWS)
+    some = ClassRegression(*rows.some(at, rows.weights[at]), bases, threads=threads)
+    return shrink(some, probes=probes)
+
+
+class _Half(NamedTuple):
+    """Rows scored by a structure fitted to the others: which, and what it changes."""
+
+    rows: IntArray  # (m,) indices
+    change: Change
+    theta: FloatArray
+
+
+def _by_halves(
+    rows: _Rows,
+    bases: tuple[FloatArray, FloatArray],
+    priors: Shrunk,
+    threads: int | None,
+    *,
+    whole: bool,
+    step: Progress,
+) -> list[_Half]:
+    """Score each half by a structure fitted to the other.
+
+    A start that had seen the other half would tell of it, unless the search goes to the very end,
+    as it does in small problems. In others both fits start from nothing.
+    """
+    share = halves(rows.hashes, rows.weights, whole=whole)
+    found: list[_Half] = []
+    for number, part in enumerate((share, 1.0 - share), start=1):
+        step(f"fitting half {number} of the rows", number, _STAGES)
+        seen, unseen = np.flatnonzero(part < 1.0), np.flatnonzero(part > 0.0)
+        if not seen.size or not unseen.size:
+            continue
+        weights = rows.weights * (1.0 - part)
+        fitted = ClassRegression(*rows.some(seen, weights[seen]), bases, threads=threads)
+        start = None if priors.curvature is None else priors.theta
+        theta = fit_at(fitted, priors.precision, start, near=priors.curvature, close=_CLOSE_HALVES)
+        held = (rows.weights * part)[unseen]
+        rest = ClassRegression(*rows.some(unseen, held), bases, threads=threads)
+        change = Change(rest.logs, rest.scores(theta), rest.labels, held)
+        found.append(_Half(unseen, change, theta))
+    return found
+
+
+def _unseen(preds: Predictions, rows: _Rows, halved: list[_Half], share: float) -> Iterator[Unseen]:
+    """Yield the scores of the halves, with the share of the change that holds."""
+    for at, change, _ in halved:
+        scores = change.changed
+        if share < 1.0:
+            scores = change.base + scores.dtype.type(share) * (scores - change.base)
+        index = rows.index[at]
+        weights = change.weights
+        if preds.weights is not None and preds.weight_kind == "sampling":
+            weights = preds.weights[index]
+        yield Unseen(index, scores, weights)
+
+
+def _structure(
+    theta: FloatArray,
+    found: Shrunk,
+    bases: tuple[FloatArray, FloatArray],
+    factor: float,
+    floor: float,
+) -> ClassStructure:
+    """Gather the numbers; where r = K the products M V' are stored, and V is the unit matrix."""
+    K, r = bases[0].shape
+    matrices = theta[:, SINGLE : SINGLE + r], theta[:, SINGLE + r :]
+    left, right = list(matrices), list(bases)
+    if r == K:
+        left = [M @ V.T for M, V in zip(matrices, bases, strict=True)]
+    return ClassStructure(
+        factor=factor,
+        floor=floor,
+        logs=1.0 + theta[:, 0],
+        probs=theta[:, 1].copy(),
+        offset=theta[:, 2].copy(),
+        to_logs=short(left[0]),
+        to_probs=short(left[1]),
+        of_logs=None if r == K else short(right[0]),
+        of_probs=None if r == K else short(right[1]),
+        precision=found.precision,
+        edf=found.edf,
+    )
+
+
+def short(matrix: FloatArray) -> FloatArray:
+    """Return the numbers with eight digits of the largest, which is half as long in a file."""
+    largest = float(np.abs(matrix).max())
+    digits = _DIGITS - int(np.ceil(np.log10(largest))) if largest > 0.0 else _DIGITS
+    return np.round(matrix, digits)

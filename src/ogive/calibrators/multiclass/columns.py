@@ -1,0 +1,246 @@
+"""Full vectors made of one map for each column: a class, or a rank.
+
+Every column has its own curve, fitted by the same method. Columns on which that method cannot
+work (no hits, too few scores) get Platt's map instead, with one warning for all of them. The
+spline works on every column: its average over maps near the identity is also right for a column
+of hits alone, where Platt's shift would pull a score of 0.9 down to 0.02.
+
+A probability of exactly 0 is often one that was rounded away: for the maps, a mass of 0 is lifted
+to the *floor*, half the smallest positive mass of the calibration rows. Impossible classes get 0
+in the end (`impossible`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive._numerics.blocks import for_each_block
+from ogive.calibrators import find_method
+from ogive.calibrators.identity import fit_identity
+from ogive.calibrators.impossible import impossible_in
+from ogive.calibrators.maps import Map
+from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.platt import fit_platt, lacking, shifted
+from ogive.curve import Curve
+from ogive.errors import FallbackWarning, InvalidInput, NotEnoughData
+from ogive.predictions import Predictions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ogive._typing import BoolArray, FloatArray
+
+_ROWS = 1 << 20  # numbers in a block: long columns, so that a call for each column does not show
+_SMALLEST_LOG = -690.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ColumnsMap(MatrixMap):
+    """One map for each column of log-odds.
+
+    Attributes
+    ----------
+    maps : tuple of Map
+    floor : float
+        What a mass of 0 is lifted to.
+    """
+
+    maps: tuple[Map, ...]
+    floor: float
+
+    def _calibrated(self, preds: Predictions, threads: int | None) -> FloatArray:
+        result = np.empty((preds.n, self.K))
+        step = max(1, _ROWS // self.K)
+        pieces = [slice(i, min(i + step, preds.n)) for i in range(0, preds.n, step)]
+
+        def work(piece: slice) -> None:
+            for at in pieces[piece]:
+                result[at] = self._block(preds, at)
+
+        for_each_block(work, len(pieces), width=1 << 30, threads=threads)  # a piece at a time
+        return result
+
+    def _applied(self, high: BoolArray, tail: FloatArray) -> FloatArray:
+        """Return each map's probabilities of its column, (rows, columns)."""
+        columns = zip(self.maps, np.asfortranarray(high).T, np.asfortranarray(tail).T, strict=True)
+        calibrated = np.empty(tail.shape, order="F")
+        for k, (gamma, side, far) in enumerate(columns):
+            calibrated[:, k] = gamma.from_tails(side, far)
+        return calibrated
+
+    def _normalised(self, values: FloatArray, preds: Predictions, at: slice) -> FloatArray:
+        """Divide each row by the sum of its possible classes; if all are 0 it stays as it is."""
+        zero = impossible_in(preds, at, self.impossible)
+        if zero is None:
+            return normalised(values)
+        values[zero] = 0.0
+        empty = zero.any(axis=1) & (values.sum(axis=1) <= 0.0)
+        normalised(values)
+        values[empty] = 0.0
+        return values
+
+    @abstractmethod
+    def _block(self, preds: Predictions, at: slice) -> FloatArray: ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        maps = [nested(gamma) for gamma in self.maps]
+        return {**vars(self), "maps": maps}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> ColumnsMap:
+        """Rebuild a map from `to_dict`."""
+        return cls(**{**values, "maps": tuple(unnested(inner) for inner in values["maps"])})
+
+
+def nested(gamma: Map) -> dict[str, Any]:
+    """Return a map inside another one as plain JSON values."""
+    return {"method": gamma.method, "map": gamma.to_dict()}
+
+
+def unnested(values: dict[str, Any]) -> Map:
+    """Rebuild a map from `nested`."""
+    gamma = find_method(values["method"]).map.from_dict(values["map"])
+    assert isinstance(gamma, Map)  # noqa: S101 - only maps are nested
+    return gamma
+
+
+def class_log_odds(masses: FloatArray) -> FloatArray:
+    """Return the log-odds of each class against all others, (rows, K), from masses above 0.
+
+    Rows of the same masses have the same log-odds, in whatever order their classes are.
+    """
+    log_odds: FloatArray = np.log(masses) - np.log(_rest(masses, ordered_sum))
+    return log_odds
+
+
+def ordered_sum(masses: FloatArray) -> FloatArray:
+    """Return the sum of each row, to the last bit whatever the order of its columns."""
+    total: FloatArray = np.sort(masses, axis=1).sum(axis=1)
+    return total
+
+
+def class_tails(masses: FloatArray) -> tuple[BoolArray, FloatArray]:
+    """Return the side and the tail of each class's probability, (rows, K) each."""
+    rest = _rest(masses)
+    tail = np.minimum(masses, rest)
+    tail /= masses + rest
+    return (masses > rest) & (tail < 0.5), tail  # noqa: PLR2004 - a tail of ½ has no side
+
+
+def _quick_sum(masses: FloatArray) -> FloatArray:
+    total: FloatArray = masses.sum(axis=1)
+    return total
+
+
+def _rest(masses: FloatArray, add: Callable[[FloatArray], FloatArray] = _quick_sum) -> FloatArray:
+    """Return the mass of all other classes, (rows, K).
+
+    It is the sum without the class's own, but for the largest, where that could cancel: its
+    others are added up.
+    """
+    rows, top = np.arange(masses.shape[0]), masses.argmax(axis=1)
+    rest: FloatArray = add(masses)[:, None] - masses
+    largest = masses[rows, top]
+    masses[rows, top] = 0.0  # and back again: cheaper than a copy
+    rest[rows, top] = add(masses)
+    masses[rows, top] = largest
+    return rest
+
+
+def smallest_mass(preds: Predictions, *, threads: int | None = None) -> float:
+    """Return half the smallest positive mass: the floor."""
+    found: dict[int, float] = {}
+
+    def work(at: slice) -> None:
+        if preds.kind == "probs" or preds.one_column:
+            masses = preds.masses(at)
+            found[at.start] = float(np.log(masses[masses > 0].min()))
+            return
+        logs = preds.log_masses(at)  # no exponential needed
+        smallest = float(logs.min())
+        if smallest < _SMALLEST_LOG:
+            smallest = float(logs[logs >= _SMALLEST_LOG].min())
+        found[at.start] = smallest
+
+    for_each_block(work, preds.n, width=preds.K, threads=threads)
+    return float(np.exp(max(min(found.values()), _SMALLEST_LOG))) / 2
+
+
+def all_log_odds(preds: Predictions, floor: float, *, threads: int | None = None) -> FloatArray:
+    """Return the log-odds of each class in each row, (N, K), with contiguous columns."""
+    result = np.empty((preds.n, preds.K), order="F")
+
+    def work(at: slice) -> None:
+        result[at] = class_log_odds(np.maximum(preds.masses(at), floor))
+
+    for_each_block(work, preds.n, width=preds.K, threads=threads)
+    return result
+
+
+def column_curve(
+    preds: Predictions,
+    log_odds: FloatArray,
+    hit: BoolArray,
+    view: str,
+    rows: BoolArray | None = None,
+) -> Curve:
+    """Return the curve of a column of log-odds (of some rows), with the predictions' weights."""
+    weights = preds.weights
+    if rows is not None:
+        log_odds, hit = log_odds[rows], hit[rows]
+        weights = None if weights is None else weights[rows]
+    column = Predictions(
+        log_odds, hit, kind="logits", weights=weights, weight_kind=preds.weight_kind
+    )
+    curve = Curve.from_predictions(column)
+    curve.view = view
+    return curve
+
+
+def fit_column(curve: Curve, method: str, options: Mapping[str, Any]) -> tuple[Map, bool]:
+    """Fit a method to the curve of a column; also return whether Platt's had to do instead."""
+    if method == "none":
+        return fit_identity(curve), False
+    if method != "spline" and lacking(curve):
+        return shifted(curve), True
+    try:
+        gamma = find_method(method).fit(curve, **options)
+    except NotEnoughData:
+        return fit_platt(curve), True
+    assert isinstance(gamma, Map)  # noqa: S101 - checked by check_curve_method
+    return gamma, False
+
+
+def check_curve_method(method: str) -> None:
+    """Only methods that read a curve can be put together to full vectors."""
+    if find_method(method).reads != "curve":
+        msg = f"`method` {method!r} calibrates whole vectors by itself: fit it to the predictions."
+        raise InvalidInput(msg)
+
+
+def warn_of(failed: list[int], method: str, what: str, of: int) -> None:
+    """Tell once which columns could not be fitted as asked."""
+    if failed:
+        warnings.warn(
+            f"{len(failed)} of {of} {what} (the first: {failed[0]}) have no hits, only hits, or "
+            f"too few scores for {method!r}: 'platt' is fitted for them.",
+            FallbackWarning,
+            stacklevel=3,
+        )
+
+
+def normalised(values: FloatArray) -> FloatArray:
+    """Divide each row by its sum, in place; a row of zeros becomes uniform, as in scikit-learn."""
+    total = values.sum(axis=1, keepdims=True)
+    empty = total[:, 0] <= 0.0
+    if empty.any():
+        values[empty] = 1.0
+        total = values.sum(axis=1, keepdims=True)
+    values /= total
+    return values

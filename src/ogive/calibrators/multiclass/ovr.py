@@ -1,0 +1,99 @@
+"""One against the rest: each class has its own curve, and the row is divided by its sum.
+
+For two classes there is one curve, that of class 1, and class 0 gets the complement; so it is
+also what predictions of one column are calibrated by. This is scikit-learn's composition. It can
+change the most probable class, and after the division no class is exactly calibrated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.calibrators.log_values import with_weight
+from ogive.calibrators.multiclass.columns import (
+    ColumnsMap,
+    all_log_odds,
+    check_curve_method,
+    class_tails,
+    column_curve,
+    fit_column,
+    smallest_mass,
+    warn_of,
+)
+from ogive.curve import Curve
+from ogive.predictions import labelled
+
+if TYPE_CHECKING:
+    from ogive._typing import FloatArray
+    from ogive.calibrators.maps import Map
+    from ogive.predictions import Predictions
+
+_TWO = 2
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class OvrMap(ColumnsMap):
+    """A map for each class; for two classes, one map for class 1."""
+
+    method = "ovr"
+
+    def _block(self, preds: Predictions, at: slice) -> FloatArray:
+        masses = preds.masses(at)
+        if self.K == _TWO:
+            with np.errstate(divide="ignore"):  # from_log_odds takes ±inf
+                eta = np.log(masses[:, 1]) - np.log(masses[:, 0])
+            q = self.maps[0].from_log_odds(eta)
+            return np.stack([1.0 - q, q], axis=1)
+        calibrated = self._applied(*class_tails(np.maximum(masses, self.floor)))
+        return self._normalised(calibrated, preds, at)
+
+
+def fit_ovr(
+    preds: Predictions,
+    method: str = "spline",
+    *,
+    threads: int | None = None,
+    **options: Any,  # noqa: ANN401 - whatever the method takes
+) -> OvrMap:
+    """Fit a curve method to every class.
+
+    Parameters
+    ----------
+    preds : Predictions
+    method : str
+        A method that reads a curve.
+    threads : int, optional
+    options
+        Passed on to the method.
+
+    Examples
+    --------
+    >>> from ogive import Predictions
+    >>> logits = [[2, 0, 0], [0, 1, 0], [0, 0, 3], [2, 1, 0]]
+    >>> preds = Predictions(logits, [0, 1, 2, 1], kind="logits")
+    >>> fit_ovr(preds, "platt")(preds).sum(axis=1)
+    array([1., 1., 1., 1.])
+    """
+    check_curve_method(method)
+    preds = with_weight(preds)
+    labels = labelled(preds)
+    floor = smallest_mass(preds, threads=threads)
+    maps: list[Map] = []
+    failed: list[int] = []
+    if preds.K == _TWO:
+        curve = Curve.from_predictions(preds, "class-1", threads=threads)
+        gamma, fell_back = fit_column(curve, method, options)
+        maps, failed = [gamma], [1] * fell_back
+    else:
+        log_odds = all_log_odds(preds, floor, threads=threads)
+        for k in range(preds.K):
+            curve = column_curve(preds, log_odds[:, k], labels == k, f"class-{k}")
+            gamma, fell_back = fit_column(curve, method, options)
+            maps.append(gamma)
+            failed += [k] * fell_back
+    warn_of(failed, method, "classes", preds.K)
+    n = maps[0].n
+    return OvrMap(view="vector", n=n, K=preds.K, maps=tuple(maps), floor=floor)

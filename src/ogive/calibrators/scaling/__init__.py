@@ -1,0 +1,1 @@
+"""Scaling of whole logit vectors: temperature, vector scaling, and matrices with ODIR."""

@@ -1,0 +1,259 @@
+r"""MS-ODIR and Dir-ODIR: a matrix on logits or on log-probabilities, kept near the diagonal.
+
+Kull et al. (2019), as the paper ran them: the calibrated vector is softmax(W x + b), where x are
+the logits (MS-ODIR) or the logarithms of the clipped probabilities (Dir-ODIR), and W and b
+minimise, from the identity on,
+
+.. math:: \text{mean cross-entropy} + \lambda \sum_{i \ne j} W_{ij}^2 + \mu \sum_j b_j^2 .
+
+Both strengths are chosen by five-fold cross-validation on log-loss, over every pair of the grid.
+The calibrated probability is the **mean over the five fold models** of the chosen pair.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+
+from ogive._numerics.blocks import blocks
+from ogive._numerics.softmax_regression import softmax_columns
+from ogive._validate import as_floats
+from ogive.calibrators.log_values import (
+    bounded_values,
+    log_probabilities,
+    row_count,
+    with_weight,
+    zero_floor,
+)
+from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.scaling.odir_search import Search, splits
+from ogive.calibrators.scaling.temperature import fit_temperature
+from ogive.errors import FallbackWarning, InvalidInput
+from ogive.predictions import labelled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ogive._typing import ArrayLike, FloatArray, Progress
+    from ogive.calibrators.scaling.odir_search import Split
+    from ogive.predictions import Predictions
+
+FOLDS = 5
+SEED = 15
+_FEW_CLASSES = 50  # the published grids are for 10 and for 100 classes
+_MANY_CLASSES = 256
+_SMALLEST = 2.0**-52  # probabilities are clipped here before their logarithm
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class OdirMap(MatrixMap):
+    """The mean of the fold models' softmax(W x + b).
+
+    Attributes
+    ----------
+    matrix : (folds, K, K) array
+        W of each fold model.
+    offset : (folds, K) array
+        b of each fold model.
+    strength : float
+        λ, the penalty on what is off the diagonal.
+    offset_strength : float
+        μ, the penalty on the offsets.
+    cv_loss : float
+        The mean log-loss on held-out rows of the chosen pair.
+    floor : float
+        Where the logarithm of a probability of exactly 0 is put.
+    """
+
+    matrix: FloatArray
+    offset: FloatArray
+    strength: float
+    offset_strength: float
+    cv_loss: float
+    floor: float
+
+    @classmethod
+    def features(cls, preds: Predictions, at: slice, floor: float) -> FloatArray:
+        """Return x, (rows, K)."""
+        return bounded_values(preds, at, floor)
+
+    def _block(self, preds: Predictions, at: slice) -> FloatArray:
+        x = self.features(preds, at, self.floor).T
+        mean = np.zeros_like(x)
+        for W, b in zip(self.matrix, self.offset, strict=True):
+            mean += softmax_columns(W @ x + b[:, None])
+        mean /= mean.sum(axis=0)
+        return mean.T
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {
+            "view": self.view,
+            "n": self.n,
+            "K": self.K,
+            "matrix": self.matrix.tolist(),
+            "offset": self.offset.tolist(),
+            "strength": self.strength,
+            "offset_strength": self.offset_strength,
+            "cv_loss": self.cv_loss,
+            "floor": self.floor,
+            "impossible": self.impossible,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> OdirMap:
+        """Rebuild from `to_dict`."""
+        arrays = {key: np.array(values[key], dtype=np.float64) for key in ("matrix", "offset")}
+        return cls(**{**values, **arrays})
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(strength={self.strength:g}, "
+            f"offset_strength={self.offset_strength:g}, K={self.K}, n={self.n:,})"
+        )
+
+
+class MsOdirMap(OdirMap):
+    """What `fit_ms_odir` returns: x are the logits."""
+
+    method: ClassVar[str] = "ms-odir"
+
+
+class DirOdirMap(OdirMap):
+    """What `fit_dir_odir` returns: x are the logarithms of the clipped probabilities."""
+
+    method: ClassVar[str] = "dir-odir"
+
+    @classmethod
+    def features(cls, preds: Predictions, at: slice, floor: float) -> FloatArray:  # noqa: ARG003
+        """Return x, (rows, K)."""
+        return log_probabilities(preds, at, _SMALLEST)
+
+
+AnyOdir = TypeVar("AnyOdir", bound=OdirMap)
+
+
+def fit_ms_odir(
+    preds: Predictions,
+    *,
+    strengths: ArrayLike | None = None,
+    offset_strengths: ArrayLike | None = None,
+    folds: int | Sequence[Split] = FOLDS,
+    seed: int = SEED,
+    progress: Progress | None = None,
+    threads: int | None = None,
+) -> MatrixMap:
+    """Fit matrix scaling with ODIR: softmax(W · logits + b).
+
+    Parameters
+    ----------
+    preds : Predictions
+        With labels. A logit of −inf, or a probability of 0, is put at a floor.
+    strengths, offset_strengths : array-like, optional
+        The grids of λ and μ, > 0. Default: λ in {1, 0.5, 0.25} · 10^e and μ in 10^e, for e from
+        −5 to 6 (from −2 for 50 classes and more; one λ and μ for each two decades from −2 to 4
+        above 256 classes, where a fit takes minutes and the search stops at the first λ that is
+        worse than the one before).
+    folds : int or list of pairs
+        How many parts the rows are shuffled into, or the rows to fit and to hold out of each.
+    seed : int
+        Shuffles them.
+    progress : callable, optional
+        Called as ``progress(what, done, total)`` after each fit, by one thread at a time.
+    threads : int, optional
+        Folds are fitted side by side. Results do not depend on it.
+
+    Returns
+    -------
+    MsOdirMap
+        Or, with fewer than 2 K rows or 2 rows per fold, a `TemperatureMap` and a warning.
+    """
+    grid = _grid(preds, strengths, offset_strengths)
+    return _fit(MsOdirMap, preds, grid, folds=folds, seed=seed, progress=progress, threads=threads)
+
+
+def fit_dir_odir(
+    preds: Predictions,
+    *,
+    strengths: ArrayLike | None = None,
+    offset_strengths: ArrayLike | None = None,
+    folds: int | Sequence[Split] = FOLDS,
+    seed: int = SEED,
+    progress: Progress | None = None,
+    threads: int | None = None,
+) -> MatrixMap:
+    """Fit Dirichlet calibration with ODIR: softmax(W · log p + b), p clipped to 2^-52.
+
+    The parameters are those of `fit_ms_odir`.
+    """
+    grid = _grid(preds, strengths, offset_strengths)
+    return _fit(DirOdirMap, preds, grid, folds=folds, seed=seed, progress=progress, threads=threads)
+
+
+def _grid(
+    preds: Predictions, strengths: ArrayLike | None, offset_strengths: ArrayLike | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the grids of λ and μ, falling."""
+    labelled(preds)
+    first = -5 if preds.K < _FEW_CLASSES else -2
+    if preds.K <= _MANY_CLASSES:
+        decades = 10.0 ** np.arange(first, 7)
+        default = np.outer(decades, [1.0, 0.5, 0.25]).ravel(), decades
+    else:
+        default = (10.0 ** np.arange(first, 5, 2),) * 2
+    given = {"strengths": strengths, "offset_strengths": offset_strengths}
+    grids = []
+    for (name, values), usual in zip(given.items(), default, strict=True):
+        grid = usual if values is None else as_floats(values, name, ndim=(1,)).astype(np.float64)
+        if not ((grid > 0) & (grid < np.inf)).all():
+            msg = f"`{name}` must be finite and > 0, not {grid.tolist()}."
+            raise InvalidInput(msg)
+        grids.append(np.unique(grid)[::-1])
+    return grids[0], grids[1]
+
+
+def _fit(
+    cls: type[AnyOdir],
+    preds: Predictions,
+    grid: tuple[FloatArray, FloatArray],
+    *,
+    folds: int | Sequence[Split],
+    seed: int,
+    progress: Progress | None,
+    threads: int | None,
+) -> MatrixMap:
+    number = folds if isinstance(folds, int) else len(folds)
+    if number < 2:  # noqa: PLR2004
+        msg = f"`folds` must be at least 2, not {number}: strengths are chosen on held-out rows."
+        raise InvalidInput(msg)
+    if isinstance(folds, int):  # folds that are given hold the indices of all rows
+        preds = with_weight(preds)
+    if preds.n < 2 * max(preds.K, number):
+        warnings.warn(
+            f"{preds.n} rows are too few for a matrix of {preds.K} classes and {number} folds: "
+            "a temperature was fitted instead.",
+            FallbackWarning,
+            stacklevel=3,
+        )
+        return fit_temperature(preds, threads=threads)
+    floor = zero_floor(preds)
+    rows = np.ones((preds.n, preds.K + 1))
+    for at in blocks(preds.n, width=preds.K):
+        rows[at, :-1] = cls.features(preds, at, floor)
+    search = Search(rows, labelled(preds), preds.weights, *grid, hasty=preds.K > _MANY_CLASSES)
+    parts = splits(preds.n, folds, seed) if isinstance(folds, int) else folds
+    found = search.run(parts, progress, threads)
+    return cls(
+        view="vector",
+        n=row_count(preds),
+        K=preds.K,
+        matrix=found.models[:, :, :-1].copy(),
+        offset=found.models[:, :, -1].copy(),
+        strength=found.strength,
+        offset_strength=found.offset_strength,
+        cv_loss=found.loss,
+        floor=floor,
+    )

@@ -1,0 +1,78 @@
+"""The curves of all classes, one against the rest, in one reading of the matrix.
+
+`Curve.from_predictions(preds, "class-k")` reads all K columns of every row to find one class's
+share. Here the shares of all classes are packed while a row is at hand, and each class is sorted
+by itself: K curves for the price of about one reading and K sorts.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive._numerics.blocks import blocks, thread_count
+from ogive._tails import TOGETHER, tails_of_classes
+from ogive.curve.curve import Curve
+from ogive.curve.keys import EVEN, ONE
+from ogive.curve.ties import groups_of_weighted
+from ogive.predictions import labelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ogive._typing import KeyArray
+    from ogive.predictions import Predictions
+
+_KEYS = 1 << 25  # keys held at a time: 256 MB
+_ROWS = 1 << 18  # numbers in a block of rows: wide enough to write whole cache lines per class
+
+
+def class_curves(preds: Predictions, *, threads: int | None = None) -> Iterator[Curve]:
+    """Yield the curve of each class in turn: the same as of ``view="class-k"``."""
+    labelled(preds)
+    plain = preds.weights is None
+    for k, column in class_keys(preds, ordered=plain, threads=threads):
+        name = f"class-{k}"
+        if preds.weights is None:
+            yield Curve(keys=column, view=name)
+        else:
+            groups = groups_of_weighted(column, preds.weights, preds.weight_kind)
+            yield Curve(groups=groups, view=name)
+
+
+def class_keys(
+    preds: Predictions, *, ordered: bool = False, threads: int | None = None
+) -> Iterator[tuple[int, KeyArray]]:
+    """Yield each class with its keys, (N,): `ordered`, or in the order of the predictions."""
+    width = max(1, _KEYS // preds.n)
+    for first in range(0, preds.K, width):
+        chosen = range(first, min(first + width, preds.K))
+        keys = np.empty((len(chosen), preds.n), dtype=np.uint64)
+        step = max(1, _ROWS // preds.K)
+        cuts = [slice(i, min(i + step, preds.n)) for i in range(0, preds.n, step)]
+        with ThreadPoolExecutor(thread_count(threads)) as pool:
+            list(pool.map(lambda at: _pack_block(preds, at, chosen, keys), cuts))  # noqa: B023
+            if ordered:
+                list(pool.map(lambda column: column.sort(), keys))
+        yield from zip(chosen, keys, strict=True)
+
+
+def _pack_block(preds: Predictions, at: slice, chosen: range, keys: KeyArray) -> None:
+    """Write the keys of some rows, all of some classes; `ogive.curve.keys` has the layout.
+
+    Nearly all keys are just q << 1: at most a class or two of a row have more than half, and one
+    is the true one.
+    """
+    assert preds.labels is not None  # noqa: S101 - checked by the caller
+    block = np.empty((at.stop - at.start, len(chosen)), dtype=np.uint64)
+    for rows in blocks(at.stop, start=at.start, width=preds.K, together=TOGETHER):
+        high, tail = tails_of_classes(preds, rows, chosen)
+        part = block[rows.start - at.start : rows.stop - at.start]
+        np.left_shift(tail.view(np.uint64), ONE, out=part)
+        part[high] ^= EVEN
+    true = preds.labels[at]
+    here = np.flatnonzero((true >= chosen.start) & (true < chosen.stop))
+    block[here, true[here] - chosen.start] |= ONE
+    keys[:, at] = block.T

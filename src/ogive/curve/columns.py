@@ -1,0 +1,147 @@
+"""What is derived from the rows of a curve on first use, and then kept."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive._numerics.blocks import blocks
+from ogive.curve.keys import HIGH, ONE, ROUNDS_TO_ONE, Run, places_of_certain, tail_of
+from ogive.curve.ties import Groups, Place, find_cells, find_keys, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ogive._typing import BoolArray, FloatArray, KeyArray
+
+
+class Derived(ABC):
+    """The columns of a curve; `ogive.Curve` says what they are."""
+
+    _keys: KeyArray | None
+
+    @property
+    @abstractmethod
+    def _groups(self) -> Groups:
+        """The rows, grouped by score."""
+
+    @abstractmethod
+    def runs(self) -> Iterator[Run]:
+        """Yield all rows in order of score."""
+
+    @property
+    def keys(self) -> KeyArray | None:
+        """The sorted keys of single rows (`ogive.curve.keys`); None with weights or buckets."""
+        return self._keys
+
+    def everywhere(self) -> Place:
+        """Return all rows, in order of score."""
+        before = np.concatenate([[0.0], self.fractile[:-1]])
+        return Place(self.high, self.tail, before, self.fractile)
+
+    def at_fractiles(self, fractiles: FloatArray) -> Place:
+        """Return the distinct rows that hold the given rising fractiles, in order of score."""
+        if self._keys is not None:
+            return find_keys(self._keys, fractiles)
+        return find_cells(self._groups.cell, self.fractile, fractiles)
+
+    def share_below_one(self) -> float:
+        """Return the share of rows whose score does not round to 1.0 in float64."""
+        first = ~(np.float64(ROUNDS_TO_ONE).view(np.uint64) << ONE | ONE)
+        if self._keys is not None:
+            return int(np.searchsorted(self._keys, first)) / self._keys.size
+        index = int(np.searchsorted(self._groups.cell, first))
+        return float(self.fractile[index - 1]) if index else 0.0
+
+    @property
+    def n(self) -> float:
+        """N: the number of rows, or the sum of their weights."""
+        if self._keys is not None:
+            return self._keys.size
+        total = float(self._groups.count.sum())
+        return int(total) if total.is_integer() else total
+
+    @property
+    def effective_n(self) -> float:
+        """How many unweighted rows they are worth: N, or Kish's number for sampling weights."""
+        return self.n if self._keys is not None else self.n**2 / float(self.square.sum())
+
+    @cached_property
+    def total_hits(self) -> float:
+        """The number of hits, or the sum of their weights."""
+        if self._keys is not None:
+            return float(sum(int((self._keys[at] & ONE).sum()) for at in blocks(self._keys.size)))
+        return float(self._groups.hits.sum())
+
+    @cached_property
+    def high(self) -> BoolArray:
+        """Whether the score exceeds ½, (m,)."""
+        return frozen(self._groups.cell >= HIGH)
+
+    @cached_property
+    def tail(self) -> FloatArray:
+        """min(score, 1 − score), (m,)."""
+        cell = self._groups.cell
+        return frozen(np.where(self.high, tail_of(cell, True), tail_of(cell, False)))
+
+    @cached_property
+    def score(self) -> FloatArray:
+        """The distinct scores, (m,), rising."""
+        return frozen(np.where(self.high, 1.0 - self.tail, self.tail))
+
+    @cached_property
+    def log_odds(self) -> FloatArray:
+        """log(p / (1 − p)) of each row, (m,), rising and always finite.
+
+        A score of exactly 1 is placed at half the smallest positive tail of its side (of the
+        other side, or at 1 / (2N + 2), if there is none), and a score of exactly 0 likewise.
+        """
+        places = np.where(self.high, self.placed_tail(True), self.placed_tail(False))
+        tail = np.maximum(self.tail, places)  # only a tail of 0 is below
+        odds = np.log(tail) - np.log1p(-tail)
+        return frozen(np.where(self.high, -odds, odds))
+
+    def placed_tail(self, high: bool) -> float:
+        """Return the tail at which a score of exactly 1 (`high`) or 0 is placed in log-odds."""
+        return self._placed_tails[high]
+
+    @cached_property
+    def _placed_tails(self) -> tuple[float, float]:
+        if self._keys is not None:
+            return places_of_certain(self._keys, self.n)
+        return places_of_certain(self._groups.cell, self.effective_n)
+
+    @property
+    def count(self) -> FloatArray:
+        """Rows at each score, (m,)."""
+        return self._groups.count
+
+    @property
+    def hits(self) -> FloatArray:
+        """Hits at each score, (m,)."""
+        return self._groups.hits
+
+    @property
+    def square(self) -> FloatArray:
+        """Sum of squared weights at each score, (m,); `count` unless the weights are sampling."""
+        return self._groups.square
+
+    @property
+    def square_hits(self) -> FloatArray:
+        """Sum of squared weights of the hits, (m,); `hits` unless the weights are sampling."""
+        return self._groups.square_hits
+
+    @cached_property
+    def fractile(self) -> FloatArray:
+        """The share of rows up to and with each score, (m,)."""
+        total = np.cumsum(self._groups.count)
+        return frozen(total / total[-1])
+
+    @cached_property
+    def gap(self) -> FloatArray:
+        """Cumulative hits minus cumulative score, divided by N, (m,)."""
+        steps = np.concatenate([run.surplus for run in self.runs()])
+        return frozen(np.cumsum(steps) / self.n)

@@ -1,0 +1,309 @@
+r"""The cumulative curve: what every metric and every calibrator starts from.
+
+Let :math:`s_1 < \dots < s_m` be the distinct scores, :math:`n_j` the number of rows with score
+:math:`s_j` and :math:`k_j` how many of them were hits. With :math:`N = \sum_j n_j` the *gap*
+after the j-th score (the paper's :math:`h_i - \tilde h_i` at the end of a group of equal
+scores) is
+
+.. math:: D_j = \frac{1}{N} \sum_{i \le j} (k_i - n_i s_i).
+
+Sorting, ties, weights and merging are settled here and nowhere else.
+
+How a row is stored is told in `ogive.curve.keys`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive._html import curve_form
+from ogive._numerics.blocks import blocks
+from ogive._numerics.sorting import sort_in_place
+from ogive._validate import as_floats, as_hits, as_weight_kind, as_weights
+from ogive.curve.columns import Derived
+from ogive.curve.keys import HIGH, Run, runs_of_keys, tail_of
+from ogive.curve.packing import keys_of_scores, keys_of_view
+from ogive.curve.spans import spans_of
+from ogive.curve.summary import BITS, MANTISSA, added, check_bits, summarise, summary_of_groups
+from ogive.curve.ties import Groups, groups_of_keys, groups_of_weighted, joined
+from ogive.errors import InvalidInput, InvalidType
+from ogive.predictions import Predictions, labelled
+from ogive.views import View, check_view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ogive._typing import ArrayLike, FloatArray, KeyArray, WeightKind
+    from ogive.curve.spans import Finer, Spans
+    from ogive.curve.summary import Summary
+
+
+class Curve(Derived):
+    """Distinct scores, with how often each was given and how often its outcome was 1.
+
+    Build it with `from_scores` or `from_predictions`; join two with `merge`. A curve is
+    immutable, and nothing in it depends on the order of the rows it was built from.
+
+    It holds either the sorted keys of single rows, or grouped rows (once there were weights), or
+    a summary (`summarised`, `ogive.CurveStream`, `ogive.engines`).
+    Everything else is derived on first use and then kept; `runs` gives the rows piece by piece
+    without keeping anything.
+
+    Attributes
+    ----------
+    view : str
+        The name of the view the scores are of.
+    n : int or float
+        N, the number of rows: the sum of the weights (an int if it is whole).
+    total_hits : float
+        How many of them were hits.
+    score : (m,) array
+        The distinct scores, rising; equal neighbours only where two tails round to one score.
+    tail, high : (m,) arrays
+        min(score, 1 − score), and whether the score exceeds ½: the score without rounding.
+    log_odds : (m,) array
+        log(p / (1 − p)) from the tail; always finite, see `log_odds`.
+    count, hits : (m,) arrays
+        Rows and hits at each score.
+    square, square_hits : (m,) arrays
+        Sums of squared weights of rows and hits: equal to `count` and `hits`, except for
+        sampling weights.
+    fractile : (m,) array
+        The share of rows with this score or a smaller one: 1 at the end.
+    gap : (m,) array
+        D of the module's docstring.
+
+    Examples
+    --------
+    >>> curve = Curve.from_scores([0.9, 0.2, 0.9, 0.6], [1, 0, 0, 1])
+    >>> curve.score, curve.count, curve.hits
+    (array([0.2, 0.6, 0.9]), array([1., 1., 2.]), array([0., 1., 1.]))
+    >>> curve.gap.round(3)
+    array([-0.05,  0.05, -0.15])
+    """
+
+    def __init__(
+        self,
+        *,
+        keys: KeyArray | None = None,
+        groups: Groups | None = None,
+        summary: Summary | None = None,
+        finer: tuple[Finer, ...] = (),
+        view: str,
+    ) -> None:
+        """Wrap sorted keys, grouped rows or a summary that are known to be right (private use)."""
+        self.view = view
+        self._keys = keys
+        self._grouped = groups
+        self._summary = summary
+        self._finer = finer
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: ArrayLike,
+        hits: ArrayLike,
+        *,
+        weights: ArrayLike | None = None,
+        weight_kind: WeightKind = "repetition",
+        view: str = "score",
+    ) -> Curve:
+        """Build the curve of N forecasts in [0, 1] and their outcomes, 0 or 1.
+
+        Parameters
+        ----------
+        scores, hits : array-like, (N,)
+        weights : array-like, (N,), optional
+        weight_kind : {"repetition", "sampling"}
+            See `Predictions`.
+        view : str
+            What the scores are, if they are not the probability of a binary event.
+        """
+        s = as_floats(scores, "scores", ndim=(1,))
+        hit = as_hits(hits, s.size)
+        keys = keys_of_scores(s, hit)
+        kind = as_weight_kind(weight_kind)
+        w = as_weights(weights, s.size, of="scores", kind=kind)
+        return cls._from_keys(keys, w, kind, view)
+
+    @classmethod
+    def from_predictions(
+        cls, preds: Predictions, view: str | View | None = None, *, threads: int | None = None
+    ) -> Curve:
+        """Build the curve of a view of labelled predictions.
+
+        Parameters
+        ----------
+        preds : Predictions
+        view : str or view
+            ``"top-r"``, ``"within-top-r"``, ``"class-k"`` (k from 0) or ``"score"``. Default:
+            ``"top-1"``, or ``"score"`` for one-column predictions. Scores that are equal in exact
+            arithmetic on the given numbers are one row of the curve: see `Predictions`.
+        threads : int, optional
+        """
+        if not isinstance(preds, Predictions):
+            msg = (
+                f"`preds` must be Predictions, not {type(preds).__name__}; "
+                "for 1-D arrays use Curve.from_scores."
+            )
+            raise InvalidType(msg)
+        chosen = check_view(view, preds)
+        labelled(preds)
+        keys = keys_of_view(preds, chosen, threads=threads)
+        return cls._from_keys(keys, preds.weights, preds.weight_kind, chosen.name, threads)
+
+    @classmethod
+    def _from_keys(
+        cls,
+        keys: KeyArray,
+        weights: FloatArray | None,
+        kind: WeightKind,
+        view: str,
+        threads: int | None = None,
+    ) -> Curve:
+        """Sort fresh keys in place, or group them if they carry weights."""
+        if weights is None:
+            sort_in_place(keys, threads=threads)
+            return cls(keys=keys, view=view)
+        return cls(groups=groups_of_weighted(keys, weights, kind), view=view)
+
+    def merge(self, other: Curve) -> Curve:
+        """Return the curve of both samples together.
+
+        Exact, associative and commutative: shards may be merged in any order. (With fractional
+        weights the sums agree to rounding.) With a summarised curve the result is summarised.
+
+        >>> a = Curve.from_scores([0.9, 0.2], [1, 0])
+        >>> b = Curve.from_scores([0.9], [0])
+        >>> a.merge(b) == Curve.from_scores([0.9, 0.2, 0.9], [1, 0, 0])
+        True
+        """
+        if not isinstance(other, Curve):
+            msg = f"`other` must be a Curve, not {type(other).__name__}."
+            raise InvalidType(msg)
+        if self.view != other.view:
+            msg = f"curves of different views do not add up: {self.view!r} and {other.view!r}."
+            raise InvalidInput(msg)
+        if self._summary is not None or other._summary is not None:
+            both = [self.summary(), other.summary()]
+            return Curve(summary=added(both), view=self.view)
+        if self._keys is not None and other._keys is not None:
+            keys = np.concatenate([self._keys, other._keys])
+            sort_in_place(keys)
+            return Curve(keys=keys, view=self.view)
+        return Curve(groups=joined(self._groups, other._groups), view=self.view)
+
+    def summarised(self, bits: int = BITS) -> Curve:
+        """Return the curve as a summary: a few thousand rows, however many samples.
+
+        Rows whose tails agree in side, exponent and the first `bits` bits after it are joined;
+        see `ogive.curve.summary`. Merging summaries is exact, and a saved one is small.
+
+        >>> import numpy as np
+        >>> scores = np.linspace(0.25, 0.75, 100_001)
+        >>> curve = Curve.from_scores(scores, np.arange(100_001) % 2)
+        >>> small = curve.summarised(8)
+        >>> small, small.is_exact, small.score.size
+        (Curve(view='score', n=100,001, hits=50,000, summarised), False, 513)
+        """
+        return Curve(summary=self.summary().coarsened(check_bits(bits)), view=self.view)
+
+    def summary(self) -> Summary:
+        """Return the integers of a summarised curve; of any other, a row for each score."""
+        if self._summary is not None:
+            return self._summary
+        if self._keys is not None:
+            return summarise(self._keys.copy(), MANTISSA)
+        groups = self._groups
+        return summary_of_groups(groups.cell, *groups.sums)
+
+    def refined(self, finer: Finer) -> Curve:
+        """Return a summarised curve with the rows of some ranges replaced by finer ones."""
+        return Curve(summary=self.summary(), finer=(*self._finer, finer), view=self.view)
+
+    def bare(self) -> Curve:
+        """Return a summarised curve without what was derived from it."""
+        return Curve(summary=self.summary(), finer=self._finer, view=self.view)
+
+    @property
+    def bits(self) -> int:
+        """How sharp the finest rows are: 52 where each is one score; see `ogive.curve.summary`."""
+        if self._finer:
+            return self._finer[-1].summary.bits
+        return MANTISSA if self._summary is None else self._summary.bits
+
+    @cached_property
+    def spans(self) -> Spans | None:
+        """Where the rows of a summarised curve begin and end; None for any other."""
+        return None if self._summary is None else spans_of(self._summary, self._finer)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every row is one score: always, but for summarised curves."""
+        return self.spans is None or bool((self.spans.first == self.spans.last).all())
+
+    def runs(self) -> Iterator[Run]:
+        """Yield all rows in order of score, in pieces that fit the cache."""
+        if self._keys is not None:
+            yield from runs_of_keys(self._keys)
+            return
+        cell, sums = self._groups.cell, self._groups.sums
+        middle = int(np.searchsorted(cell, HIGH))
+        for high, first, last in ((False, 0, middle), (True, middle, cell.size)):
+            for at in blocks(last, start=first):
+                yield Run(high, tail_of(cell[at], high), *(column[at] for column in sums))
+
+    @cached_property
+    def _groups(self) -> Groups:
+        if self._grouped is not None:
+            return self._grouped
+        if self.spans is not None:
+            return self.spans.groups
+        assert self._keys is not None  # noqa: S101 - the other kind of curve
+        return groups_of_keys(self._keys)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Curve):
+            return NotImplemented
+        if self._summary is not None and other._summary is not None:
+            return self.view == other.view and self._summary == other._summary
+        a, b = self._groups, other._groups
+        pairs = zip((a.cell, *a.sums), (b.cell, *b.sums), strict=True)
+        return self.view == other.view and all(np.array_equal(x, y) for x, y in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        how = "" if self._summary is None else ", summarised"
+        return f"Curve(view={self.view!r}, n={self.n:,}, hits={self.total_hits:,.6g}{how})"
+
+    _repr_html_ = curve_form
+
+
+def as_curve(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> Curve:
+    """Return the curve that every measure is given: as such, or as scores and outcomes.
+
+    >>> as_curve([0.9, 0.4], [1, 0]).n
+    2
+    """
+    if outcomes is None:
+        return check_curve(curve)
+    if isinstance(curve, Curve):
+        msg = "`outcomes` belong to scores, and a curve has its own. Give the curve alone."
+        raise InvalidInput(msg)
+    scores = as_floats(curve, "scores", ndim=(1,))
+    return Curve.from_scores(scores, as_hits(outcomes, scores.size, name="outcomes"))
+
+
+def check_curve(curve: object) -> Curve:
+    """Return the curve, or say how to build one."""
+    if not isinstance(curve, Curve):
+        way = "predictions(preds)" if isinstance(curve, Predictions) else "scores(scores, hits)"
+        msg = (
+            f"`curve` must be a Curve, not {type(curve).__name__}; build it with Curve.from_{way}."
+        )
+        raise InvalidType(msg)
+    return curve

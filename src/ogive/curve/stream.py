@@ -1,0 +1,155 @@
+"""A curve that grows batch by batch: for a training loop, or a service that sees outcomes later."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ogive._validate import as_choice, as_floats, as_hits, as_weight_kind, as_weights
+from ogive.curve.counter import Adder, Counter
+from ogive.curve.curve import Curve
+from ogive.curve.packing import keys_of_scores, keys_of_view
+from ogive.curve.summary import BITS, added, check_bits, summarise_weighted
+from ogive.errors import InvalidInput, InvalidType
+from ogive.predictions import Predictions
+from ogive.views import check_view, parse_view
+
+if TYPE_CHECKING:
+    from ogive._typing import ArrayLike, FloatArray, KeyArray, Kind, WeightKind
+
+_KINDS = ("scores", "logits", "probs")
+
+
+class CurveStream:
+    """Takes in batches, and gives the summarised curve of all of them at any time.
+
+    Memory depends on how many different scores there are to 0.02 %, not on how many rows.
+    Threads may update it at once, and a copy can be pickled.
+
+    Parameters
+    ----------
+    view : str, optional
+        Default: ``"score"``; for logits and probabilities ``"top-1"``.
+    kind : {"scores", "logits", "probs"}
+        What the batches hold. Default: ``"scores"``; or logits, if `view` is one of a matrix.
+    bits : int
+        How sharp the summary is: see `Curve.summarised`.
+    weight_kind : {"repetition", "sampling"}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stream = CurveStream()
+    >>> for seed in range(3):
+    ...     scores = np.random.default_rng(seed).random(1000)
+    ...     stream.update(scores, scores > 0.5)
+    >>> stream.curve().n
+    3000
+    >>> logits = CurveStream("top-1", kind="logits")
+    >>> logits.update([[2.0, 0.0, 1.0], [0.0, 1.0, 0.0]], [0, 2])
+    >>> logits.curve()
+    Curve(view='top-1', n=2, hits=1, summarised)
+    """
+
+    def __init__(
+        self,
+        view: str | None = None,
+        *,
+        kind: str | None = None,
+        bits: int = BITS,
+        weight_kind: WeightKind = "repetition",
+    ) -> None:
+        if kind is None:
+            kind = "scores" if view in {None, "score"} else "logits"
+        self.kind = as_choice(kind, "kind", _KINDS)
+        default = "score" if self.kind == "scores" else "top-1"
+        self.view = parse_view(view or default).name
+        if self.kind == "scores" and self.view != "score":
+            msg = f"`view` {self.view!r} is of a matrix: say kind='logits' or kind='probs'."
+            raise InvalidInput(msg)
+        self.bits = check_bits(bits)
+        self.weight_kind = as_weight_kind(weight_kind)
+        self._lock = threading.Lock()
+        self._counter = Counter(self.bits)
+        self._weighted = Adder(self.bits)
+
+    def update(self, values: ArrayLike, truth: ArrayLike, weights: ArrayLike | None = None) -> None:
+        """Take in a batch; nothing changes if a row breaks a rule.
+
+        Parameters
+        ----------
+        values : array-like, (n,) or (n, K)
+            Scores, or logits or probabilities as said at the start.
+        truth : array-like, (n,)
+            Outcomes, 0 or 1; or the indices of the true classes.
+        weights : array-like, (n,), optional
+        """
+        keys, w = self._keys(values, truth, weights)
+        if w is None:
+            with self._lock:
+                self._counter.add(keys)
+            return
+        part = summarise_weighted(keys, w, self.bits, self.weight_kind)
+        with self._lock:
+            self._weighted.add(part)
+
+    def merge(self, other: CurveStream) -> None:
+        """Take in all that another stream has seen."""
+        if not isinstance(other, CurveStream):
+            msg = f"`other` must be a CurveStream, not {type(other).__name__}."
+            raise InvalidType(msg)
+        if other.view != self.view:
+            msg = f"streams of different views do not add up: {self.view!r} and {other.view!r}."
+            raise InvalidInput(msg)
+        if other.bits < self.bits:
+            msg = f"`other` is less sharp ({other.bits} bits, not {self.bits}): merge into it."
+            raise InvalidInput(msg)
+        part = other.curve().summary() if other.n else None
+        if part is not None:
+            with self._lock:
+                self._weighted.add(part.coarsened(self.bits))
+
+    def curve(self) -> Curve:
+        """Return the curve of all rows so far; later batches do not change it."""
+        with self._lock:
+            total = added([self._counter.total(), self._weighted.total()])
+        if total.size == 0:
+            msg = "the stream has seen no rows yet: update it first."
+            raise InvalidInput(msg)
+        return Curve(summary=total, view=self.view)
+
+    @property
+    def n(self) -> float:
+        """How many rows it has seen, or the sum of their weights."""
+        with self._lock:
+            total = self._counter.total().count.sum() + self._weighted.total().count.sum()
+        return float(total) if total % 1 else int(total)
+
+    def __repr__(self) -> str:
+        return f"CurveStream(view={self.view!r}, n={self.n:,})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            self._counter.total()  # rows instead of long tables
+            return {key: value for key, value in vars(self).items() if key != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self._lock = threading.Lock()
+
+    def _keys(
+        self, values: ArrayLike, truth: ArrayLike, weights: ArrayLike | None
+    ) -> tuple[KeyArray, FloatArray | None]:
+        if self.kind == "scores":
+            s = as_floats(values, "scores", ndim=(1,))
+            keys = keys_of_scores(s, as_hits(truth, s.size))
+            return keys, as_weights(weights, s.size, of="scores", kind=self.weight_kind)
+        kind: Kind = "logits" if self.kind == "logits" else "probs"
+        how: WeightKind = self.weight_kind
+        preds = Predictions(values, kind=kind, weights=weights, weight_kind=how)
+        labels = as_hits(truth, preds.n, name="labels", of=kind) if preds.one_column else truth
+        # The classes are given, since a batch need not hold them all.
+        preds = Predictions(
+            values, labels, kind=kind, weights=weights, weight_kind=how, classes=preds.classes
+        )
+        return keys_of_view(preds, check_view(self.view, preds)), preds.weights

@@ -1,0 +1,188 @@
+"""One cell of an arena: a method fitted to an experiment's rows to fit, measured on the others."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+import warnings
+from contextlib import suppress
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.calibrators import METHODS, VECTORS, find_method
+from ogive.calibrators.multiclass.compose import fit_vector
+from ogive.errors import InvalidInput, OgiveError, UnknownName
+from ogive.predictions import Predictions
+from ogive.studies.fitting import VECTOR, Rows, apply, fit
+from ogive.studies.losses import scores_of
+from ogive.views import score_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ogive._typing import FloatArray
+    from ogive.calibrators.maps import Fitted
+    from ogive.studies.arena.files import Experiment
+
+#: What an arena compares; in all of them less is better.
+METRICS = ("nll", "brier", "ks")
+_KEPT = (*METRICS, "accuracy", "ks_expected")
+
+
+def default_methods(view: str | None) -> list[str]:
+    """Return all methods that are not slow; of whole vectors, the spline in every way there is."""
+    names = [name for name, method in METHODS.items() if not method.slow]
+    if view != VECTOR:
+        return names
+    ways = [f"spline:{way}" for way, method in VECTORS.items() if not method.slow]
+    return [name for name in names if name != "spline"] + ways
+
+
+def check_method(name: str, view: str | None) -> None:
+    """Refuse a name that is neither a method nor, for whole vectors, ``METHOD:WAY``."""
+    method, colon, way = name.partition(":")
+    if colon and view != VECTOR:
+        msg = f"`methods`: {name!r} is a way to whole vectors. Ask for the view 'vector'."
+        raise InvalidInput(msg)
+    found = find_method(method)
+    if colon and way not in VECTORS:
+        raise UnknownName.among("vector", way, VECTORS)
+    if colon and found.reads != "curve":
+        msg = f"`methods`: {method!r} makes whole vectors by itself. Leave out {colon + way!r}."
+        raise InvalidInput(msg)
+
+
+def needs_matrix(name: str) -> bool:
+    """Whether a method reads a column for each class."""
+    return find_method(name.partition(":")[0]).reads == "predictions"
+
+
+def search_path() -> tuple[str, ...]:
+    """Return where modules are looked for, for processes that were started elsewhere."""
+    return tuple(entry or str(Path.cwd()) for entry in sys.path)
+
+
+def cell(
+    experiment: Experiment,
+    method: str,
+    view: str,
+    module: str | None,
+    path: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """Return the numbers of a method, or ``{"error": why}``.
+
+    A peer is in `module`, which is looked for in `path`.
+    """
+    known = search_path()  # in the process that asks, all of them
+    sys.path += [entry for entry in path if entry not in known]
+    cal, test = _parts(experiment)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            work = _own if module is None else _peer
+            rows, seconds = work(cal, test, method, view, module)
+            numbers, _ = scores_of(rows, test, view)
+        except OgiveError as error:
+            return {"error": str(error)}
+    if module is None and caught:
+        said = sorted({str(warning.message) for warning in caught})
+        return {key: numbers[key] for key in _KEPT} | {"seconds": seconds, "warnings": said}
+    return {key: numbers[key] for key in _KEPT} | {"seconds": seconds}
+
+
+@lru_cache(maxsize=1)  # the methods of an experiment come one after the other
+def _parts(experiment: Experiment) -> tuple[Predictions, Predictions]:
+    return experiment.parts()
+
+
+def _own(
+    cal: Predictions, test: Predictions, name: str, view: str, _: str | None
+) -> tuple[Rows, float]:
+    """Fit a method of the library."""
+    _warm(name, view)
+    start = time.perf_counter()
+    fitted = _fitted(cal, name, view)
+    seconds = time.perf_counter() - start
+    return apply(fitted, test, view), seconds
+
+
+def _fitted(cal: Predictions, name: str, view: str) -> Fitted:
+    method, colon, way = name.partition(":")
+    return fit_vector(cal, method, vector=way) if colon else fit(cal, method, view)
+
+
+@cache
+def _warm(name: str, view: str) -> None:
+    """Fit a few rows once in each process, so that no time of a fit is that of an import."""
+    if METHODS[name.partition(":")[0]].slow:
+        return
+    rows = np.linspace(0.1, 0.9, 40)
+    values = rows if view == "score" else np.stack([rows, 0.7 * (1 - rows), 0.3 * (1 - rows)], 1)
+    with suppress(OgiveError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _fitted(Predictions(values, np.arange(40) % 2, kind="probs"), name, view)
+
+
+def peers_in(module: str, view: str | None) -> dict[str, Callable[..., Any]]:
+    """Return the peers of a module: its ``SCORES``, or its ``VECTORS`` for whole vectors."""
+    table = "VECTORS" if view == VECTOR else "SCORES"
+    try:
+        room = importlib.import_module(module)
+    except ImportError as error:
+        msg = f"`peers`: the module {module!r} cannot be imported ({error}). Is it on the path?"
+        raise InvalidInput(msg) from error
+    found = getattr(room, table, None)
+    if not isinstance(found, dict):
+        msg = f"`peers`: the module {module!r} has no table {table} of names and functions."
+        raise InvalidInput(msg)
+    return found
+
+
+def _peer(
+    cal: Predictions, test: Predictions, name: str, view: str, module: str | None
+) -> tuple[Rows, float]:
+    """Fit a peer: to scores and hits of the view, or to whole vectors and labels."""
+    assert module is not None  # noqa: S101 - the caller's choice
+    peer = peers_in(module, view)[name]
+    if view == VECTOR:
+        probs = cal.probabilities(), test.probabilities()
+        p, seconds = _timed(peer, probs[0], cal.labels, probs[1])
+        p = _checked(p, name, probs[1].shape)
+        p /= p.sum(axis=1, keepdims=True)
+        rows = score_rows(Predictions(p, test.labels, kind="probs"), "top-1")
+        return Rows(rows.score, rows.hit, p), seconds
+    from_, to = score_rows(cal, view), score_rows(test, view)
+    p, seconds = _timed(peer, from_.score, from_.hit, to.score)
+    return Rows(_checked(p, name, to.score.shape), to.hit), seconds
+
+
+def _timed(
+    peer: Callable[..., Any], given: FloatArray, came_true: object, asked: FloatArray
+) -> tuple[object, float]:
+    """Call another library; whatever goes wrong in it is told, not raised."""
+    try:
+        start = time.perf_counter()
+        predict = peer(given, np.asarray(came_true).astype(np.int64))
+        seconds = time.perf_counter() - start
+        return predict(asked), seconds
+    except ImportError as error:
+        raise OgiveError(NOT_INSTALLED) from error
+    except Exception as error:
+        msg = f"{type(error).__name__}: {error}"
+        raise OgiveError(msg) from error
+
+
+NOT_INSTALLED = "it is not installed"
+
+
+def _checked(p: object, name: str, shape: tuple[int, ...]) -> FloatArray:
+    """Return a peer's probabilities, cut to [0, 1] as its users would have to."""
+    result = np.asarray(p, dtype=np.float64)
+    if result.shape != shape or not np.isfinite(result).all():
+        msg = f"{name!r} returned shape {result.shape} where {shape} was due, or NaN."
+        raise OgiveError(msg)
+    return np.clip(result, 0.0, 1.0)

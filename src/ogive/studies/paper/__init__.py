@@ -1,0 +1,1 @@
+"""The paper's tables, computed again from its own logits."""

@@ -1,0 +1,204 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import softmax
+
+from ogive import Curve, Predictions, fit_platt, ks_error
+from ogive.calibrators import METHODS
+from ogive.calibrators.log_values import rescaled
+from ogive.calibrators.multiclass.ranks import fit_ranks
+from ogive.calibrators.stick_breaking import broken, fill
+from ogive.errors import InvalidInput
+from ogive.export import to_onnx, to_python
+from ogive.views import parse_view, score_block
+from tests import naive
+from tests.calibrators.multiclass.test_vectors import quiet_fit, sample
+
+MULTI_CLASS = [
+    "cleanlab_20news",
+    "cleanlab_imdb",
+    "cleanlab_mnist",
+    "fmnist_lenet5",
+    "fmnist_mlp",
+    "netcal_lenet5_c10",
+    "netcal_lenet5_c100",
+    "netcal_wrn16_4_c10",
+    "netcal_wrn16_4_c100",
+    "paper_resnet110_c10",
+    "verified_vgg16_c10",
+]
+DEFAULT = "spline" if "spline" in METHODS else "beta"
+
+
+def read(arena, name):
+    data = arena(name)
+    kind = "logits" if "cal_logits" in data else "probs"
+    return [
+        Predictions(data[f"{part}_{kind}"], data[f"{part}_labels"], kind=kind)
+        for part in ("cal", "test")
+    ]
+
+
+def view_ks(q, labels, view):
+    return ks_error(Curve.from_predictions(Predictions(q, labels, kind="probs"), view))
+
+
+def alone_ks(cal, test, view):
+    """The KS error of the same method, fitted to that view and nothing else."""
+    gamma = METHODS[DEFAULT].fit(Curve.from_predictions(cal, view))
+    rows = score_block(test, parse_view(view), slice(0, test.n))
+    with np.errstate(divide="ignore"):
+        eta = np.log(rows.tail) - np.log1p(-rows.tail)
+    return ks_error(
+        Curve.from_scores(gamma.from_log_odds(np.where(rows.high, -eta, eta)), rows.hit)
+    )
+
+
+@pytest.mark.parametrize("vector", ["keep", "ranks"])
+@pytest.mark.parametrize("name", MULTI_CLASS)
+def test_the_arena_keeps_its_decisions_and_is_calibrated(arena, name, vector):
+    cal, test = read(arena, name)
+    q = quiet_fit(cal, DEFAULT, vector=vector)(test)
+    before = test.ranking_values(slice(0, test.n)).argmax(axis=1)
+    assert (q.argmax(axis=1) == before).all()
+    assert (q.astype(np.float32).argmax(axis=1) == before).all()
+    assert np.abs(q.sum(axis=1) - 1).max() < 1e-12
+    noise = 0.5 / np.sqrt(test.n)  # a perfectly calibrated model shows up to 1.25 of this
+    limit = max(1.3 * alone_ks(cal, test, "top-1"), 1.25 * noise)
+    assert view_ks(q, test.labels, "top-1") <= limit
+    for view in ("top-2", "top-3", "within-top-2", "within-top-3"):
+        if vector == "ranks" and int(view[-1]) < test.K:  # "keep" calibrates the first rank only
+            assert view_ks(q, test.labels, view) < 0.0125 + noise
+
+
+def test_the_paper_s_accuracy_is_kept(arena):
+    cal, test = read(arena, "paper_resnet110_c10")
+    q = quiet_fit(cal, DEFAULT)(test)
+    assert (q.argmax(axis=1) == test.labels).mean() == 0.9356
+
+
+@given(st.integers(2, 7), st.integers(1, 4), st.sampled_from([0.5, 3.0, 30.0]), st.integers(0, 99))
+def test_it_equals_the_slow_definition(K, ranks, scale, seed):
+    rng = np.random.default_rng(seed)
+    logits, labels = sample(rng, n=40, K=K, scale=scale)
+    preds = Predictions(logits, labels, kind="logits")
+    gamma = quiet_fit(preds, "platt", ranks=ranks)
+    expected = [
+        naive.stick_breaking(row, gamma.maps, gamma.power, gamma.floor)
+        for row in rescaled(preds, gamma.factor).masses(slice(0, 40))
+    ]
+    np.testing.assert_allclose(gamma(preds), expected, atol=1e-9)
+
+
+def test_the_first_class_gets_what_its_view_says(rng):
+    logits, labels = sample(rng)
+    preds = Predictions(logits, labels, kind="logits")
+    top = quiet_fit(preds, "platt")(preds).max(axis=1)
+    alone = fit_platt(Curve.from_predictions(preds))
+    rows = score_block(preds, parse_view("top-1"), slice(0, preds.n))
+    score = alone(np.where(rows.high, 1 - rows.tail, rows.tail))
+    np.testing.assert_allclose(top, np.maximum(score, 1 / 5), atol=1e-6)
+
+
+def test_top_two_and_three_are_calibrated_at_once(rng):
+    logits, labels = sample(rng, n=20_000, K=8)
+    cal = Predictions(logits[:10_000], labels[:10_000], kind="logits")
+    test = Predictions(logits[10_000:], labels[10_000:], kind="logits")
+    q = fit_ranks(cal, "beta")(test)
+    for view in ("top-1", "top-2", "top-3", "within-top-2", "within-top-3"):
+        before = ks_error(Curve.from_predictions(test, view))
+        after = view_ks(q, test.labels, view)
+        assert after < 0.015
+        assert after < before / 4
+
+
+def test_none_leaves_probabilities_as_they_are(rng):
+    logits, labels = sample(rng)
+    preds = Predictions(logits, labels, kind="logits")
+    np.testing.assert_allclose(fit_ranks(preds, "none")(preds), preds.probabilities(), rtol=1e-5)
+
+
+def test_ties_go_to_the_lowest_index(rng):
+    logits = np.repeat(rng.normal(size=(300, 1)), 4, axis=1)
+    preds = Predictions(logits, rng.integers(0, 4, 300), kind="logits")
+    q = quiet_fit(preds, "isotonic")(preds)
+    assert (q.astype(np.float32).argmax(axis=1) == 0).all()
+    np.testing.assert_allclose(q, 0.25, atol=0.1)
+
+
+def test_held_tells_where_the_second_deserves_more(rng):
+    # The second choice is right twice as often as the first.
+    order = rng.permuted(np.tile(np.arange(5), (4000, 1)), axis=1)
+    logits = np.empty((4000, 5))
+    np.put_along_axis(logits, order, np.array([1.0, 0.9, 0.0, -1.0, -2.0]), axis=1)
+    logits += 0.01 * rng.normal(size=logits.shape)
+    choice = rng.choice(5, 4000, p=[0.25, 0.5, 0.1, 0.1, 0.05])
+    labels = order[np.arange(4000), choice]
+    gamma = fit_ranks(Predictions(logits, labels, kind="logits"), "platt")
+    assert gamma.held > 0.95
+    assert view_ks(gamma(Predictions(logits, kind="logits")), labels, "top-1") < 0.01
+
+
+@given(st.integers(2, 8), st.integers(1, 3), st.integers(0, 99))
+def test_broken_sticks_keep_order_and_leave_room(K, ranks, seed):
+    rng = np.random.default_rng(seed)
+    R = min(ranks, K - 1)
+    parts, left, _ = broken(rng.choice([0.0, 1.0, 0.3, rng.random()], (50, R)), K)
+    np.testing.assert_allclose(parts.sum(axis=1) + left, 1.0, atol=1e-15)
+    assert (np.diff(parts, axis=1) <= 0).all()
+    assert (left <= (K - R) * parts[:, -1] * (1 - 1e-6) + 1e-12).all()
+
+
+@given(st.integers(1, 9), st.integers(0, 99))
+def test_filling_keeps_the_sum_the_cap_and_the_order(K, seed):
+    rng = np.random.default_rng(seed)
+    weights = rng.random((30, K)) ** 8
+    left = rng.random(30)
+    cap = np.maximum(left / K * 1.0000001, rng.random(30) * left)
+    filled = weights.copy()
+    fill(filled, weights.sum(axis=1), left, cap)
+    np.testing.assert_allclose(filled.sum(axis=1), left, atol=1e-13)
+    assert (filled <= cap[:, None] * (1 + 1e-12)).all()
+    for before, after in zip(weights, filled, strict=True):
+        assert (np.diff(after[np.argsort(before)]) >= -1e-15).all()
+
+
+def test_one_column_has_no_ranks():
+    with pytest.raises(InvalidInput, match="one column and so no ranks"):
+        fit_ranks(Predictions([0.1, 0.9], [0, 1], kind="probs"), "platt")
+
+
+@pytest.mark.parametrize("method", ["platt", "spline", "beta"])
+def test_logits_of_any_scale_lose_nothing(method, rng):
+    logits, labels = sample(rng, n=3000, scale=3.0)
+    cal, test = slice(0, 1500), slice(1500, None)
+
+    def answer(scale):
+        z = scale * logits
+        gamma = quiet_fit(Predictions(z[cal], labels[cal], kind="logits"), method, vector="ranks")
+        q = gamma(Predictions(z[test], kind="logits"))
+        assert (q.argmax(axis=1) == logits[test].argmax(axis=1)).all()
+        return gamma, q, -np.log(q[np.arange(1500), labels[test]]).mean()
+
+    usual = answer(1.0)
+    assert usual[0].factor == 1.0  # the first class gets what its view says
+    far = [answer(scale) for scale in (1e-6, 1e-3, 1e3, 1e6)]
+    for gamma, q, loss in far:
+        assert gamma.factor != 1.0
+        assert loss < usual[2] + 0.01
+        np.testing.assert_allclose(q, far[0][1], atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["logits", "probs"])
+def test_logits_of_an_unusual_scale_are_served(kind, rng):
+    logits, labels = sample(rng, n=400, scale=2000.0)
+    gamma = quiet_fit(Predictions(logits, labels, kind="logits"), "platt", vector="ranks")
+    assert gamma.factor < 1e-2
+    rows = logits[:50] if kind == "logits" else softmax(logits[:50] / 500.0, axis=1)
+    wanted = gamma(Predictions(rows, kind=kind))
+    found = to_python.run(to_python.write(gamma, kind=kind), rows)
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
+    pytest.importorskip("onnxruntime")
+    found = to_onnx.run(to_onnx.write(gamma, kind=kind, dtype="float64"), rows, "float64")
+    np.testing.assert_allclose(found, wanted, atol=1e-9)

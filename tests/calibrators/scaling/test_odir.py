@@ -1,0 +1,236 @@
+import numpy as np
+import pytest
+from scipy.special import log_softmax, softmax
+
+from ogive import Curve, Predictions, ks_error, load, save
+from ogive.calibrators.scaling.odir import DirOdirMap, MsOdirMap, fit_dir_odir, fit_ms_odir
+from ogive.calibrators.scaling.odir_search import splits
+from ogive.calibrators.scaling.temperature import TemperatureMap
+from ogive.errors import FallbackWarning
+from tests import naive
+
+GRID = dict(strengths=[0.001, 0.1, 10.0], offset_strengths=[0.01, 1.0])
+
+
+def sample(rng, n=150, K=3):
+    logits = 3.0 * rng.normal(size=(n, K))
+    W = 0.4 * np.eye(K) + 0.1 * rng.normal(size=(K, K))
+    return logits, (logits @ W.T + rng.gumbel(size=(n, K))).argmax(axis=1)
+
+
+@pytest.mark.parametrize("fit", [fit_ms_odir, fit_dir_odir])
+def test_each_fold_model_is_the_minimum_of_the_slow_definition(rng, fit):
+    logits, labels = sample(rng)
+    gamma = fit(Predictions(logits, labels, kind="logits"), **GRID)
+    x = logits if fit is fit_ms_odir else log_softmax(logits, axis=1)
+    strengths = gamma.strength, gamma.offset_strength
+    train = splits(150, 5, 15)[0][0]
+
+    def slow(W, b):
+        return naive.matrix_loss(W, b, x[train], labels[train], *strengths)
+
+    W, b = gamma.matrix[0].copy(), gamma.offset[0].copy()
+    best = slow(W, b)
+    for i, j in np.ndindex(3, 3):
+        for step in (-1e-3, 1e-3):
+            moved = W.copy()
+            moved[i, j] += step
+            assert slow(moved, b) > best - 1e-9
+    for j in range(3):
+        for step in (-1e-3, 1e-3):
+            assert slow(W, b + step * np.eye(3)[j]) > best - 1e-9
+
+
+def test_the_pair_is_the_best_of_the_grid_fitted_one_by_one(rng):
+    logits, labels = sample(rng)
+    preds = Predictions(logits, labels, kind="logits")
+    whole = fit_ms_odir(preds, **GRID)
+    losses = {
+        (strength, offset): fit_ms_odir(
+            preds, strengths=[strength], offset_strengths=[offset]
+        ).cv_loss
+        for strength in GRID["strengths"]
+        for offset in GRID["offset_strengths"]
+    }
+    best = min(losses, key=losses.get)
+    assert (whole.strength, whole.offset_strength) == best
+    assert whole.cv_loss == pytest.approx(losses[best], abs=1e-6)
+
+
+def test_the_loss_is_that_of_the_held_out_rows(rng):
+    logits, labels = sample(rng)
+    preds = Predictions(logits, labels, kind="logits")
+    gamma = fit_ms_odir(preds, strengths=[0.1], offset_strengths=[1.0])
+    losses = [
+        naive.matrix_loss(W, b, logits[held], labels[held])
+        for (_, held), W, b in zip(splits(150, 5, 15), gamma.matrix, gamma.offset, strict=True)
+    ]
+    assert gamma.cv_loss == pytest.approx(np.mean(losses), abs=1e-6)
+
+
+@pytest.mark.parametrize("fit", [fit_ms_odir, fit_dir_odir])
+def test_the_vector_is_the_mean_of_the_fold_models(rng, fit):
+    logits, labels = sample(rng)
+    preds = Predictions(logits, labels, kind="logits")
+    gamma = fit(preds, **GRID)
+    x = logits if fit is fit_ms_odir else log_softmax(logits, axis=1)
+    models = zip(gamma.matrix, gamma.offset, strict=True)
+    mean = np.mean([softmax(x @ W.T + b, axis=1) for W, b in models], axis=0)
+    np.testing.assert_allclose(gamma(preds), mean, rtol=1e-10)
+    assert gamma.matrix.shape == (5, 3, 3)
+
+
+def test_a_strong_penalty_leaves_the_diagonal(rng):
+    logits, labels = sample(rng)
+    preds = Predictions(logits, labels, kind="logits")
+    gamma = fit_ms_odir(preds, strengths=[1e6], offset_strengths=[1e6])
+    off = gamma.matrix - np.einsum("fkk,kj->fkj", gamma.matrix, np.eye(3))
+    assert np.abs(off).max() < 1e-5
+    assert np.abs(gamma.offset).max() < 1e-5
+    assert np.abs(gamma.matrix).max() > 0.1
+
+
+def test_probabilities_with_zeros_stay_finite(rng):
+    logits, labels = sample(rng)
+    probs = softmax(2 * logits, axis=1).round(3)
+    probs /= probs.sum(axis=1, keepdims=True)
+    assert (probs == 0).any()
+    preds = Predictions(probs, labels, kind="probs")
+    for fit in (fit_ms_odir, fit_dir_odir):
+        p = fit(preds, **GRID)(preds)
+        assert np.isfinite(np.log(p)).all()
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_weights_count_in_every_fit(rng):
+    logits, labels = sample(rng)
+    odd = np.arange(150) % 2
+    weighted = Predictions(logits, labels, kind="logits", weights=1.0 + 99.0 * odd)
+    gamma = fit_ms_odir(weighted, strengths=[1e3], offset_strengths=[1e3])
+    train, x = splits(150, 5, 15)[0][0], logits
+    w = weighted.weights[train]
+    best = naive.matrix_loss(gamma.matrix[0], gamma.offset[0], x[train], labels[train], 1e3, 1e3, w)
+    plain = fit_ms_odir(
+        Predictions(logits, labels, kind="logits"), strengths=[1e3], offset_strengths=[1e3]
+    )
+    other = naive.matrix_loss(
+        plain.matrix[0], plain.offset[0], x[train], labels[train], 1e3, 1e3, w
+    )
+    assert best < other
+
+
+def test_weight_2_is_the_row_twice_where_the_folds_say_so(rng):
+    logits, labels = sample(rng)
+    weights = rng.integers(1, 4, 150)
+    weighted = Predictions(logits, labels, kind="logits", weights=weights)
+    pairs = splits(150, 3, 0)
+    copies = np.repeat(np.arange(150), weights)
+    twice = [tuple(np.flatnonzero(np.isin(copies, part)) for part in pair) for pair in pairs]
+    repeated = Predictions(logits[copies], labels[copies], kind="logits")
+    a, b = fit_ms_odir(weighted, **GRID, folds=pairs), fit_ms_odir(repeated, **GRID, folds=twice)
+    assert (a.strength, a.offset_strength, a.n) == (b.strength, b.offset_strength, b.n)
+    np.testing.assert_allclose(a(weighted), b(weighted), atol=1e-6)
+
+
+def test_threads_change_no_bit_and_progress_counts_every_fit(rng):
+    logits, labels = sample(rng)
+    preds = Predictions(logits, labels, kind="logits")
+    seen = []
+    first = fit_dir_odir(preds, **GRID, threads=1, progress=lambda *at: seen.append(at))
+    assert first == fit_dir_odir(preds, **GRID, threads=3)
+    assert [at[1:] for at in seen] == [(i, 30) for i in range(31)]
+
+
+def test_another_seed_is_another_split(rng):
+    logits, labels = sample(rng)
+    preds = Predictions(logits, labels, kind="logits")
+    assert fit_ms_odir(preds, **GRID, seed=1) != fit_ms_odir(preds, **GRID, seed=2)
+
+
+def test_the_default_grids_are_the_published_ones():
+    from ogive.calibrators.scaling.odir import _grid
+
+    for K, sizes, least in ((10, (36, 12), 1e-5), (100, (27, 9), 1e-2), (1000, (4, 4), 1e-2)):
+        preds = Predictions(np.zeros((1, K)), [0], kind="logits")
+        strengths, offsets = _grid(preds, None, None)
+        assert (strengths.size, offsets.size) == sizes
+        assert offsets[-1] == pytest.approx(least)
+        assert (np.diff(strengths) < 0).all()
+
+
+def test_too_few_rows_give_a_temperature():
+    preds = Predictions([[2.0, 1.0, 0.0]] * 9, [0, 1, 2] * 3, kind="logits")
+    with pytest.warns(FallbackWarning, match="9 rows are too few for a matrix of 3 classes"):
+        assert isinstance(fit_ms_odir(preds), TemperatureMap)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(folds=1), "`folds` must be at least 2, not 1"),
+        (dict(strengths=[0.0, 1.0]), "`strengths` must be finite and > 0"),
+        (dict(offset_strengths=[np.inf]), "`offset_strengths` must be finite and > 0"),
+    ],
+)
+def test_options_out_of_range_are_refused(rng, options, message):
+    logits, labels = sample(rng)
+    with pytest.raises(ValueError, match=message):
+        fit_ms_odir(Predictions(logits, labels, kind="logits"), **options)
+
+
+@pytest.mark.parametrize(("fit", "cls"), [(fit_ms_odir, MsOdirMap), (fit_dir_odir, DirOdirMap)])
+def test_the_artifact_is_exact(rng, tmp_path, fit, cls):
+    logits, labels = sample(rng)
+    gamma = fit(Predictions(logits, labels, kind="logits"), **GRID)
+    save(gamma, tmp_path / "m.json")
+    assert load(tmp_path / "m.json") == gamma
+    assert isinstance(gamma, cls)
+
+
+@pytest.mark.parametrize(
+    ("fit", "published", "strength", "offset_strength"),
+    [(fit_ms_odir, 0.98, 0.1, 1e-4), (fit_dir_odir, 1.06, 0.25, 1e-3)],
+)
+def test_it_meets_the_papers_table(arena, fit, published, strength, offset_strength):
+    # The pair is what the whole grid chooses (`python -m benchmarks.matrix`).
+    file = arena("paper_resnet110_c10")
+    cal = Predictions(file["cal_logits"], file["cal_labels"], kind="logits")
+    test = Predictions(file["test_logits"], file["test_labels"], kind="logits")
+    gamma = fit(cal, strengths=[strength], offset_strengths=[offset_strength])
+    calibrated = Predictions(gamma(test), test.labels, kind="probs")
+    assert 100 * ks_error(Curve.from_predictions(calibrated)) == pytest.approx(published, abs=0.15)
+
+
+def test_a_hasty_search_finds_what_the_whole_grid_finds(rng, monkeypatch):
+    """Above 256 classes: float32 on the way, and no smaller strengths once one is worse."""
+    logits, labels = sample(rng, n=400, K=4)
+    preds = Predictions(logits, labels, kind="logits")
+    grid = dict(strengths=[1e-6, 1e-3, 0.1, 10.0, 1e3], offset_strengths=[0.01, 1.0])
+    whole = fit_ms_odir(preds, **grid)
+    monkeypatch.setattr("ogive.calibrators.scaling.odir._MANY_CLASSES", 3)
+    seen = []
+    hasty = fit_ms_odir(preds, **grid, progress=lambda *at: seen.append(at[1:]))
+    assert (hasty.strength, hasty.offset_strength) == (whole.strength, whole.offset_strength)
+    assert hasty.cv_loss == pytest.approx(whole.cv_loss, abs=1e-5)
+    assert np.abs(hasty(preds) - whole(preds)).max() < 2e-3
+    assert seen[-1] == (50, 50)
+
+
+def test_more_classes_than_the_published_grids_know(rng):
+    K, n = 300, 650
+    logits = 2.5 * rng.normal(size=(n, K))
+    labels = (0.5 * logits + rng.gumbel(size=(n, K))).argmax(axis=1)
+    preds = Predictions(logits, labels, kind="logits")
+    seen = []
+    gamma = fit_dir_odir(
+        preds,
+        strengths=[1e2, 1e4],
+        offset_strengths=[1e2],
+        folds=2,
+        progress=lambda *x: seen.append(x),
+    )
+    p = gamma(preds)
+    assert np.abs(p.sum(axis=1) - 1).max() < 1e-12
+    own = -np.log(p[np.arange(n), labels]).mean()
+    assert own < -np.log(softmax(logits, axis=1)[np.arange(n), labels]).mean()
+    assert seen[-1][1:] == (4, 4)
