@@ -136,7 +136,7 @@ def test_a_pickle_of_python_2(tmp_path):
         ((np.ones(3), np.ones(3)), "is not \\(\\(cal_logits"),
         (((np.array(["a"]), 1), (2, 3)), "asks for an array of type 'U1'"),
         (print, "asks for builtins.print"),
-        (ogive.Curve.from_scores([0.5], [1]), "asks for ogive.curve.Curve"),
+        (ogive.Curve.from_scores([0.5], [1]), "asks for ogive.curve.curve.Curve"),
     ],
 )
 def test_other_pickles_are_refused(tmp_path, content, message):
