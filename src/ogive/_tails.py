@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _PRECISE = BLOCK // 4  # numbers at a time where there are some twenty temporaries
 #: Blocks that share one second look at the rows that need it, which has a cost of its own.
-TOGETHER = 8
+BLOCKS_A_SECOND_LOOK = 8
 _SHARED = 2  # blocks at a time where an array is used again: fewer calls, still in the cache
 
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from ogive._numerics.blocks import blocks, for_each_block
-from ogive._tails import TOGETHER, tails_of_column, tails_of_ranks
+from ogive._tails import BLOCKS_A_SECOND_LOOK, tails_of_column, tails_of_ranks
 from ogive.errors import DoesNotApply, InvalidType, UnknownName
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def score_rows(
         if rows.hit is not None:
             hit[at] = rows.hit
 
-    for_each_block(work, preds.n, width=preds.width, together=TOGETHER, threads=threads)
+    for_each_block(work, preds.n, width=preds.width, together=BLOCKS_A_SECOND_LOOK, threads=threads)
     return Scored(high, tail, None if preds.labels is None else hit)
 
 

@@ -75,7 +75,7 @@ def test_log_probabilities_are_clipped(rng):
 
 
 def test_half_the_digits_only_for_many_values_that_have_no_more(monkeypatch):
-    monkeypatch.setattr("ogive.calibrators.log_values.MANY", 10)
+    monkeypatch.setattr("ogive.calibrators.log_values.MIN_NUMBERS_FOR_FLOAT32", 10)
     few, many = np.zeros((2, 3)), np.zeros((9, 3))
     for values, dtype in (
         (few.astype(np.float32), np.float64),

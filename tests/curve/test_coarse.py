@@ -36,7 +36,7 @@ def test_measures_of_many_rows_move_by_less_than_a_millionth(rng, scores, monkey
     hits = rng.random(scores.size) < scores**1.5
     curve = Curve.from_scores(scores, hits)
     exact = measure(curve).to_dict()
-    monkeypatch.setattr("ogive.studies.measure.MANY", 1000)
+    monkeypatch.setattr("ogive.studies.measure.MIN_ROWS_FOR_COARSE_COPY", 1000)
     quick = measure(curve).to_dict()
     for key in ("ks", "kuiper", "ece", "mce", "brier", "accuracy", "mean_score", "ks_pvalue"):
         assert quick[key] == exact[key]

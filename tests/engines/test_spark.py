@@ -62,7 +62,7 @@ class TestAsLocal(AsLocal):
 
 def test_spark_adds_up_what_the_driver_would(session, table, tmp_path, monkeypatch):
     monkeypatch.setattr("ogive.engines.formats.PIECE", 500)  # several pieces in a file
-    monkeypatch.setattr(engine, "_FEW", 0)
+    monkeypatch.setattr(engine, "_MAX_TABLES_ADDED_BY_DRIVER", 0)
     log = write_log(tmp_path / "log", table.select(PLAIN), 1, 100)
     found = engine.curve(log, bits=7, one_pass=True, session=session)
     assert found == local.curve(log, bits=7, one_pass=True)
@@ -78,7 +78,7 @@ def test_weights_of_files_of_which_one_is_empty(session, table, tmp_path):
 
 @pytest.mark.parametrize("few", [0, 64])
 def test_views_of_logits_in_several_formats_with_vectors(session, tmp_path, few, monkeypatch):
-    monkeypatch.setattr(engine, "_FEW", few)
+    monkeypatch.setattr(engine, "_MAX_TABLES_ADDED_BY_DRIVER", few)
     (tmp_path / "log").mkdir()
     pa.feather.write_feather(logits_table(2000), tmp_path / "log" / "a.arrow", chunksize=300)
     pa.csv.write_csv(logits_table(1000, seed=1), tmp_path / "log" / "b.csv")

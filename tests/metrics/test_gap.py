@@ -67,7 +67,7 @@ def test_long_curves_are_skimmed_to_the_same_end(kind, monkeypatch):
     curve = Curve.from_scores(*drawn(kind, np.random.default_rng(len(kind))))
     assert gap._skimmed(curve.keys) is not None
     found = extremes(curve)
-    monkeypatch.setattr(gap, "_SHORT", ROWS)
+    monkeypatch.setattr(gap, "_MAX_ROWS_WITHOUT_STRETCHES", ROWS)
     check_same(found, extremes(curve))
 
 

@@ -88,7 +88,7 @@ def test_many_rows_are_joined_in_cells_without_moving_kde_ece(rng, monkeypatch):
     for weights in (None, rng.integers(1, 4, 3500)):
         curve = Curve.from_scores(scores, hits, weights=weights)
         exact = kde_error(curve)
-        monkeypatch.setattr("ogive.metrics.kde._MANY", 100)
+        monkeypatch.setattr("ogive.metrics.kde._MIN_ROWS_FOR_CELLS", 100)
         joined = kde_error(curve)
         monkeypatch.undo()
         assert 0 < abs(joined.value - exact.value) < 1e-6

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, IntArray
 
 _STEPS = 20
-_CLOSE = 1e-9
+_TOLERANCE = 1e-9
 P_HOLDS = 0.3  # prior probability of α > 0, as that of a bend in the default spline is of its own
 _DEVIATIONS = 6.0  # of α on either side of the best, beyond which the integrals have nothing
 _DECAY = 36.0  # or e to the minus this
@@ -95,7 +95,7 @@ def _best(at: Callable[[float], _Loss]) -> tuple[float, _Loss]:
     for _ in range(_STEPS):
         new = share - here.slope / here.bend if here.bend > 0.0 else low
         new = new if low < new < high else 0.5 * (low + high)
-        if abs(new - share) < _CLOSE:
+        if abs(new - share) < _TOLERANCE:
             break
         share, here = new, at(new)
         low, high = (share, high) if here.slope < 0.0 else (low, share)

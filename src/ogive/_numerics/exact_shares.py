@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ogive._numerics.softmax_tails import Tails
     from ogive._typing import AnyArray, BoolArray, FloatArray
 
-_TINY = 2.0**-900  # quotients below which a pair of float64 loses digits
+_LEAST_EXACT_QUOTIENT = 2.0**-900  # quotients below which a pair of float64 loses digits
 _LEAST_EXPONENT = 1074  # every float64 is a whole number of 2^-1074
 
 
@@ -122,7 +122,7 @@ def _settled(value: Pair, terms: int, exact: Callable[[int], float]) -> FloatArr
     with np.errstate(invalid="ignore"):
         place = np.abs(low) / np.spacing(h)
         unsure = (np.abs(place - 0.5) < margin) | (np.abs(place - 0.25) < margin)
-    unsure |= (h < _TINY) & (h > 0)
+    unsure |= (h < _LEAST_EXACT_QUOTIENT) & (h > 0)
     for i in np.flatnonzero(unsure).tolist():
         h[i] = exact(i)
     return h

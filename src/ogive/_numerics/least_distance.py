@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray
 
 
-TINY = 1e-150  # distances whose squares are 0 in float64
+LEAST_SQUARED_DISTANCE = 1e-150  # distances whose squares are 0 in float64
 
 
 def constrained(
@@ -49,7 +49,7 @@ def nearest(root: FloatArray, optimum: FloatArray, G: FloatArray, g: FloatArray)
     keep = scale > 1e-12 * scale.max()  # the same coefficient twice: 0 >= 0, up to rounding
     A, b = A[keep] / scale[keep, None], b[keep] / scale[keep]
     far = float(b.max(initial=0.0))  # the unit of y: then r_(n+1) does not get lost
-    if far < TINY:  # only rounding was in the way
+    if far < LEAST_SQUARED_DISTANCE:  # only rounding was in the way
         return optimum
     E = np.vstack([A.T, b / far])
     f = np.zeros(E.shape[0])

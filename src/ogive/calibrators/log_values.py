@@ -20,7 +20,7 @@ from ogive.predictions import Predictions, check_predictions
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, DTypeLike, FloatArray
 
-MANY = 1 << 20
+MIN_NUMBERS_FOR_FLOAT32 = 1 << 20
 #: Values beyond are cut before a fitted matrix is applied: its sums must not overflow to inf − inf.
 FARTHEST_VALUE = 1e200
 
@@ -85,7 +85,10 @@ def enough_digits(preds: Predictions) -> DTypeLike:
 
     Sums over this many numbers lose nothing that matters, and exp is five times as fast.
     """
-    many = preds.n * preds.K > MANY and preds.values.dtype.itemsize <= np.float32().itemsize
+    many = (
+        preds.n * preds.K > MIN_NUMBERS_FOR_FLOAT32
+        and preds.values.dtype.itemsize <= np.float32().itemsize
+    )
     return np.float32 if many else np.float64
 
 

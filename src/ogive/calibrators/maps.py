@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _ANY_SHAPE = tuple(range(1, 9))
-_TOGETHER = 4  # blocks at a time: threads that work on short ones wait for each other
+_BLOCKS_AT_ONCE = 4  # blocks at a time: threads that work on short ones wait for each other
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,7 +93,7 @@ class Map(Fitted):
                 raise bad_scores(flat)
             result[at] = self._of_tails(s > 0.5, tail)  # noqa: PLR2004
 
-        for_each_block(work, flat.size, together=_TOGETHER)
+        for_each_block(work, flat.size, together=_BLOCKS_AT_ONCE)
         return result.reshape(array.shape) if np.ndim(scores) else result[0]
 
     def from_log_odds(self, log_odds: ArrayLike) -> FloatArray:
@@ -108,7 +108,7 @@ class Map(Fitted):
                 raise bad_log_odds(flat)
             result[at] = self._of_log_odds_block(eta)
 
-        for_each_block(work, flat.size, together=_TOGETHER)
+        for_each_block(work, flat.size, together=_BLOCKS_AT_ONCE)
         return result.reshape(array.shape) if np.ndim(log_odds) else result[0]
 
     def from_tails(self, high: BoolArray, tail: FloatArray) -> FloatArray:
@@ -122,7 +122,7 @@ class Map(Fitted):
         def work(at: slice) -> None:
             result[at] = self._of_tails(sides[at], tails[at])
 
-        for_each_block(work, tails.size, together=_TOGETHER)
+        for_each_block(work, tails.size, together=_BLOCKS_AT_ONCE)
         return result.reshape(tail.shape)
 
     def _of_tails(self, high: BoolArray, tail: FloatArray) -> FloatArray:

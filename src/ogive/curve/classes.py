@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import blocks, thread_count
-from ogive._tails import TOGETHER, tails_of_classes
+from ogive._tails import BLOCKS_A_SECOND_LOOK, tails_of_classes
 from ogive.curve.curve import Curve
 from ogive.curve.keys import EVEN, ONE
 from ogive.curve.ties import groups_of_weighted
@@ -67,7 +67,7 @@ def _pack_block(preds: Predictions, at: slice, chosen: range, keys: KeyArray) ->
     """
     assert preds.labels is not None  # noqa: S101 - checked by the caller
     block = np.empty((at.stop - at.start, len(chosen)), dtype=np.uint64)
-    for rows in blocks(at.stop, start=at.start, width=preds.K, together=TOGETHER):
+    for rows in blocks(at.stop, start=at.start, width=preds.K, together=BLOCKS_A_SECOND_LOOK):
         high, tail = tails_of_classes(preds, rows, chosen)
         part = block[rows.start - at.start : rows.stop - at.start]
         np.left_shift(tail.view(np.uint64), ONE, out=part)

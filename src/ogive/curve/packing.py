@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import for_each_block
-from ogive._tails import TOGETHER
+from ogive._tails import BLOCKS_A_SECOND_LOOK
 from ogive._validate import bad_scores
 from ogive.curve.keys import pack
 from ogive.views import score_block
@@ -50,7 +50,9 @@ def keys_of_view(preds: Predictions, view: View, *, threads: int | None = None) 
     if preds.one_column:
         _for_each_row(pack_block, preds.n, threads)
     else:
-        for_each_block(pack_block, preds.n, width=preds.K, together=TOGETHER, threads=threads)
+        for_each_block(
+            pack_block, preds.n, width=preds.K, together=BLOCKS_A_SECOND_LOOK, threads=threads
+        )
     return keys
 
 
@@ -60,5 +62,8 @@ def _for_each_row(work: Callable[[slice], None], n: int, threads: int | None = N
     In short blocks threads wait for each other more than they help.
     """
     for_each_block(
-        work, n, together=TOGETHER, threads=threads if n > _MIN_SCORES_FOR_THREADS else 1
+        work,
+        n,
+        together=BLOCKS_A_SECOND_LOOK,
+        threads=threads if n > _MIN_SCORES_FOR_THREADS else 1,
     )

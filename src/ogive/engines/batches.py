@@ -37,9 +37,11 @@ if TYPE_CHECKING:
     from ogive.engines.plan import Name, Plan
     from ogive.engines.rows import Where
 
-_FEW = 4  # up to so many curves of unknown groups are counted in tables of their own
+_MAX_CURVES_WITH_OWN_TABLES = (
+    4  # up to so many curves of unknown groups are counted in tables of their own
+)
 _TABLES = 200 << 20  # bytes that the tables of all views and classes may take in one thread
-_MANY = 1 << 30
+_NO_LIMIT = 1 << 30
 
 
 def tally(batches: Iterable[Any], plan: Plan, where: Where | None = None) -> Tally:
@@ -72,9 +74,9 @@ class Tallier:
         self._collected: dict[Name, list[KeyArray]] = {}
         self._piles: dict[Name, Pile] = {}
         self._window = _Window.of(plan)
-        several = len(plan.curves) if plan.by is None else _MANY
+        several = len(plan.curves) if plan.by is None else _NO_LIMIT
         fits = several * table_bytes(plan.bits) <= _TABLES
-        self._in_tables = _MANY if fits else _FEW
+        self._in_tables = _NO_LIMIT if fits else _MAX_CURVES_WITH_OWN_TABLES
 
     def add(self, batch: Any, where: Where | None = None) -> None:  # noqa: ANN401
         """Count the rows of a pyarrow.RecordBatch."""
@@ -191,7 +193,7 @@ class _Window:
     def __init__(self, ranges: list[IntArray]) -> None:
         every: IntArray = np.concatenate(ranges)
         every = every[np.argsort(every[:, 0])]
-        if every.shape[0] > _FEW:
+        if every.shape[0] > _MAX_CURVES_WITH_OWN_TABLES:
             every = np.array([[every[0, 0], every[:, 1].max()]])
         tails = tail_at(every - np.array([0, 1]))  # from the first to the last place
         self.ends = np.where(every >= MIDDLE, 1.0 - tails, tails)  # exact: the scores were floats

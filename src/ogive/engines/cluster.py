@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Share = tuple[Piece, ...]
 
 EACH = 8  # tasks for each core, if there are pieces enough: they end at about the same time
-_MOST = 64  # pieces of a task
+_MAX_PIECES_OF_A_TASK = 64  # pieces of a task
 _CORES = 100  # of a cluster that does not tell, or has no workers yet
 _GROUPS = 100
 
@@ -95,7 +95,7 @@ def shares(pieces: Sequence[Piece], cores: int) -> list[Share]:
     Workers may have another current folder, so the paths become absolute.
     """
     whole = [replace(piece, path=piece.path.absolute()) for piece in pieces]
-    each = min(-(-len(whole) // (EACH * (cores or _CORES))), _MOST)
+    each = min(-(-len(whole) // (EACH * (cores or _CORES))), _MAX_PIECES_OF_A_TASK)
     return [tuple(whole[i : i + each]) for i in range(0, len(whole), max(each, 1))]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ogive.readers.columns import Layout
 
 #: Up to so many rows (or bytes of CSV, over 16) every score has a bucket of its own.
-SHORT = 1 << 19
+MAX_ROWS_WITH_OWN_BUCKETS = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Log:
         """Whether the log is so short that every score can have a bucket of its own."""
         each = self.classes if CLASSWISE in plan.views else 1
         rows = self.rows
-        return each * (self.size / 16 if rows is None else rows) <= SHORT
+        return each * (self.size / 16 if rows is None else rows) <= MAX_ROWS_WITH_OWN_BUCKETS
 
 
 def open_log(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: Rows that a further reading may bring together, each a score by itself: about 300 bytes each.
 LIMIT = 1 << 18
 #: The same for each curve, where keys can be collected: a further step then needs no reading.
-FEW = 1 << 15
+MAX_KEYS_COLLECTED = 1 << 15
 
 _LEAST_STEP = 4  # bits that a further reading adds at least
 
@@ -87,7 +87,7 @@ def curves_of(
     keep : int
         How many keys `run` may collect in one further reading, after which there is no other:
         for engines whose workers share memory. A key takes 8 bytes, a row of the curve 300, so
-        that then `limit` is `FEW` for each curve, and memory does not grow with the log.
+        that then `limit` is `MAX_KEYS_COLLECTED` for each curve, and memory does not grow with the log.
     """
     tally = run(plan)
     curves = tally.curves()
@@ -100,7 +100,7 @@ def curves_of(
     if plan.layout.weight is not None:
         keep = 0
     if keep:
-        limit = min(limit, FEW * len(ranges))
+        limit = min(limit, MAX_KEYS_COLLECTED * len(ranges))
     from_memory = False
     while ranges:
         if not from_memory and limit < _in_question(curves, ranges) <= keep:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _HERE = "local[*,4]"  # all cores, and up to four tries of a task that was lost
 # On one machine the work is Python's, and Java's share too short to be compiled twice.
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_FEW = 64  # tables that the driver adds up by itself
+_MAX_TABLES_ADDED_BY_DRIVER = 64  # tables that the driver adds up by itself
 _RESULT = ["task", "good", "words"]
 _KEYS = ["view", "group", "task", "bucket"]
 
@@ -245,7 +245,7 @@ class _Job:
         else:
             rows, count = self.frame.select(*(f"`{name}`" for name in plan.needed)), of_frame(plan)
         total = rows.mapInArrow(count, schema)
-        if self.frame is not None or len(work) > _FEW:
+        if self.frame is not None or len(work) > _MAX_TABLES_ADDED_BY_DRIVER:
             total = _added(total, sums)
         what = "reading" if self.passes == 1 else f"reading again ({self.passes})"
         with watching(self.spark, what, self.progress), _worded():

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MAX_PIECES = 20_000
 MAX_CLASSES = 256
-_TINY = 1e-280  # nearer to 0 than this, products of differences may underflow
+_LEAST_DIFFERENCE = 1e-280  # nearer to 0 than this, products of differences may underflow
 _NOTHING = 1e-200  # a slope below this moves nothing
 _EXP_LIMIT = 700.0
 MAX_NAME = 63  # bytes: PostgreSQL cuts longer names
@@ -201,7 +201,9 @@ def _line(pieces: Pieces, j: int, x: str) -> str:
         return constant
     start = float(pieces.start[j])
     u = x if start == 0.0 else f"({x} - {literal(start)})"
-    if abs(start) < _TINY and x[0] != "(":  # from the low end up; high scores are no such floats
+    if (
+        abs(start) < _LEAST_DIFFERENCE and x[0] != "("
+    ):  # from the low end up; high scores are no such floats
         u = f"GREATEST({u}, {literal(1e-300 / abs(slope))})"
     product = u if slope == 1.0 else f"{literal(slope)} * {u}"
     return product if pieces.powers[0, j] == 0.0 else f"({constant} + {product})"

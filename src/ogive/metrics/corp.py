@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ogive.curve.keys import Run
 
 Kind = Literal["brier", "nll"]
-_TOGETHER = 8  # runs that are pooled at once
+_RUNS_POOLED_AT_ONCE = 8  # runs that are pooled at once
 _SCORES: tuple[Kind, ...] = ("brier", "nll")
 
 
@@ -67,9 +67,14 @@ class PoolReader:
         self._weights.append(weights)
         self._hits.append(hits)
         self._loose += 1
-        if self._loose == _TOGETHER:
-            pooled = _pooled(*(np.concatenate(x[-_TOGETHER:]) for x in (self._weights, self._hits)))
-            self._weights[-_TOGETHER:], self._hits[-_TOGETHER:] = pooled[:1], pooled[1:]
+        if self._loose == _RUNS_POOLED_AT_ONCE:
+            pooled = _pooled(
+                *(np.concatenate(x[-_RUNS_POOLED_AT_ONCE:]) for x in (self._weights, self._hits))
+            )
+            self._weights[-_RUNS_POOLED_AT_ONCE:], self._hits[-_RUNS_POOLED_AT_ONCE:] = (
+                pooled[:1],
+                pooled[1:],
+            )
             self._loose = 0
 
     def pools(self) -> tuple[FloatArray, FloatArray]:

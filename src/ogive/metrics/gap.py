@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
     from ogive.curve.keys import Run
 
-_SHORT = 1 << 15  # rows for which that does not pay
+_MAX_ROWS_WITHOUT_STRETCHES = 1 << 15  # rows for which that does not pay
 _WIDTH = 32  # what a stretch counts for in a block: blocks of 480 stretches
 _MIN_STRETCHES_FOR_THREADS = 1 << 15  # stretches from which they are added up on all cores
-_TOGETHER = 1 << 9  # stretches whose rows are looked at together
+_STRETCHES_READ_AT_ONCE = 1 << 9  # stretches whose rows are looked at together
 _MAX_SHARE_TO_LOOK_AT = 0.25  # share of stretches up to which looking at their rows is worth it
 _ROUNDING = 1e-9  # of N times the gap: 1e-12 of the gap at most, where this is used
 
@@ -93,7 +93,7 @@ def extremes(curve: Curve) -> Extremes:
     >>> round(found.low.value, 3), found.low.score, round(found.high.value, 3)
     (-1.1, 0.8, 0.4)
     """
-    if curve.keys is not None and curve.keys.size > _SHORT:
+    if curve.keys is not None and curve.keys.size > _MAX_ROWS_WITHOUT_STRETCHES:
         found = _skimmed(curve.keys)
         if found is not None:
             return found
@@ -154,7 +154,7 @@ class StretchReader:
     def finish(self, curve: Curve) -> Extremes:
         """Return the extremes of the curve that was read: the same as `extremes`, bit for bit."""
         keys = curve.keys
-        if keys is None or not self._even or keys.size <= _SHORT:
+        if keys is None or not self._even or keys.size <= _MAX_ROWS_WITHOUT_STRETCHES:
             return extremes(curve)
         sums = np.concatenate(self._tails), np.concatenate(self._unlikely)
         return _found(keys, _bounded(keys, *sums)) or extremes(curve)
@@ -193,11 +193,11 @@ def _found(keys: KeyArray, cut: _Stretches) -> Extremes | None:
     hopeful = cut.top >= max(float(ends.max()), _ROUNDING) - _ROUNDING
     hopeful |= cut.bottom <= min(float(ends.min()), -_ROUNDING) + _ROUNDING
     index = hopeful.nonzero()[0]
-    if index.size > max(_MAX_SHARE_TO_LOOK_AT * hopeful.size, _TOGETHER):
+    if index.size > max(_MAX_SHARE_TO_LOOK_AT * hopeful.size, _STRETCHES_READ_AT_ONCE):
         return None
     low = high = START
-    for start in range(0, index.size, _TOGETHER):
-        low, high = _look(keys, cut, index[start : start + _TOGETHER], low, high)
+    for start in range(0, index.size, _STRETCHES_READ_AT_ONCE):
+        low, high = _look(keys, cut, index[start : start + _STRETCHES_READ_AT_ONCE], low, high)
     return Extremes(low, high, float(keys.size))
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _GRID = np.linspace(-0.6, 1.6, 2**14)
 _INSIDE = _GRID[(_GRID >= 0.0) & (_GRID <= 1.0)]
 _NEGLIGIBLE = 1e-6  # where both densities are below, a point counts 0
-_MANY = 200_000  # from so many rows on they are joined in cells
+_MIN_ROWS_FOR_CELLS = 200_000  # from so many rows on they are joined in cells
 _CELLS = 2**16
 _ROUNDING = 1e-12  # a spread below this is none
 
@@ -127,7 +127,7 @@ class _Rows:
 
 def _rows(curve: Curve) -> _Rows:
     """Return the rows of the curve, or, if they are many, of its cells."""
-    if curve.n <= _MANY:
+    if curve.n <= _MIN_ROWS_FOR_CELLS:
         return _Rows(curve.score, curve.count, curve.hits)
     cells = CellReader()
     for run in curve.runs():

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Direction = Literal["overconfident", "underconfident", "none"]
 
-_MANY = 1 << 18  # scores below which a curve costs no more than doing without
+_MIN_SCORES_FOR_UNSORTED_KS = 1 << 18  # scores below which a curve costs no more than doing without
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def largest_gap(curve: Curve | ArrayLike, hits: ArrayLike | None = None) -> Larg
         raise InvalidInput(msg)
     scores = as_floats(curve, "scores", ndim=(1,))
     outcomes = as_hits(hits, scores.size)
-    if scores.size >= _MANY:
+    if scores.size >= _MIN_SCORES_FOR_UNSORTED_KS:
         found = largest_unsorted(scores.astype(np.float64, copy=False), outcomes)
         if found is not None:
             return _said(found, scores.size)

@@ -41,7 +41,7 @@ _GROUP = 64  # cells that are judged together first
 _CHUNK = 128  # groups whose cells are judged at a time
 _SLOPPY = 1 / 64  # share of its width by which a cell may miss its edges
 _ROUNDING = 1e-13  # of the gap
-_TOGETHER = 8  # blocks that are counted at a time
+_BLOCKS_COUNTED_AT_ONCE = 8  # blocks that are counted at a time
 _BLOCKS_TOGETHER = 16  # blocks that are looked into at a time
 _PLACES = 3  # at most so many intervals are looked into,
 _FAR = 1 / 16  # with this share of the rows between two of them
@@ -99,9 +99,9 @@ class _Cells:
         """Count the misses and the hits of each cell, (cells, 2), and add up the scores."""
         kind = np.uint32 if scores.size < 1 << 32 else np.uint64
         table: IntArray = np.zeros(2 * self.number, dtype=kind)
-        space = np.empty((2, min(_TOGETHER * BLOCK, scores.size)))
+        space = np.empty((2, min(_BLOCKS_COUNTED_AT_ONCE * BLOCK, scores.size)))
         total = 0.0
-        for at in blocks(scores.size, together=_TOGETHER):
+        for at in blocks(scores.size, together=_BLOCKS_COUNTED_AT_ONCE):
             block = scores[at]
             if not (block.min() >= 0.0 and block.max() <= 1.0):  # NaN is neither
                 raise bad_scores(scores)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-_WIDE = re.compile(r"(logit|prob)_(.+)", re.DOTALL)
+_CLASS_COLUMN = re.compile(r"(logit|prob)_(.+)", re.DOTALL)
 _FEWEST_NAMED = 2  # one column that begins with prob_ may be anything
 _LISTS: tuple[ValueKind, ValueKind] = ("logits", "probs")
 PART = "part"
@@ -126,7 +126,7 @@ def check_meaning(columns: Columns, kind: ValueKind, path: Path | str) -> None:
 
 def _wide(present: Sequence[str]) -> list[tuple[str, str]]:
     """Return the columns of classes, (stem, name): those with numbers from 0, else all of them."""
-    found = [(match[1], match[2]) for match in map(_WIDE.fullmatch, present) if match]
+    found = [(match[1], match[2]) for match in map(_CLASS_COLUMN.fullmatch, present) if match]
     numbered = [(stem, name) for stem, name in found if name.isdecimal()]
     if any(int(name) == 0 for _, name in numbered):
         return sorted(numbered, key=lambda pair: int(pair[1]))
@@ -135,7 +135,7 @@ def _wide(present: Sequence[str]) -> list[tuple[str, str]]:
 
 def _classes_of(values: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return the classes that columns are named after; None if they are numbered from 0."""
-    names = [match[2] for match in map(_WIDE.fullmatch, values) if match]
+    names = [match[2] for match in map(_CLASS_COLUMN.fullmatch, values) if match]
     if len(names) < len(values) or names == [str(k) for k in range(len(names))]:
         return None
     return tuple(names)

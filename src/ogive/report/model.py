@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from ogive.studies.measurement import Measurement
 
 _STEPS = 5
-_WIDE = 5_000_000  # numbers in a matrix from which fits of whole vectors take minutes
+_MIN_NUMBERS_FOR_SLOW_FITS = (
+    5_000_000  # numbers in a matrix from which fits of whole vectors take minutes
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ def default_methods(cal: Predictions) -> list[str]:
 
     On wide matrices only temperature is left of the methods that fit whole vectors.
     """
-    wide = cal.n * cal.K > _WIDE
+    wide = cal.n * cal.K > _MIN_NUMBERS_FOR_SLOW_FITS
     return [
         name
         for name, method in METHODS.items()

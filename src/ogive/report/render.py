@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ogive.report.graphs import Graph
     from ogive.report.model import Report
 
-_WIDE = 760.0
+_FIGURE_WIDTH = 760.0
 
 
 def render_html(report: Report) -> str:
@@ -58,7 +58,7 @@ def render_html(report: Report) -> str:
 
 def _cells_width(panel: Panel) -> float:
     """Return a width that leaves room for the names in the cells, as far as the page goes."""
-    return min(max(80.0 * panel.x.high, 400.0), _WIDE)
+    return min(max(80.0 * panel.x.high, 400.0), _FIGURE_WIDTH)
 
 
 def write_html(report: Report, path: str | os.PathLike[str]) -> None:

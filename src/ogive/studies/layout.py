@@ -113,12 +113,12 @@ def told_pvalue(pvalue: float, *, cell: bool = False) -> str:
     """
     if isnan(pvalue):
         return "withheld" if cell else "p withheld"
-    if pvalue < _SMALL:
-        return f"< {_SMALL}" if cell else f"p < {_SMALL}"
+    if pvalue < _LEAST_PRINTED_PVALUE:
+        return f"< {_LEAST_PRINTED_PVALUE}" if cell else f"p < {_LEAST_PRINTED_PVALUE}"
     return f"{pvalue:.2g}" if cell else f"p = {pvalue:.2g}"
 
 
-_SMALL = 0.0001
+_LEAST_PRINTED_PVALUE = 0.0001
 _DIGITS = 5e-6
 _KDE = {"kernel": "", "groups": "no spread: the L1 gap over groups of equal scores"}
 

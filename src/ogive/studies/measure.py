@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 
 VECTOR = "vector"
 TWO_CLASSES = 2
-MANY = 1_000_000  # from so many rows on a coarse copy serves where it makes no difference
+MIN_ROWS_FOR_COARSE_COPY = (
+    1_000_000  # from so many rows on a coarse copy serves where it makes no difference
+)
 ALL = "all"
 
 
@@ -254,7 +256,7 @@ def one_pass(
     tests, means, log_loss = TestReader(), MeanReader(), NllReader()
     binned, pools, z = BinReader(as_edges(curve, bins)), PoolReader(), SpiegelhalterReader()
     short = curve
-    if curve.n > MANY:
+    if curve.n > MIN_ROWS_FOR_COARSE_COPY:
         joined = CoarseReader()
         read(curve, tests, means, binned, pools, joined)
         short = joined.curve(curve.view)

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, IntArray, KeyArray, Progress
     from ogive.predictions import Predictions
 
-_DOUBLE = 1 << 18  # numbers up to which everything is in float64
-_MANY = 4_000_000  # numbers above which the priors are learnt from some of the rows
+_MAX_NUMBERS_IN_FLOAT64 = 1 << 18  # numbers up to which everything is in float64
+_MAX_NUMBERS_FOR_PRIORS = 4_000_000  # above, the priors are learnt from some of the rows
 _SOME_ROWS = 8_192
 _RANK, _RANK_MANY, _MANY_CLASSES = 128, 64, 256
 _FEWEST = 40  # rows with which the classes are looked at: 20 in each half
 _DIGITS = 8
 _CLOSE_HALVES = 1e-11  # nats for each row: so near that the order of the rows does not show
-_HARDLY = 1e-6  # the weight in V's moments of a row that is certain
+_WEIGHT_OF_A_CERTAIN_ROW = 1e-6  # the weight in V's moments of a row that is certain
 _STAGES = 4  # of a fit: the priors, two halves, all rows
 _NUMBERS_PROBED = 400  # parameters that the probes look at, at least
 
@@ -126,7 +126,7 @@ def _fit_ordered(
     halved = _by_halves(rows, bases, found, threads, whole=whole_rows, step=step)
     changes = [half.change for half in halved]
     start = found.theta
-    if rows.logs.size > _MANY:
+    if rows.logs.size > _MAX_NUMBERS_FOR_PRIORS:
         # λ is from some of the rows. What halves find is on average nearly what all rows find.
         start = np.mean([half.theta for half in halved], axis=0)
     step("fitting all classes", _STAGES - 1, _STAGES)
@@ -177,7 +177,7 @@ def _read(
         index = np.flatnonzero(preds.weights > 0)
         weights = preds.weights[index] * weight_scale(preds)
     n, K = index.size, preds.K
-    logs = np.empty((K, n), dtype=np.float64 if n * K <= _DOUBLE else np.float32)
+    logs = np.empty((K, n), dtype=np.float64 if n * K <= _MAX_NUMBERS_IN_FLOAT64 else np.float32)
     hashes = np.empty(n, dtype=np.uint64)
     gapless = n == preds.n
     lowest: dict[int, float] = {}
@@ -232,7 +232,9 @@ def _bases(rows: _Rows) -> tuple[FloatArray, FloatArray]:
     at = slice(None) if n <= _SOME_ROWS else _sample(rows, _SOME_ROWS)
     logs = rows.logs[:, at]
     probs = np.exp(logs)
-    weight = (rows.weights[at] * (1.0 - (probs * probs).sum(axis=0) + _HARDLY)).astype(logs.dtype)
+    weight = (
+        rows.weights[at] * (1.0 - (probs * probs).sum(axis=0) + _WEIGHT_OF_A_CERTAIN_ROW)
+    ).astype(logs.dtype)
     return _leading(logs, weight, rank), _leading(probs, weight, rank)
 
 
@@ -257,7 +259,7 @@ def _priors(rows: _Rows, bases: tuple[FloatArray, FloatArray], threads: int | No
     """Learn the precisions, from some of the rows if there are many."""
     K, n = rows.logs.shape
     probes = int(np.clip(_NUMBERS_PROBED // (2 * K * bases[0].shape[1]), 1, 8))
-    if n * K <= _MANY:
+    if n * K <= _MAX_NUMBERS_FOR_PRIORS:
         return shrink(_regression(rows, bases, threads), probes=probes)
     at = _sample(rows, _SOME_ROWS)
     some = ClassRegression(*rows.some(at, rows.weights[at]), bases, threads=threads)

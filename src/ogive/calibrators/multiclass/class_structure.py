@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FARTHEST, FARTHEST_32 = -700.0, -80.0
 #: Log-probabilities below are taken as these: products with coefficients stay finite in float32.
 LEAST_LOG = -1e20
-_WIDE = 32  # with more classes, float32 values are worked on in float32
+_MAX_CLASSES_IN_FLOAT64 = 32  # with more classes, float32 values are worked on in float32
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -162,7 +162,11 @@ class ClassStructure:
 def digits(preds: Predictions) -> DTypeLike:
     """Return the type to work in: float32 for many classes in float32, else float64."""
     narrow = preds.values.dtype.itemsize <= np.float32().itemsize
-    return np.float32 if narrow and preds.K > _WIDE and preds.kind == "logits" else np.float64
+    return (
+        np.float32
+        if narrow and preds.K > _MAX_CLASSES_IN_FLOAT64 and preds.kind == "logits"
+        else np.float64
+    )
 
 
 def read_logs(

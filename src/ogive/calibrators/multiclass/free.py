@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray, Progress
     from ogive.calibrators.maps import Map
 
-_TOGETHER = 32  # blocks of rows that go through the matrices together
+_BLOCKS_THROUGH_MATRICES = 32  # blocks of rows that go through the matrices together
 _LOST = 0.01  # accuracy that "keep" may forgo without a warning
 _SURE = 3.0  # standard errors
 #: Decimals of the log-odds of the top class, from scores in float64 and in float32: rows of the
@@ -71,7 +71,9 @@ class ClassMap(MatrixMap):
             self._write(preds, at, result[at])
 
         with one_blas_thread():
-            for_each_block(work, preds.n, width=self.K, together=_TOGETHER, threads=threads)
+            for_each_block(
+                work, preds.n, width=self.K, together=_BLOCKS_THROUGH_MATRICES, threads=threads
+            )
         return result
 
     @abstractmethod

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
 
 RANKS = 3
-_INNER = 4  # blocks through everything but the maps
-_TOGETHER = 64  # blocks through the maps
+_BLOCKS_THROUGH_THE_REST = 4  # blocks through everything but the maps
+_BLOCKS_THROUGH_MAPS = 64  # blocks through the maps
 _SMALLEST_LOG, _SMALLEST_LOG_32 = -700.0, -80.0  # a weight is never 0
 #: A rank after the first gets the method that was asked for from this many rows on (Kish's size
 #: of sampling weights); fewer rows of such hard cases are fitted by Platt's two numbers.
@@ -99,7 +99,7 @@ class RanksMap(MatrixMap):
             self._write(preds, at, result)
 
         # Many rows go through the maps together, a cacheful at a time through all the rest.
-        for_each_block(work, preds.n, width=1 + self.K // _TOGETHER, threads=threads)
+        for_each_block(work, preds.n, width=1 + self.K // _BLOCKS_THROUGH_MAPS, threads=threads)
         return result
 
     def _write(self, preds: Predictions, rows: slice, result: FloatArray) -> None:
@@ -108,7 +108,9 @@ class RanksMap(MatrixMap):
         log_odds, order = np.empty((n, R)), np.empty((n, R), dtype=np.intp)
         total = np.empty(n)
         wide = preds.kind == "probs" or preds.values.dtype == np.float64
-        cuts = list(blocks(rows.stop, start=rows.start, width=1 + self.K // _INNER))
+        cuts = list(
+            blocks(rows.stop, start=rows.start, width=1 + self.K // _BLOCKS_THROUGH_THE_REST)
+        )
         for at in cuts:
             here = slice(at.start - rows.start, at.stop - rows.start)
             top = _ranked(preds, at, R, self.floor)

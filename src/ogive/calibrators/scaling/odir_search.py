@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Split = tuple[IntArray, IntArray]
 
 _WHAT = "fits of the grid"
-_HARDLY = 1e-9  # keeps the diagonal finite where rows can be told apart, and moves nothing else
+_RIDGE = 1e-9  # keeps the diagonal finite where rows can be told apart, and moves nothing else
 _FINAL = 1e-13  # the chosen models are fitted until a step gains less than this
 _WORSE = 1e-5  # in log-loss, far above the rounding of float32
 _HASTY, _HASTY_FINAL = 1e-6, 1e-7  # the same of a hasty search, before and after the choice
@@ -55,7 +55,7 @@ def splits(n: int, folds: int, seed: int) -> list[Split]:
 def penalty(K: int, strength: float, offset_strength: float) -> FloatArray:
     """Return R, (K, K + 1): λ off the diagonal, next to nothing on it, μ in the last column."""
     R = np.full((K, K + 1), strength)
-    np.fill_diagonal(R, _HARDLY)
+    np.fill_diagonal(R, _RIDGE)
     R[:, -1] = offset_strength
     return R
 

@@ -314,7 +314,9 @@ def _optimum(rows: _Rows) -> float:
     cost = rows.own * rows.weight
     if not cost.any():
         return increasing_root(_room_left(rows), b, low=low)
-    stride = rows.preds.n * rows.preds.K // log_values.MANY  # the first steps look at a sample
+    stride = (
+        rows.preds.n * rows.preds.K // log_values.MIN_NUMBERS_FOR_FLOAT32
+    )  # the first steps look at a sample
     if stride > 1 and cost[::stride].any():
         b = increasing_root(lambda b: rows.sums(b, stride)[1:3], b, low=low, tolerance=1e-3)
     # Newton's steps square the error: this leaves 1e-12 of b, or 1e-7 where half the digits do.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
 
 _CHUNK = 1 << 20
-_MANY = 3  # classes from which equal counts are no accident
+_MIN_CLASSES_FOR_EQUAL_COUNTS = 3  # classes from which equal counts are no accident
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def look(experiment: Experiment, view: str | None) -> dict[str, Any]:
 def _marks(labels: np.ndarray, K: int) -> dict[str, Any]:
     """Return what tells one test set from another: its labels in order, and their counts."""
     counts = np.bincount(labels, minlength=K)
-    telling = K >= _MANY and np.unique(counts).size > 1
+    telling = K >= _MIN_CLASSES_FOR_EQUAL_COUNTS and np.unique(counts).size > 1
     return {
         "order": hashlib.sha256(labels.tobytes()).hexdigest()[:16],
         "counts": hashlib.sha256(counts.tobytes()).hexdigest()[:16] if telling else None,
