@@ -152,7 +152,8 @@ def limit_in(room: int) -> int:
     """Return how many rows a further reading may bring together in so many bytes.
 
     It decides how sharp the further readings are. Where keys can be collected, as here, it is at
-    most `ogive.engines.refine.MAX_KEYS_COLLECTED` for each curve; KS errors of engines then agree to rounding.
+    most `MAX_KEYS_COLLECTED` (`ogive.engines.refine`) for each curve; KS errors of engines then
+    agree to rounding.
     """
     return max(min(2 * LIMIT, room // (8 * _ROW)), 1024)
 

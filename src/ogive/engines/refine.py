@@ -87,7 +87,8 @@ def curves_of(
     keep : int
         How many keys `run` may collect in one further reading, after which there is no other:
         for engines whose workers share memory. A key takes 8 bytes, a row of the curve 300, so
-        that then `limit` is `MAX_KEYS_COLLECTED` for each curve, and memory does not grow with the log.
+        that then `limit` is `MAX_KEYS_COLLECTED` for each curve, and memory does not grow with
+        the log.
     """
     tally = run(plan)
     curves = tally.curves()
