@@ -11,7 +11,7 @@ HEAVY = ("scipy", "sklearn", "pandas", "matplotlib", "pyarrow", "torch", "click"
 
 
 def test_names_and_rooms_agree():
-    assert sorted(ogive._ROOMS) == sorted(ogive.__all__)
+    assert sorted(ogive._MODULES) == sorted(ogive.__all__)
     assert sorted(ogive.__all__) == list(ogive.__all__)
 
 

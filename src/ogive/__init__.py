@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from ogive.studies.plain import calibrate, compare, measure
     from ogive.views import score_rows
 
-# Public names and the rooms they live in: loaded on first use, so that `import ogive` is light.
-_ROOMS = {
+# Public names and the modules they live in: loaded on first use, so that `import ogive` is light.
+_MODULES = {
     "BetaCalibrator": "ogive.estimators.curves",
     "CalibratedClassifier": "ogive.estimators.classifier",
     "Curve": "ogive.curve",
@@ -191,11 +191,11 @@ __all__ = [
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a public name can be anything
     if name in _PACKAGES:  # by its own name: ogive.engines.local.curve(...)
         return importlib.import_module(f"ogive.{name}")
-    if name not in _ROOMS:
+    if name not in _MODULES:
         msg = f"module 'ogive' has no attribute {name!r}"
         raise AttributeError(msg)
-    room = importlib.import_module(_ROOMS[name])
-    value = getattr(room, name, room)  # `report` is a package that can be called
+    module = importlib.import_module(_MODULES[name])
+    value = getattr(module, name, module)  # `report` is a package that can be called
     globals()[name] = value
     return value
 

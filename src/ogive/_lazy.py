@@ -18,11 +18,11 @@ def files_of(package: str) -> Callable[[str], ModuleType]:
     """
 
     def find(name: str) -> ModuleType:
-        room = f"{package}.{name}"
+        module = f"{package}.{name}"
         try:
-            return importlib.import_module(room)
+            return importlib.import_module(module)
         except ModuleNotFoundError as error:
-            if error.name != room:  # the file is there, and lacks something
+            if error.name != module:  # the file is there, and lacks something
                 raise
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg) from None

@@ -70,7 +70,7 @@ def test_in_exports(to, method, way, rng, tmp_path):
     out = tmp_path / f"x.{to}"
     arrays = to in {"onnx", "torch"}
     export(gamma, to, out, points=4000, **({"dtype": "float64"} if arrays else {}))
-    target = importlib.import_module(TARGETS[to].room)
+    target = importlib.import_module(TARGETS[to].module)
     contents = out.read_bytes() if arrays else out.read_text()
     if to == "sql":
         found = target.run(contents, preds.values, "logit_")

@@ -117,7 +117,7 @@ class ClassRegression:
     def _each(self, work: Callable[[int, AnyArray], tuple[AnyArray, ...] | None]) -> list[Parts]:
         """Call `work` for each block of rows; return what it gives, added up for each stretch.
 
-        It is given the block's number and room for two arrays of its size, (2, K, rows).
+        It is given the block's number and scratch for two arrays of its size, (2, K, rows).
         """
         found: list[Parts] = [[] for _ in self._stretches]
 
@@ -126,8 +126,8 @@ class ClassRegression:
             for i in range(which.start, which.stop):
                 for block in self._stretches[i]:
                     shape = self._logs[block].shape
-                    room = flat[:, : shape[0] * shape[1]].reshape(2, *shape)
-                    for place, part in enumerate(work(block, room) or ()):
+                    scratch = flat[:, : shape[0] * shape[1]].reshape(2, *shape)
+                    for place, part in enumerate(work(block, scratch) or ()):
                         if len(found[i]) == place:
                             found[i].append(part)
                         else:
@@ -159,9 +159,9 @@ class ClassRegression:
         matrix = matrix.astype(self._dtype, copy=False)
         v, u = theta[:, :1].astype(self._dtype), theta[:, 1:2].astype(self._dtype)
 
-        def scores(i: int, room: AnyArray) -> AnyArray:
-            s: AnyArray = room[0]
-            more = room[1]
+        def scores(i: int, scratch: AnyArray) -> AnyArray:
+            s: AnyArray = scratch[0]
+            more = scratch[1]
             np.matmul(matrix, self._features[i], out=s)
             if not self.whole:
                 s += np.multiply(v, self._logs[i], out=more)
@@ -194,8 +194,8 @@ class ClassRegression:
         """Return s, (K, n)."""
         linear, s = self._linear(theta), np.empty_like(self.logs)
 
-        def work(i: int, room: AnyArray) -> None:
-            np.add(linear(i, room), self._logs[i], out=s[:, self._cuts[i]])
+        def work(i: int, scratch: AnyArray) -> None:
+            np.add(linear(i, scratch), self._logs[i], out=s[:, self._cuts[i]])
 
         self._each(work)
         return s
@@ -205,10 +205,10 @@ class ClassRegression:
         linear = self._linear(theta)
         q = [np.empty_like(logs) for logs in self._logs]
 
-        def work(i: int, room: AnyArray) -> tuple[AnyArray, ...]:
+        def work(i: int, scratch: AnyArray) -> tuple[AnyArray, ...]:
             at = self._cuts[i]
             rows, labels = np.arange(at.stop - at.start), self.labels[at]
-            s = linear(i, room)
+            s = linear(i, scratch)
             s += self._logs[i]
             s -= s.max(axis=0)
             own = s[labels, rows].astype(np.float64)
@@ -230,10 +230,10 @@ class ClassRegression:
         """Return the Hessian times a direction."""
         linear = self._linear(direction)
 
-        def work(i: int, room: AnyArray) -> tuple[AnyArray, ...]:
-            s = linear(i, room)
+        def work(i: int, scratch: AnyArray) -> tuple[AnyArray, ...]:
+            s = linear(i, scratch)
             s *= state.q[i]
-            s -= np.multiply(state.q[i], s.sum(axis=0), out=room[1])
+            s -= np.multiply(state.q[i], s.sum(axis=0), out=scratch[1])
             if self._w is not None:
                 s *= self._w[self._cuts[i]]
             return self._back(s, i)
@@ -243,8 +243,8 @@ class ClassRegression:
     def diagonal(self, state: State) -> FloatArray:
         """Return the Hessian's diagonal."""
 
-        def work(i: int, room: AnyArray) -> tuple[AnyArray, ...]:
-            h, square = room
+        def work(i: int, scratch: AnyArray) -> tuple[AnyArray, ...]:
+            h, square = scratch
             np.subtract(1.0, state.q[i], out=h)
             h *= state.q[i]
             if self._w is not None:
@@ -284,11 +284,11 @@ class ClassRegression:
     def shared(self, state: State) -> FloatArray:
         """Return the Hessian by a number added to every v and one added to every u, (2, 2)."""
 
-        def work(i: int, room: AnyArray) -> tuple[AnyArray, ...]:
+        def work(i: int, scratch: AnyArray) -> tuple[AnyArray, ...]:
             a, p = self._logs[i], self._probs[i]
             qa, qp = (
-                np.multiply(state.q[i], a, out=room[0]),
-                np.multiply(state.q[i], p, out=room[1]),
+                np.multiply(state.q[i], a, out=scratch[0]),
+                np.multiply(state.q[i], p, out=scratch[1]),
             )
             mean_a, mean_p = qa.sum(axis=0), qp.sum(axis=0)
             both = (qa * p).sum(axis=0) - mean_a * mean_p

@@ -29,7 +29,7 @@ class Method:
     """
 
     name: str
-    room: str
+    module: str
     function: str
     map_name: str
     reads: Literal["curve", "predictions"] = "curve"
@@ -38,13 +38,13 @@ class Method:
     @property
     def fit(self) -> Callable[..., Fitted]:
         """The function that fits it."""
-        fit: Callable[..., Fitted] = getattr(importlib.import_module(self.room), self.function)
+        fit: Callable[..., Fitted] = getattr(importlib.import_module(self.module), self.function)
         return fit
 
     @property
     def map(self) -> type[Fitted]:
         """The class of what it fits."""
-        cls: type[Fitted] = getattr(importlib.import_module(self.room), self.map_name)
+        cls: type[Fitted] = getattr(importlib.import_module(self.module), self.map_name)
         return cls
 
 

@@ -39,7 +39,7 @@ from typing import Any
 
 from ogive.errors import UnknownName
 
-#: The room of each engine, and the extra that installs it.
+#: The module of each engine, and the extra that installs it.
 ENGINES = {
     "local": ("ogive.engines.local", "files"),
     "dask": ("ogive.engines.dask", "dask"),
@@ -48,7 +48,7 @@ ENGINES = {
 
 
 def find_engine(name: str) -> str:
-    """Return the room of an engine.
+    """Return the module of an engine.
 
     >>> find_engine("local")
     'ogive.engines.local'

@@ -115,9 +115,9 @@ def read_log(
         weight_kind=weight_kind,
         vectors=vectors,
     )
-    room = parse_memory(memory)
-    log.check_memory(room)
-    plan, limit = replace(plan, room=room), limit_in(room)
+    budget = parse_memory(memory)
+    log.check_memory(budget)
+    plan, limit = replace(plan, budget=budget), limit_in(budget)
     with client_of(scheduler, workers) as client:
         job = _Job(log, frame, client, progress)
         return curves_of(job.run, plan, exact=not one_pass, limit=limit)

@@ -129,11 +129,11 @@ def read_log(
         weight_kind=weight_kind,
         vectors=vectors,
     )
-    room = parse_memory(memory)
-    log.check_memory(room)
-    job = _Job(log, room, thread_count(threads), progress)
-    limit = limit_in(room)
-    keep = max(room // _KEY, limit)
+    budget = parse_memory(memory)
+    log.check_memory(budget)
+    job = _Job(log, budget, thread_count(threads), progress)
+    limit = limit_in(budget)
+    keep = max(budget // _KEY, limit)
     return curves_of(job.run, plan, exact=not one_pass, limit=limit, keep=keep)
 
 
@@ -148,21 +148,21 @@ def answer(reading: Reading, by: object) -> Curve | dict[str, Curve]:
     return reading.curve
 
 
-def limit_in(room: int) -> int:
+def limit_in(budget: int) -> int:
     """Return how many rows a further reading may bring together in so many bytes.
 
     It decides how sharp the further readings are. Where keys can be collected, as here, it is at
     most `MAX_KEYS_COLLECTED` (`ogive.engines.refine`) for each curve; KS errors of engines then
     agree to rounding.
     """
-    return max(min(2 * LIMIT, room // (8 * _ROW)), 1024)
+    return max(min(2 * LIMIT, budget // (8 * _ROW)), 1024)
 
 
 class _Job:
     """Reads a log, once for each plan."""
 
-    def __init__(self, log: Log, room: int, threads: int, progress: Progress | None) -> None:
-        self.log, self.room, self.threads, self.progress = log, room, threads, progress
+    def __init__(self, log: Log, budget: int, threads: int, progress: Progress | None) -> None:
+        self.log, self.budget, self.threads, self.progress = log, budget, threads, progress
         self.passes = 0
 
     def run(self, plan: Plan) -> Tally:
@@ -172,11 +172,11 @@ class _Job:
         total = self.log.rows
         report = _Report(self.progress, self.passes, self.log.size if total is None else total)
         if plan.layout.weight is None:
-            return _Threads(plan, pieces, self.threads, report, self.room).run()
-        own = replace(plan, room=self.room // self.threads)
+            return _Threads(plan, pieces, self.threads, report, self.budget).run()
+        own = replace(plan, budget=self.budget // self.threads)
         with ThreadPoolExecutor(self.threads) as pool:
             done = pool.map(lambda piece: count_piece(piece, own), pieces)
-            return added_tallies(report.each(done, pieces), replace(plan, room=self.room))
+            return added_tallies(report.each(done, pieces), replace(plan, budget=self.budget))
 
 
 class _Report:
@@ -212,11 +212,11 @@ class _Threads:
     """
 
     def __init__(
-        self, plan: Plan, pieces: Sequence[Piece], threads: int, report: _Report, room: int
+        self, plan: Plan, pieces: Sequence[Piece], threads: int, report: _Report, budget: int
     ) -> None:
-        self.report, self.room = report, room
+        self.report, self.budget = report, budget
         self.count = max(1, min(threads, len(pieces)))
-        self.plan = replace(plan, room=room // self.count)
+        self.plan = replace(plan, budget=budget // self.count)
         self._pieces: Iterator[tuple[int, Piece]] = iter(enumerate(pieces))
         self._lock = threading.Lock()
         self._shared = Tallier(plan)
@@ -238,7 +238,7 @@ class _Threads:
         if self._errors:
             raise self._told(min(self._errors, key=lambda pair: pair[0])[1])
         need("pyarrow", extra="files").default_memory_pool().release_unused()
-        return added_tallies([self._shared.result()], replace(self.plan, room=None))
+        return added_tallies([self._shared.result()], replace(self.plan, budget=None))
 
     def _next(self) -> tuple[int, Piece] | None:
         with self._lock:
@@ -264,12 +264,12 @@ class _Threads:
         with self._lock:
             self._shared.include(tally)
             used, curves = self._shared.used, len(self._shared.names)
-        if used > self.room:
-            raise too_many(used // self.count, self.room, curves, self.plan.bits)
+        if used > self.budget:
+            raise too_many(used // self.count, self.budget, curves, self.plan.bits)
 
     def _told(self, error: BaseException) -> BaseException:
         """Return an error; of one about memory, how much is enough, as summaries grow with rows."""
         if not isinstance(error, TooManyCurves):
             return error
         enough = round(error.used * self.count / max(self.report.share, _LEAST_SHARE))
-        return too_many(error.used, self.room, error.curves, self.plan.bits, enough)
+        return too_many(error.used, self.budget, error.curves, self.plan.bits, enough)

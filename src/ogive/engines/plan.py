@@ -55,7 +55,7 @@ class Plan:
         Also add up the proper scores of whole vectors, of matrices.
     collect : bool
         Bring together the keys that lie `within`, instead of counting them.
-    room : int, optional
+    budget : int, optional
         Bytes that the summaries of one worker may take; more is an error.
     """
 
@@ -71,7 +71,7 @@ class Plan:
     text: bool = False
     vectors: bool = False
     collect: bool = False
-    room: int | None = None
+    budget: int | None = None
 
     @property
     def needed(self) -> list[str]:

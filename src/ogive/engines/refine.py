@@ -146,13 +146,13 @@ def _next(
     wanted, most = 2 + ceil(2 * log2(rows / limit)), int(log2(max(limit / buckets, 1)))
     step = max(min(wanted, most), _LEAST_STEP)
     first = min(curves[name].bits for name in ranges)
-    room = float(limit)
+    budget = float(limit)
     chosen: dict[Name, IntArray] = {}
     for name, cuts in ranges.items():
         n, m = inside[name]
         up = 2.0 ** (first + step - curves[name].bits)  # finer buckets in each of these
-        room -= min(n, m * max(up, 1.0))
-        if chosen and room < 0:
+        budget -= min(n, m * max(up, 1.0))
+        if chosen and budget < 0:
             break
         chosen[name] = cuts
     sharpest = max(curves[name].bits for name in chosen)

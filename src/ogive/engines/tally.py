@@ -41,8 +41,8 @@ def summary_bytes(rows: int, curves: int) -> int:
 def check_room(rows: int, curves: int, plan: Plan) -> None:
     """Refuse summaries that take more memory than the plan allows."""
     used = summary_bytes(rows, curves)
-    if plan.room is not None and used > plan.room:
-        raise too_many(used, plan.room, curves, plan.bits)
+    if plan.budget is not None and used > plan.budget:
+        raise too_many(used, plan.budget, curves, plan.bits)
 
 
 def too_many(used: int, limit: int, curves: int, bits: int, enough: int = 0) -> TooManyCurves:
@@ -142,9 +142,9 @@ class Pile:
                 more = min(max(2 * last, keys.size), _BLOCK)
                 self._blocks.append(np.empty(more, dtype=np.uint64))
                 self._used = 0
-            room = self._blocks[-1][self._used :][: keys.size]
-            room[:] = keys[: room.size]
-            self._used, keys = self._used + room.size, keys[room.size :]
+            free = self._blocks[-1][self._used :][: keys.size]
+            free[:] = keys[: free.size]
+            self._used, keys = self._used + free.size, keys[free.size :]
 
     @property
     def parts(self) -> list[KeyArray]:

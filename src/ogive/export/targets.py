@@ -37,13 +37,13 @@ _DTYPES = ("float32", "float64")
 class Target:
     """A form of deployment.
 
-    room : the module with ``write`` and ``run``
+    module : the module with ``write`` and ``run``
     bound : the largest difference to the artifact that is let through
     arrays : whether it takes batches of arrays, of a stated type, and finds a view's score itself
     """
 
     name: str
-    room: str
+    module: str
     bound: float
     arrays: bool
 
@@ -142,14 +142,14 @@ def export(
         )
         raise ExportError(msg)
     dtype = as_choice(dtype, "dtype", _DTYPES) if target.arrays else "float64"
-    room = importlib.import_module(target.room)
+    module = importlib.import_module(target.module)
     options = {"dtype": dtype} if target.arrays else {}
     if to == "sql":
-        options = {"column": column or room.default_column(gamma)}
+        options = {"column": column or module.default_column(gamma)}
     check_map(gamma)
-    contents = room.write(gamma, kind=kind, **options)
+    contents = module.write(gamma, kind=kind, **options)
     values = batch(gamma, kind, from_scores=from_scores, dtype=dtype, points=points, seed=seed)
-    results = room.run(contents, values, **options)
+    results = module.run(contents, values, **options)
     found = compare(
         gamma,
         values,

@@ -164,7 +164,7 @@ def _by_weight(curve: Curve, rng: np.random.Generator) -> Iterator[tuple[FloatAr
 
 def _named(measure: str | Callable[[Curve], float]) -> tuple[Callable[[Curve], float], bool]:
     """Return the function, and whether its interval is corrected."""
-    from ogive.metrics import MEASURES  # noqa: PLC0415 - the table lists this room's peers
+    from ogive.metrics import MEASURES  # noqa: PLC0415 - the table lists the other measures
 
     if callable(measure):
         return measure, False

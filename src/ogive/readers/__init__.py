@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ogive._typing import Kind
     from ogive.predictions import Predictions
 
-#: The room that reads each suffix.
+#: The module that reads each suffix.
 FORMATS = {
     ".npz": "npz",
     ".npy": "npy",
@@ -150,10 +150,10 @@ def open_unsettled(
         msg = f"{file} is a folder: the commands read folders, this reads one file."
         raise FileFormatError(msg)
     check_file(file)
-    room = importlib.import_module(f"ogive.readers.{FORMATS[suffix_of(file)]}")
+    module = importlib.import_module(f"ogive.readers.{FORMATS[suffix_of(file)]}")
     ask = Ask(columns or Columns(), experiment, as_limit(memory), whole)
     with guarded(file):
-        source: Source = room.read(file, ask)
+        source: Source = module.read(file, ask)
         check_agree({f"part {name}": part for name, part in source.parts.items()}, f"{file}: parts")
     return source
 

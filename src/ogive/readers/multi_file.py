@@ -143,14 +143,14 @@ def write_like(
     """Write calibrated values, and what calibrated them, in the format of their file."""
     source = replace(source, origin=origin)
     safe_output(path, [source.path])
-    room, wanted = (FORMATS.get(suffix_of(p)) for p in (source.path, path))
-    if room == "pickled" and wanted == "npz":  # pickles are read, never written
-        room = "npz"
+    module, wanted = (FORMATS.get(suffix_of(p)) for p in (source.path, path))
+    if module == "pickled" and wanted == "npz":  # pickles are read, never written
+        module = "npz"
         source = Source(source.path, source.parts, rest=_as_arrays(source), origin=origin)
-    if wanted != room:
+    if wanted != module:
         msg = f"{path}: the output must be the kind of file that came in ({source.path.suffix})."
         raise FileFormatError(msg)
-    importlib.import_module(f"ogive.readers.{room}").write(source, path, results)
+    importlib.import_module(f"ogive.readers.{module}").write(source, path, results)
     if suffix_of(path) in BESIDE:
         write_sidecar(path, origin)
 

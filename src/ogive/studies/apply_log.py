@@ -129,10 +129,10 @@ def apply_log(
         if engine == "local":
             counts = _on_threads(jobs, calibrator, threads, progress)
         else:
-            room = importlib.import_module(find_engine(engine))
+            module = importlib.import_module(find_engine(engine))
             run = Sent(Path(calibrator).read_bytes())
             jobs = [job.absolute() for job in jobs]  # workers may have another current folder
-            counts = room.mapped(run, jobs, what=_WHAT, progress=progress, **where)
+            counts = module.mapped(run, jobs, what=_WHAT, progress=progress, **where)
             _clean({target for _, target in pairs})  # of workers that were killed meanwhile
     written = sum(new for _, new in counts)
     return Applied(sum(n for n, _ in counts), str(folder), written, len(counts) - written)

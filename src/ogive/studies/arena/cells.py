@@ -131,11 +131,11 @@ def peers_in(module: str, view: str | None) -> dict[str, Callable[..., Any]]:
     """Return the peers of a module: its ``SCORES``, or its ``VECTORS`` for whole vectors."""
     table = "VECTORS" if view == VECTOR else "SCORES"
     try:
-        room = importlib.import_module(module)
+        loaded = importlib.import_module(module)
     except ImportError as error:
         msg = f"`peers`: the module {module!r} cannot be imported ({error}). Is it on the path?"
         raise InvalidInput(msg) from error
-    found = getattr(room, table, None)
+    found = getattr(loaded, table, None)
     if not isinstance(found, dict):
         msg = f"`peers`: the module {module!r} has no table {table} of names and functions."
         raise InvalidInput(msg)
