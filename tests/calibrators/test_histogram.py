@@ -38,6 +38,16 @@ def test_ties_are_never_split(rng):
         assert gamma(s) == pytest.approx(hits[scores == s].mean())
 
 
+@pytest.mark.parametrize("bins", [1, 2, 10, 15])
+def test_the_map_of_1_minus_score_is_the_mirror_image(bins, rng):
+    # Of 25 rows, the middle of the 3rd is on the boundary of the first two of 10 bins, and so on.
+    scores = (1 + np.sort(rng.choice(62, 25, replace=False))) / 64 + 1 / 128
+    hits = rng.random(25) < scores
+    gamma = fit_histogram(Curve.from_scores(scores, hits), bins=bins)
+    mirror = fit_histogram(Curve.from_scores(1 - scores, ~hits), bins=bins)
+    np.testing.assert_allclose(mirror(1 - scores), 1 - gamma(scores), atol=1e-12)
+
+
 def test_an_empty_bin_keeps_its_middle():
     gamma = fit_histogram(Curve.from_scores([0.1, 0.9], [0, 1]), bins=4, spacing="width")
     np.testing.assert_allclose(gamma([0.1, 0.4, 0.5, 0.6, 0.9]), [0, 0.375, 0.375, 0.625, 1])

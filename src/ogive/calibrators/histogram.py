@@ -1,8 +1,10 @@
 """Histogram binning: in each bin of scores, the share of hits (Zadrozny and Elkan, 2001).
 
-Bins of equal mass hold about as many rows each; a group of equal scores is never split (it goes
-where its middle falls), and the boundary lies halfway between the scores on either side. Bins
-of equal width are (k/B, (k + 1)/B], the first one with 0; one without rows keeps its middle.
+Bins of equal mass hold about as many rows each; a group of equal scores is never split. It goes
+where its middle falls; a middle on a boundary goes to the bin farther from the median (at the
+median itself, to the side of ½ on which its score lies), so that the map of 1 − score and 1 − hit
+is the mirror image. The boundary lies halfway between the scores on either side. Bins of equal
+width are (k/B, (k + 1)/B], the first one with 0; one without rows keeps its middle.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 Spacing: TypeAlias = Literal["mass", "width"]
 _SPACINGS: tuple[Spacing, Spacing] = ("mass", "width")
+#: A group's middle is on a boundary within this share of a bin: sums of weights err by less.
+ON_A_BOUNDARY = 1e-9
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -139,8 +143,12 @@ def _bin_of(
 
 def _mass_edges(curve: Curve, bins: int) -> tuple[BoolArray, FloatArray]:
     """Return the boundaries between groups of rows of about equal mass."""
-    middle = curve.fractile - curve.count / (2.0 * float(curve.n))
-    bin_of_row = np.minimum(np.floor(middle * bins), bins - 1)
+    place = bins * (curve.fractile - curve.count / (2.0 * float(curve.n)))  # of each middle
+    nearest = np.rint(place)
+    upwards = np.where(nearest == bins / 2, curve.high, nearest > bins / 2)
+    on_boundary = np.abs(place - nearest) <= ON_A_BOUNDARY
+    bin_of_row = np.where(on_boundary, nearest - ~upwards, np.floor(place))
+    bin_of_row = np.clip(bin_of_row, 0, bins - 1)
     last = np.flatnonzero(np.diff(bin_of_row))  # the last row of each bin but the highest
     a, b = (curve.high[last], curve.tail[last]), (curve.high[last + 1], curve.tail[last + 1])
     same = a[0] == b[0]

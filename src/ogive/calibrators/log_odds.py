@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray
     from ogive.curve import Curve
 
-_FARTHEST = 745.0  # log-odds of the smallest positive float64, nearly
+FARTHEST_LOG_ODDS = 745.0  # of the smallest positive float64, nearly
 NEAREST_TO_ONE = float(np.log1p(-ROUNDS_TO_ONE) - np.log(ROUNDS_TO_ONE))
 
 
@@ -84,7 +84,7 @@ def places(curve: Curve, formula: Callable[[FloatArray], FloatArray]) -> dict[st
 
 def seen_ends(curve: Curve) -> dict[str, float]:
     """Return `lowest` and `highest`: where exact 0 and 1 were placed, if the curve has any."""
-    ends = {"lowest": -_FARTHEST, "highest": _FARTHEST}
+    ends = {"lowest": -FARTHEST_LOG_ODDS, "highest": FARTHEST_LOG_ODDS}
     row = curve.at_fractiles(np.array([0.0, 1.0]))
     for name, at, high in (("lowest", 0, False), ("highest", -1, True)):
         if row.tail[at] == 0.0 and row.high[at] == high:

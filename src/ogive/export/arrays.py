@@ -102,7 +102,7 @@ def view_tails(xp: Namespace, x: Array, view: str, kind: Kind) -> tuple[Array, A
             return high, xp.where(high, 1.0 - x, x)
         case _:
             # no difference of the two: log-odds of ± inf are a score of exactly 0 or 1
-            return _sides(xp, xp.exp(xp.minimum(x, 0.0)), xp.exp(-xp.maximum(x, 0.0)))
+            return sides(xp, xp.exp(xp.minimum(x, 0.0)), xp.exp(-xp.maximum(x, 0.0)))
     event = xp.sum(xp.columns(e, first, last))
     rest = xp.sum(xp.without(e, first, last))
     if kind == "probs":
@@ -111,10 +111,11 @@ def view_tails(xp: Namespace, x: Array, view: str, kind: Kind) -> tuple[Array, A
         K = xp.sum(x * 0.0 + 1.0)
         given = xp.absolute(event + rest - 1.0) <= (K * 0.5 + 1.0) * 2.0**-23
         rest = xp.where(given, xp.maximum(1.0 - event, 0.0), rest)
-    return _sides(xp, event, rest)
+    return sides(xp, event, rest)
 
 
-def _sides(xp: Namespace, event: Array, rest: Array) -> tuple[Array, Array]:
+def sides(xp: Namespace, event: Array, rest: Array) -> tuple[Array, Array]:
+    """Return side and tail of events with these masses, where the others have the rest."""
     tail = xp.minimum(event, rest) / (event + rest)
     return (event > rest) & (tail < 0.5), tail  # noqa: PLR2004
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from math import exp, fsum, inf, log
 from typing import Any
 
-from ogive.export.plain_score import from_log_odds
+from ogive.export.plain_score import from_log_odds, from_tail
 
 MARGIN = 1e-6
 SMALLEST = -36.04365338911715  # log 2^-52
 FARTHEST = 1e200
+FARTHEST_LOG_ODDS = 745.0
 LEAST_LOG = -1e20
 
 
@@ -101,13 +102,14 @@ def odir(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
     return [value / total for value in mean]
 
 
-def class_log_odds(e: list[float], floor: float) -> list[float]:
-    """Return the log-odds of each class against all others."""
+def class_tails(e: list[float], floor: float) -> list[tuple[bool, float]]:
+    """Return the side and the tail of each class against all others."""
     e = [max(value, floor) for value in e]
     total, top = fsum(e), e.index(max(e))
     rest = [total - value for value in e]
     rest[top] = fsum(value for k, value in enumerate(e) if k != top)
-    return [log(a) - log(b) for a, b in zip(e, rest, strict=True)]
+    tails = [min(a, b) / (a + b) for a, b in zip(e, rest, strict=True)]
+    return [(a > b and tail < 0.5, tail) for a, b, tail in zip(e, rest, tails, strict=True)]  # noqa: PLR2004
 
 
 def impossible(cal: dict[str, Any], x: list[float], kind: str) -> list[bool]:
@@ -149,15 +151,22 @@ def possible(q: list[float], none: list[bool], x: list[float], kind: str, top: b
     return kept
 
 
+def log_odds_of_two(x: list[float], kind: str) -> float:
+    """Return the log-odds of class 1; those of logits stay finite."""
+    if kind == "logits":
+        return min(max(x[1] - x[0], -FARTHEST_LOG_ODDS), FARTHEST_LOG_ODDS)
+    low, high = (log(value) if value > 0.0 else -inf for value in x)
+    return high - low
+
+
 def ovr(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
     """Return one map for each class, divided by the sum."""
-    e, forms = masses(x, kind), cal["forms"]
+    forms = cal["forms"]
     if cal["K"] == 2:  # noqa: PLR2004
-        low, high = (log(value) if value > 0.0 else -inf for value in e)
-        q = from_log_odds(forms[0], high - low)
+        q = from_log_odds(forms[0], log_odds_of_two(x, kind))
         return [1.0 - q, q]
-    eta = class_log_odds(e, cal["floor"])
-    values = [from_log_odds(form, v) for form, v in zip(forms, eta, strict=True)]
+    tails = class_tails(masses(x, kind), cal["floor"])
+    values = [from_tail(form, *tail) for form, tail in zip(forms, tails, strict=True)]
     return normalised(values, impossible(cal, x, kind))
 
 
@@ -168,10 +177,10 @@ def ranked(x: list[float]) -> list[int]:
 
 def every_rank(cal: dict[str, Any], x: list[float], kind: str) -> list[float]:
     """Return one map for each rank, divided by the sum."""
-    eta = class_log_odds(masses(x, kind), cal["floor"])
+    tails = class_tails(masses(x, kind), cal["floor"])
     result = [0.0] * len(x)
     for form, k in zip(cal["forms"], ranked(x), strict=True):
-        result[k] = from_log_odds(form, eta[k])
+        result[k] = from_tail(form, *tails[k])
     return normalised(result, impossible(cal, x, kind))
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive.calibrators.log_odds import FARTHEST_LOG_ODDS
 from ogive.calibrators.log_values import FARTHEST_VALUE
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.stick_breaking import MARGIN
 from ogive.errors import InvalidType
-from ogive.export.arrays import Bank, ScoreProgram, clip, masses, safe_log
+from ogive.export.arrays import Bank, ScoreProgram, clip, masses, safe_log, sides
 from ogive.export.forms import form_of
 
 if TYPE_CHECKING:
@@ -180,12 +181,19 @@ class OneAgainstTheRest(Vectors):
         self.constants = self.bank.constants
 
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
-        e = masses(xp, x, self.kind)
         if self.K == _TWO:
-            logs = safe_log(xp, e)
-            q = self.bank.from_log_odds(xp, c, xp.columns(logs, 1, 2) - xp.columns(logs, 0, 1))
+            q = self.bank.from_log_odds(xp, c, self._log_odds_of_two(xp, x))
             return xp.join([1.0 - q, q])
-        return self._divided(xp, self.bank.from_log_odds(xp, c, self.log_odds(xp, e)), x)
+        high, tail = self.tails(xp, x)
+        return self._divided(xp, self.bank.from_tails(xp, c, high, tail), x)
+
+    def _log_odds_of_two(self, xp: Namespace, x: Array) -> Array:
+        """Return the log-odds of class 1; those of logits stay finite."""
+        logs = x if self.kind == "logits" else safe_log(xp, x)
+        log_odds = xp.columns(logs, 1, 2) - xp.columns(logs, 0, 1)
+        if self.kind == "logits":
+            return clip(xp, log_odds, -FARTHEST_LOG_ODDS, FARTHEST_LOG_ODDS)
+        return log_odds
 
     def _divided(self, xp: Namespace, values: Array, x: Array) -> Array:
         """Divide by the sum of the possible classes; rows of zeros become uniform.
@@ -199,23 +207,23 @@ class OneAgainstTheRest(Vectors):
         empty = (xp.sum(values) <= 0.0) & (xp.max(zero) > 0.0)
         return xp.where(empty, 0.0, _normalised(xp, values, self.K))
 
-    def log_odds(self, xp: Namespace, e: Array) -> Array:
-        """Return the log-odds of each class; the others of the largest are added up."""
-        e = xp.maximum(e, self.floor)
+    def tails(self, xp: Namespace, x: Array) -> tuple[Array, Array]:
+        """Return side and tail of each class; the others of the largest are added up."""
+        e = xp.maximum(masses(xp, x, self.kind), self.floor)
         _, top = xp.descending(e, 1)
         others = xp.scatter(e, top, 0.0 * xp.gather(e, top))
-        rest = xp.scatter(xp.sum(e) - e, top, xp.sum(others))
-        return xp.log(e) - xp.log(rest)
+        return sides(xp, e, xp.scatter(xp.sum(e) - e, top, xp.sum(others)))
 
 
 class EveryRank(OneAgainstTheRest):
     """A map for each rank, divided by the sum."""
 
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
-        log_odds = self.log_odds(xp, masses(xp, x, self.kind))
+        high, tail = self.tails(xp, x)
         _, order = xp.descending(x, None)
-        calibrated = self.bank.from_log_odds(xp, c, xp.gather(log_odds, order))
-        return self._divided(xp, xp.scatter(log_odds, order, calibrated), x)
+        above = xp.gather(xp.where(high, 1.0, 0.0), order) > 0.5  # noqa: PLR2004 - a flag
+        calibrated = self.bank.from_tails(xp, c, above, xp.gather(tail, order))
+        return self._divided(xp, xp.scatter(tail, order, calibrated), x)
 
 
 def _normalised(xp: Namespace, values: Array, K: int) -> Array:

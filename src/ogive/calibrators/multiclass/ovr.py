@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive.calibrators.log_odds import FARTHEST_LOG_ODDS
 from ogive.calibrators.log_values import with_weight
 from ogive.calibrators.multiclass.columns import (
     ColumnsMap,
@@ -41,14 +42,24 @@ class OvrMap(ColumnsMap):
     method = "ovr"
 
     def _block(self, preds: Predictions, at: slice) -> FloatArray:
-        masses = preds.masses(at)
         if self.K == _TWO:
-            with np.errstate(divide="ignore"):  # from_log_odds takes ±inf
-                eta = np.log(masses[:, 1]) - np.log(masses[:, 0])
-            q = self.maps[0].from_log_odds(eta)
+            q = self.maps[0].from_log_odds(_log_odds_of_two(preds, at))
             return np.stack([1.0 - q, q], axis=1)
-        calibrated = self._applied(*class_tails(np.maximum(masses, self.floor)))
+        calibrated = self._applied(*class_tails(np.maximum(preds.masses(at), self.floor)))
         return self._normalised(calibrated, preds, at)
+
+
+def _log_odds_of_two(preds: Predictions, at: slice) -> FloatArray:
+    """Return the log-odds of class 1, (rows,).
+
+    Those of logits stay finite: beyond `FARTHEST_LOG_ODDS` a score would count as exactly 1, which
+    stands for all rows that round to 1, but as one of 0 if the classes came in the other order.
+    """
+    logs = preds.log_masses(at)
+    log_odds: FloatArray = logs[:, 1] - logs[:, 0]
+    if preds.kind == "logits":
+        np.clip(log_odds, -FARTHEST_LOG_ODDS, FARTHEST_LOG_ODDS, out=log_odds)
+    return log_odds
 
 
 def fit_ovr(
