@@ -47,3 +47,16 @@ def test_one_row_is_too_few_to_say(run, tmp_path):
     assert code == 0
     assert ": calibrate." not in text
     assert "before calibration." in text
+
+
+@pytest.mark.filterwarnings("ignore::ogive.errors.FallbackWarning")
+def test_rows_too_few_for_the_default_folds_are_fitted_and_it_says_so(run, tmp_path):
+    np.savez(tmp_path / "few.npz", scores=[0.1, 0.9, 0.4, 0.6], outcomes=[0, 1, 1, 0])
+    words = ["fit", tmp_path / "few.npz", "-o", tmp_path / "few.json"]
+    code, _, err = run(*words)
+    assert code == 0
+    assert "4 rows are too few to cross-validate spline in 5 folds" in err
+    code, out, err = run(*words, "--folds", 2)
+    assert code == 0
+    assert "too few to cross-validate" not in err
+    assert "2 folds" in out

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from ogive.cli import main, tables, terminal
-from ogive.cli.options import INPUT
+from ogive.cli.values import INPUT
 from tests.cli.hostile import check_cli_once
 from tests.engines.test_local import store
 
@@ -47,6 +47,8 @@ BAD_VALUES = [
     ("measure TABLE --by g --resamples 5", None, "--resamples does not apply: groups"),
     ("fit FILE -o x.json --folds 1", None, "give 0 to skip, or at least 2"),
     ("fit FILE -o x.json --folds -1", None, "--folds"),
+    ("fit TABLE -o x.json --folds 10", None, "which has 9. Give at most 9, or 0 to skip"),
+    ("fit TABLE -o x.json --folds 10 --bits 9 --method platt", None, "which has 9. Give at most 9"),
     ("fit FILE -o x.json --tag", "two\nlines", "one printable line"),
     ("fit FILE -o x.npz", None, ".npz is for files of predictions"),
     ("fit FILE -o", "", "a name is needed"),

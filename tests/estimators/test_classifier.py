@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from ogive import CalibratedClassifier
-from ogive.errors import InvalidInput, InvalidType, OgiveWarning, UnknownName
+from ogive.errors import FallbackWarning, InvalidInput, InvalidType, OgiveWarning, UnknownName
 
 
 def data(n=1200, K=2, seed=0):
@@ -214,3 +214,11 @@ def test_wrong_input_is_refused():
         CalibratedClassifier(sklearn.cluster.KMeans(2), method="platt").fit(X, y)
     with pytest.raises(NotFittedError):
         CalibratedClassifier(GaussianNB()).predict(X)
+
+
+def test_more_folds_than_different_rows_are_refused(rng):
+    X, y = rng.normal(size=(9, 1)), np.array([0, 1] * 4 + [0])
+    with pytest.raises(InvalidInput, match=r"cv=6 needs a class with 6 different rows.*cv=5"):
+        CalibratedClassifier(GaussianNB(), method="platt", cv=6).fit(X, y)
+    with pytest.warns(FallbackWarning, match=r"cv=5 needs .* has 4: there are fewer folds"):
+        CalibratedClassifier(GaussianNB(), method="platt").fit(X[:8], y[:8])

@@ -10,18 +10,16 @@ import click
 
 from ogive._files import replacing
 from ogive.cli.options import (
-    COUNT,
-    INPUT,
-    OUTPUT,
-    SEED,
-    WORD,
     as_json_option,
     check_output,
     methods_option,
     names_of,
+    resume_option,
+    seed_option,
     view_option,
 )
 from ogive.cli.terminal import Command, as_text
+from ogive.cli.values import COUNT, INPUT, OUTPUT, WORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,21 +57,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help='JSON file that says which experiments share a test set: {"pattern*": "family"}.',
 )
-@click.option(
-    "--resume",
-    type=OUTPUT,
-    metavar="PATH",
-    help="Keep finished results in this file, and start from it.",
-)
+@resume_option()
 @click.option("--jobs", type=COUNT, metavar="N", help="Number of processes. [default: all cores]")
-@click.option(
-    "--seed",
-    type=SEED,
-    metavar="N",
-    default=0,
-    show_default=True,
-    help="Random seed of the intervals.",
-)
+@seed_option("Random seed of the intervals.")
 @click.option(
     "-o", "--output", type=OUTPUT, metavar="PATH", help="Also write the JSON object to this file."
 )

@@ -8,8 +8,6 @@ import click
 
 from ogive._files import replacing
 from ogive.cli.options import (
-    INPUT,
-    OUTPUT,
     as_json_option,
     check_columns,
     columns_of,
@@ -21,6 +19,7 @@ from ogive.cli.options import (
     view_option,
 )
 from ogive.cli.terminal import Command, progress
+from ogive.cli.values import INPUT, OUTPUT
 
 if TYPE_CHECKING:
     from pathlib import Path

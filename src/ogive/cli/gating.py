@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.options import SHARE, is_given, one_of, refuse
+from ogive.cli.options import is_given, refuse
+from ogive.cli.values import SHARE, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.options import (
-    BITS,
-    MEMORY,
-    WORD,
-    check_output,
-    columns_of,
-    one_of,
-    refuse,
-)
-from ogive.cli.terminal import say
-from ogive.errors import InvalidInput
+from ogive.cli.options import columns_of, refuse
+from ogive.cli.values import BITS, MEMORY, WORD, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from ogive.calibrators.maps import Fitted
-    from ogive.curve import Curve
     from ogive.engines.files import Log
     from ogive.engines.refine import Reading
-    from ogive.predictions import Predictions
     from ogive.readers.source import Columns
 
 _PLACES = {"scheduler": "dask", "master": "spark"}  # options of one engine
-_ENGINE_ONLY = ("one_pass", "skip_bad", "engine", *_PLACES, "by", "bits", "save_curve")
+#: Options that only engines have.
+ENGINE_ONLY = ("one_pass", "skip_bad", "engine", *_PLACES, "by", "bits", "save_curve")
 _OF_ROWS = ("view", "part", "bits", "by", "one_pass", "skip_bad", "engine", *_PLACES)
 
 
@@ -123,7 +111,7 @@ def is_log(files: Sequence[Path], options: dict[str, Any]) -> bool:
     if all(is_curve_file(file) for file in files):
         refuse("saved curves are read as they are", *_OF_ROWS)
         return True
-    if any(options.get(name) for name in _ENGINE_ONLY):
+    if any(options.get(name) for name in ENGINE_ONLY):
         _check_tables(files, options)
         return True
     if any(is_curve_file(file) for file in files):
@@ -149,7 +137,7 @@ def _check_tables(files: Sequence[Path], options: dict[str, Any]) -> None:
 
     for file in files:
         if not is_table(file) and file.exists() and not is_curve_file(file):
-            given = [name for name in _ENGINE_ONLY if options.get(name)]
+            given = [name for name in ENGINE_ONLY if options.get(name)]
             refuse(f"{file} cannot be read as a log (known: {' '.join(FORMATS)})", *given)
 
 
@@ -212,172 +200,3 @@ def _tell_classes(log: Log) -> None:
     mapping = class_map(log.layout, log.columns)
     if mapping is not None:
         note(mapping.words)
-
-
-def measure(
-    files: tuple[Path, ...],
-    part: str | None,
-    view: str | None,
-    how: dict[str, Any],
-    options: dict[str, Any],
-) -> tuple[Any, dict[str, Curve] | Curve]:
-    """Measure a log; save its curve if asked to; return its curve, or one for each group."""
-    from ogive.cli import terminal  # noqa: PLC0415
-    from ogive.export.artifact import save  # noqa: PLC0415
-    from ogive.studies.logs import ALL, measure_reading  # noqa: PLC0415
-
-    every, by = view == ALL, options.get("by")
-    if by is not None:
-        refuse("groups have no bootstrap intervals", "resamples")
-    with terminal.progress("reading") as step:
-        alone = by is None and options.get("save_curve") is None
-        wanted: Any = {"default_part": "test", "vectors": by is None, "both": alone}
-        reading = read(files, view, part, options, step, **wanted)
-        result = measure_reading(
-            reading,
-            by=by,
-            every=every,
-            progress=step,
-            **how,
-        )
-    result = _with_origin(result, files, part, options)
-    target = options.get("save_curve")
-    if target is not None:
-        if len(reading.curves) != 1:
-            msg = f"--save-curve saves one curve, but there are {len(reading.curves)}."
-            raise click.UsageError(msg)
-        save(reading.curve, target)
-    groups = {group: curve for (_, group), curve in reading.curves.items()}
-    return result, groups if by is not None else next(iter(reading.curves.values()))
-
-
-def _with_origin(
-    result: Any,  # noqa: ANN401 - one of three kinds of measurement
-    files: Sequence[Path],
-    part: str | None,
-    options: dict[str, Any],
-) -> Any:  # noqa: ANN401
-    """Return a measurement with what calibrated the files of a log."""
-    from ogive.engines.files import open_log  # noqa: PLC0415
-    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
-    from ogive.readers.provenance import provenance_of_all  # noqa: PLC0415
-
-    tables = [file for file in files if not is_curve_file(file)]
-    if not tables:
-        return result
-    log = open_log(tables, columns_of(options), skip_bad=options["skip_bad"])
-    if part is None and log.layout.part is not None:
-        part = "test"
-    origin = provenance_of_all(log.files, part)
-    if origin is None:
-        return result
-    if hasattr(result, "with_origin"):
-        return result.with_origin(origin.words(part), fitted_rows=origin.fitted(part))
-    if origin.fitted(part):
-        msg = (
-            f"{origin.words(part)} Groups are found by p-values, which such rows do not have: "
-            "measure rows that the calibrator was not fitted to, or leave out --by."
-        )
-        raise InvalidInput(msg)
-    return result
-
-
-def fit(
-    file: Path,
-    method: str,
-    view: str | None,
-    part: str | None,
-    options: dict[str, Any],
-    *,
-    step: Callable[[str, float, int], None],
-) -> tuple[Fitted, Curve | Predictions, tuple[str | int, ...] | None]:
-    """Fit a method to a log; return it with the curve, or the rows, and with a curve the classes.
-
-    A log of matrices is fitted as whole vectors unless a view is asked for.
-    """
-    from ogive.engines.files import open_log  # noqa: PLC0415
-    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
-    from ogive.studies.fitting import VECTOR  # noqa: PLC0415
-    from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
-    from ogive.studies.logs import check_method, fit_reading, is_matrix, read_rows  # noqa: PLC0415
-
-    if view in {None, VECTOR} and not is_curve_file(file):
-        log = open_log((file,), columns_of(options), skip_bad=options["skip_bad"])
-        if is_matrix(log):
-            given = next((name for name in _ENGINE_ONLY if options.get(name)), None)
-            pieces = None if given is None else f"--{given.replace('_', '-')}"
-            rows = read_rows(log, part, options["memory"], in_pieces=pieces)
-            how = {"impossible": options["impossible"], "progress": step}
-            return fitted(rows, method, VECTOR, **how), rows, None
-    check_method(method)
-    reading = read((file,), view, part, options, step, default_part="cal")
-    classes = None
-    if not is_curve_file(file):
-        log = open_log(file, columns_of(options), skip_bad=options["skip_bad"])
-        if log.layout.kind != "scores" and log.classes > 1:
-            classes = log.layout.labels or tuple(range(log.classes))
-    return fit_reading(reading, method), reading.curve, classes
-
-
-def is_streamed(file: Path, output: Path, options: dict[str, Any]) -> bool:
-    """Return whether `apply` goes through a file piece by piece.
-
-    It does so with folders, globs and long tables, and with any engine but the local one.
-    """
-    if engine_of(options)[0] != "local" or file.is_dir():
-        return True
-    if any(sign in str(file) for sign in "*?[") and not file.exists():
-        return True
-    return output.suffix.lower() == ".parquet" and is_log((file,), {})
-
-
-def apply(
-    calibrator: Path,
-    file: Path,
-    output: Path,
-    options: dict[str, Any],
-    *,
-    force: bool,
-    as_json: bool,
-) -> None:
-    """Calibrate a log into a folder, file by file."""
-    from ogive.cli import terminal  # noqa: PLC0415
-    from ogive.engines.files import open_log  # noqa: PLC0415
-    from ogive.studies.apply_log import (  # noqa: PLC0415
-        FileJob,
-        apply_log,
-        check_classes,
-        warn_of_kind,
-    )
-
-    engine, where = engine_of(options)
-    names = columns_of(options)
-    with terminal.progress("calibrating") as step:
-        if file.is_file() and engine == "local":
-            check_output(output, [calibrator, file], replace=force, data=True)
-            log = open_log(file, names)
-            warn_of_kind(calibrator, log.layout.kind, str(file))
-            if log.layout.kind != "scores":
-                check_classes(calibrator, max(log.classes, 2), log.layout.labels, str(file))
-            n, _ = FileJob(file, output, names).run(calibrator)
-            show_applied(n, output, as_json=as_json)
-            return
-        how = {"engine": engine, "force": force, "progress": step, **where}
-        done = apply_log(calibrator, file, output, names, **how)
-    if as_json:
-        terminal.print_json(asdict(done))
-        return
-    kept = f" ({done.kept:,} were finished before)" if done.kept else ""
-    files = done.written + done.kept
-    many = "1 file" if files == 1 else f"{files:,} files"
-    say(f"{done.n:,} rows calibrated in {many}{kept}: {done.out}")
-
-
-def show_applied(n: int, output: Path, *, as_json: bool) -> None:
-    """Say how many rows were calibrated, and where they are."""
-    from ogive.cli import terminal  # noqa: PLC0415
-
-    if as_json:
-        terminal.print_json({"n": n, "out": str(output)})
-    else:
-        say(f"{n:,} rows calibrated: {output}")

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ogive.cli.options import INPUT, OUTPUT, WORD, as_json_option, check_output, names_of
+from ogive.cli.options import as_json_option, check_output, names_of, resume_option
 from ogive.cli.terminal import Command, say
+from ogive.cli.values import INPUT, WORD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,12 +31,7 @@ if TYPE_CHECKING:
     metavar="M,…",
     help="Columns of the paper's tables, separated by commas. [default: all]",
 )
-@click.option(
-    "--resume",
-    type=OUTPUT,
-    metavar="PATH",
-    help="Keep finished results in this JSON file, and start from it.",
-)
+@resume_option("JSON file")
 @as_json_option
 def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bool) -> None:
     """Reproduce the tables of the paper from its logit files.

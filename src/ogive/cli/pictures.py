@@ -8,8 +8,6 @@ import click
 
 from ogive.cli.help import CURVE_METHODS
 from ogive.cli.options import (
-    INPUT,
-    OUTPUT,
     as_json_option,
     check_columns,
     check_output,
@@ -17,13 +15,14 @@ from ogive.cli.options import (
     method_option,
     methods_option,
     names_of,
-    one_of,
+    output_option,
     reads_files,
     refuse,
     splits,
     view_option,
 )
 from ogive.cli.terminal import Command, say
+from ogive.cli.values import INPUT, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,14 +48,7 @@ _GRAPHS = (
     ),
 )
 @click.argument("file", type=INPUT)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=OUTPUT,
-    metavar="PATH",
-    help="The figure to write: .png, .svg or .pdf.",
-)
+@output_option("The figure to write: .png, .svg or .pdf.")
 @click.option(
     "--graph",
     type=one_of("graph", *_GRAPHS),
@@ -115,14 +107,7 @@ def plot(
     ),
 )
 @click.argument("file", type=INPUT)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=OUTPUT,
-    metavar="PATH",
-    help="The page to write (.html).",
-)
+@output_option("The page to write (.html).")
 @methods_option("[default: all that take seconds]")
 @view_option()
 @method_option(

@@ -17,7 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ogive.calibrators.multiclass.compose import fit_vector, takes_folds
 from ogive.calibrators.multiclass.summary import summary_of
-from ogive.estimators.cross_fit import Rows, check_folds, fit_fold, fit_model, unrouted
+from ogive.estimators.cross_fit import (
+    USUAL_FOLDS,
+    Rows,
+    check_folds,
+    fit_fold,
+    fit_model,
+    unrouted,
+)
 from ogive.estimators.folds import content_folds, pairs
 from ogive.estimators.labels import as_codes, as_labels, as_sample_weight, refuse_one_class
 from ogive.estimators.model_output import check_model, kind_of, output
@@ -95,7 +102,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         estimator: Any,  # noqa: ANN401 - any classifier
         method: str = "spline",
         *,
-        cv: int | str | Iterable[Any] = 5,
+        cv: int | str | Iterable[Any] = USUAL_FOLDS,
         ensemble: bool = False,
         vector: Vector = "keep",
         n_jobs: int | None = None,

@@ -10,13 +10,15 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
-from ogive.errors import InvalidInput, OgiveWarning
+from ogive.errors import FallbackWarning, InvalidInput, OgiveWarning
 from ogive.estimators.model_output import check_model, kind_of, output
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind
 
 _TWO = 2
+#: More folds than this were asked for, and are not quietly fewer; few rows are as many as they are.
+USUAL_FOLDS = 5
 
 
 class Rows(NamedTuple):
@@ -58,7 +60,16 @@ def fit_model(estimator: Any, given: Rows, rows: IntArray) -> Any:  # noqa: ANN4
 def check_folds(
     folds: list[tuple[IntArray, IntArray]], codes: IntArray, classes: AnyArray, asked: int
 ) -> None:
-    """Check that every fold leaves at least two classes to train on."""
+    """Check that there are as many folds as asked, and each leaves two classes to train on."""
+    if len(folds) < asked:
+        few = (
+            f"cv={asked} needs a class with {asked} different rows, but the largest has "
+            f"{len(folds)}"
+        )
+        if asked > USUAL_FOLDS:
+            msg = f"{few}. Use cv={max(len(folds), _TWO)} or less."
+            raise InvalidInput(msg)
+        warnings.warn(f"{few}: there are fewer folds.", FallbackWarning, stacklevel=5)
     for train, _ in folds:
         if np.unique(codes[train]).size < _TWO:
             rare = classes[np.bincount(codes, minlength=classes.size).argmin()]

@@ -111,6 +111,19 @@ def fitted_on(
     )
 
 
+def most_folds(data: Predictions | Curve) -> int:
+    """Return in how many folds these rows can be cut: every fold needs rows of the largest class.
+
+    >>> most_folds(Curve.from_scores([0.2, 0.4, 0.6], [0, 1, 0]))
+    2
+    """
+    if isinstance(data, Curve):
+        hits = float(data.hits.sum())
+        return int(max(hits, float(data.count.sum()) - hits))
+    assert data.labels is not None  # noqa: S101 - it is fitted
+    return int(np.bincount(data.labels).max())
+
+
 def _checksums(files: Sequence[Path]) -> tuple[str, ...] | None:
     return tuple(map(file_checksum, files)) if 0 < len(files) <= MAX_FILES else None
 

@@ -168,6 +168,7 @@ def test_too_few_rows_give_a_temperature():
     ("options", "message"),
     [
         (dict(folds=1), "`folds` must be at least 2, not 1"),
+        (dict(folds=999), "999 folds of [0-9]+ rows are too many: .* Use [0-9]+ or fewer"),
         (dict(strengths=[0.0, 1.0]), "`strengths` must be finite and > 0"),
         (dict(offset_strengths=[np.inf]), "`offset_strengths` must be finite and > 0"),
     ],

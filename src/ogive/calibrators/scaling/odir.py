@@ -231,6 +231,12 @@ def _fit(
         raise InvalidInput(msg)
     if isinstance(folds, int):  # folds that are given hold the indices of all rows
         preds = with_weight(preds)
+    if preds.n < 2 * number and number > FOLDS and preds.n >= 2 * max(preds.K, FOLDS):
+        msg = (
+            f"{number} folds of {preds.n} rows are too many: a fold needs 2 rows. "
+            f"Use {preds.n // 2} or fewer (cv=, folds=)."
+        )
+        raise InvalidInput(msg)
     if preds.n < 2 * max(preds.K, number):
         warnings.warn(
             f"{preds.n} rows are too few for a matrix of {preds.K} classes and {number} folds: "

@@ -1,0 +1,247 @@
+"""The command fit: to files, and to logs through an engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ogive.cli.help import ALL_METHODS
+from ogive.cli.logs import ENGINE_ONLY, is_log, read, reads_logs
+from ogive.cli.options import (
+    as_json_option,
+    check_columns,
+    check_output,
+    columns_of,
+    is_given,
+    method_option,
+    output_option,
+    part_option,
+    reads_files,
+    refuse,
+    view_option,
+)
+from ogive.cli.terminal import Command, note, say
+from ogive.cli.values import FOLDS, INPUT, NOTE, one_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ogive.calibrators.maps import Fitted
+    from ogive.curve import Curve
+    from ogive.export.artifact import FittedOn
+    from ogive.predictions import Predictions
+    from ogive.studies.verdict import Verdict
+
+
+@click.command(
+    cls=Command,
+    reads_predictions=True,
+    examples=(
+        ("ogive fit predictions.npz -o cal.json", "Fit the default method on the cal part."),
+        (
+            "ogive fit scores.csv -o cal.json --method platt",
+            "Fit Platt scaling to a table of scores.",
+        ),
+    ),
+)
+@click.argument("file", type=INPUT)
+@output_option("The calibrator to write (.json).")
+@part_option("cal")
+@method_option(ALL_METHODS, "What to fit")
+@view_option("vector", default="[default: vector, or score for a file of scores]")
+@click.option(
+    "--folds",
+    type=FOLDS,
+    metavar="N",
+    default=5,
+    show_default=True,
+    help="Cross-validation folds for KS error and log loss after calibration (0 = skip).",
+)
+@click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
+@click.option("--tag", type=NOTE, metavar="TEXT", help="A note to keep in the calibrator.")
+@click.option(
+    "--impossible",
+    type=one_of("impossible", "zero"),
+    help="With zero, a probability of 0 stays 0, as a logit of -inf always does.",
+)
+@reads_logs
+@reads_files
+@as_json_option
+def fit(
+    file: Path,
+    output: Path,
+    part: str | None,
+    method: str,
+    view: str | None,
+    *,
+    folds: int,
+    date: str | None,
+    tag: str | None,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Fit a calibrator and save it as JSON.
+
+    With --view vector a method may be followed by how its curves become probabilities of every
+    class: spline:free, platt:ovr.
+    """
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.export.artifact import save  # noqa: PLC0415
+    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
+    from ogive.readers.multi_file import expand  # noqa: PLC0415
+    from ogive.studies.deciding import judge_fit  # noqa: PLC0415
+    from ogive.studies.fitted_on import fitted_on  # noqa: PLC0415
+
+    check_columns([file])
+    check_output(output, [file])
+    if method == "none":
+        refuse("nothing is fitted by the method none, so there is nothing to validate", "folds")
+    with terminal.progress(f"fitting {method}") as step:
+        fit_it = _fit_log if is_log((file,), options) else _fit_file
+        done = fit_it(file, method, view, part, options, folds=folds, step=step)
+        gamma, data = done.gamma, done.data
+        if not hasattr(gamma, "impossible"):
+            refuse(f"{gamma.view} is one score, and zeros stay in whole vectors", "impossible")
+        info = fitted_on(
+            data,
+            gamma,
+            method,
+            folds=folds,
+            date=date,
+            tag=tag,
+            classes=done.classes,
+            files=[] if is_curve_file(file) else expand([file]),
+            part=part,
+            progress=step,
+        )
+        if folds and info.folds is None:
+            _not_validated(gamma.n, method, folds)
+        verdict = judge_fit(data, gamma, info, done.test)
+    save(gamma, output, info)
+    if as_json:
+        known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
+        result = {"method": method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
+        numbers = {name: getattr(info, name) for name in known} | verdict.flat()
+        terminal.print_json(result | numbers | {"reasons": verdict.to_dict()})
+    else:
+        _show(gamma, info, verdict, output)
+
+
+def _show(gamma: Fitted, info: FittedOn, verdict: Verdict, output: Path) -> None:
+    """Print what was fitted, what it changes and what to do next."""
+    from ogive.studies.fitted_on import before_and_after  # noqa: PLC0415
+    from ogive.studies.fitting import MAY_MOVE, may_move  # noqa: PLC0415
+
+    say(f"{info.method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
+    say(before_and_after(info))
+    if may_move(gamma):
+        say(MAY_MOVE)
+    say(str(verdict))
+    if verdict.calibrate is not False:
+        say(f"Next: ogive apply {output} FILE -o OUT")
+
+
+class _Done(NamedTuple):
+    """A calibrator, what it was fitted to, of a curve the classes, and the test part of a file."""
+
+    gamma: Fitted
+    data: Curve | Predictions
+    classes: tuple[str | int, ...] | None = None
+    test: Predictions | None = None
+
+
+def _fit_file(
+    file: Path,
+    method: str,
+    view: str | None,
+    part: str | None,
+    options: dict[str, Any],
+    *,
+    folds: int,
+    step: Callable[[str, float, int], None],
+) -> _Done:
+    """Fit a method to the rows of a file."""
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.readers.multi_file import read_together  # noqa: PLC0415
+    from ogive.studies.estimate import slow_methods  # noqa: PLC0415
+    from ogive.studies.fitting import default_view  # noqa: PLC0415
+    from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
+
+    names, name, memory = columns_of(options), options["experiment"], options["memory"]
+    parts: list[str] = []
+    how: Any = {"default": "cal", "memory": memory}
+    data = read_together(
+        (file,), names, name, part, **how, note=terminal.note, of_part=parts.append
+    )
+    test = read_together((file,), names, name, "test", **how) if parts == ["cal"] else None
+    view = view or default_view(data)
+    _check_folds(data, folds)
+    slow = slow_methods(data, [method], view)
+    terminal.announce(slow, f", and {folds} times that with --folds {folds}" * bool(folds))
+    gamma = fitted(data, method, view, impossible=options["impossible"], progress=step)
+    return _Done(gamma, data, test=test)
+
+
+def _check_folds(data: Curve | Predictions, folds: int) -> None:
+    """Refuse more folds than the rows allow, if they were asked for."""
+    from ogive.studies.fitted_on import most_folds  # noqa: PLC0415
+
+    most = most_folds(data)
+    if is_given("folds") and folds > most:
+        fewer = f"Give at most {most}, or 0" if most > 1 else "Give 0"
+        msg = (
+            f"--folds {folds}: every fold needs a row of the most frequent class, which has "
+            f"{most:,}. {fewer} to skip cross-validation."
+        )
+        raise click.UsageError(msg)
+
+
+def _not_validated(n: float, method: str, folds: int) -> None:
+    """Refuse folds that were asked for and could not be fitted; say it of the default."""
+    few = f"{n:,} rows are too few to cross-validate {method} in {folds} folds"
+    if is_given("folds"):
+        msg = f"--folds {folds}: {few}. Give fewer, or 0 to skip cross-validation."
+        raise click.UsageError(msg)
+    note(f"{few}: there is no KS error or log loss after calibration.")
+
+
+def _fit_log(
+    file: Path,
+    method: str,
+    view: str | None,
+    part: str | None,
+    options: dict[str, Any],
+    *,
+    folds: int,
+    step: Callable[[str, float, int], None],
+) -> _Done:
+    """Fit a method to the curve, or the rows, of a log.
+
+    A log of matrices is fitted as whole vectors unless a view is asked for.
+    """
+    from ogive.engines.files import open_log  # noqa: PLC0415
+    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
+    from ogive.studies.fitting import VECTOR  # noqa: PLC0415
+    from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
+    from ogive.studies.logs import check_method, fit_reading, is_matrix, read_rows  # noqa: PLC0415
+
+    if view in {None, VECTOR} and not is_curve_file(file):
+        log = open_log((file,), columns_of(options), skip_bad=options["skip_bad"])
+        if is_matrix(log):
+            given = next((name for name in ENGINE_ONLY if options.get(name)), None)
+            pieces = None if given is None else f"--{given.replace('_', '-')}"
+            rows = read_rows(log, part, options["memory"], in_pieces=pieces)
+            _check_folds(rows, folds)
+            how = {"impossible": options["impossible"], "progress": step}
+            return _Done(fitted(rows, method, VECTOR, **how), rows)
+    check_method(method)
+    reading = read((file,), view, part, options, step, default_part="cal")
+    _check_folds(reading.curve, folds)
+    classes = None
+    if not is_curve_file(file):
+        log = open_log(file, columns_of(options), skip_bad=options["skip_bad"])
+        if log.layout.kind != "scores" and log.classes > 1:
+            classes = log.layout.labels or tuple(range(log.classes))
+    return _Done(fit_reading(reading, method), reading.curve, classes)

@@ -1,0 +1,198 @@
+"""The command measure: of files, and of logs through an engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ogive.cli.gating import gate_of, gates, leave, limits_of
+from ogive.cli.logs import is_log, read, reads_logs
+from ogive.cli.options import (
+    as_json_option,
+    check_columns,
+    check_output,
+    columns_of,
+    part_option,
+    reads_files,
+    refuse,
+    seed_option,
+    view_option,
+)
+from ogive.cli.terminal import Command, say
+from ogive.cli.values import BINS, INPUT, OUTPUT, RESAMPLES, WORD
+from ogive.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ogive.curve import Curve
+
+
+@click.command(
+    cls=Command,
+    reads_predictions=True,
+    examples=(
+        ("ogive measure predictions.npz", "Calibration of the predicted class, on the test part."),
+        (
+            "ogive measure log/ --by country",
+            "One line for each country, over all tables of a folder.",
+        ),
+    ),
+)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
+@part_option("test")
+@view_option("all")
+@click.option(
+    "--bins",
+    type=BINS,
+    metavar="N",
+    default=15,
+    show_default=True,
+    help="Number of bins for ECE and MCE.",
+)
+@click.option(
+    "--resamples",
+    type=RESAMPLES,
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Bootstrap resamples for the intervals of all measures (0 = none).",
+)
+@seed_option("Random seed of resamples and simulated p-values.")
+@click.option(
+    "--by", type=WORD, metavar="COL", help="Measure each group that this column names by itself."
+)
+@click.option(
+    "--save-curve",
+    type=OUTPUT,
+    metavar="PATH",
+    help="Also save a summary of the rows, which `measure` and `fit` read like a file.",
+)
+@gates
+@reads_logs
+@reads_files
+@as_json_option
+def measure(
+    files: tuple[Path, ...],
+    part: str | None,
+    view: str | None,
+    *,
+    bins: int,
+    resamples: int,
+    seed: int,
+    undecided: str | None,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Measure calibration, with intervals, p-values and a verdict.
+
+    Several files, a folder or a glob of tables are read as one log. So are summaries saved with
+    --save-curve, and a table that does not fit the memory limit.
+    With a limit (--max-ks 0.02) it is a gate for pipelines: the exit code says whether the error is
+    below it (0), above it (3), or whether more rows are needed to tell (4).
+    """
+    from ogive.cli import tables, terminal  # noqa: PLC0415
+    from ogive.readers.multi_file import read_together  # noqa: PLC0415
+    from ogive.studies.gate import curve_of  # noqa: PLC0415
+    from ogive.studies.measure import measure as measured  # noqa: PLC0415
+
+    check_columns(files)
+    check_output(options["save_curve"], files, data=True)
+    limits = limits_of(options, view)
+    how: dict[str, Any] = {"bins": bins, "seed": seed, "resamples": resamples}
+    if is_log(files, options):
+        result, curves = _measure_log(files, part, view, how, options)
+    else:
+        asked = (columns_of(options), options["experiment"], part)
+        with terminal.progress("measuring") as step:
+            how["progress"] = step
+            memory = options["memory"]
+            parts: list[str] = []
+            note, of_part = terminal.note, parts.append
+            data = read_together(
+                files, *asked, default="test", memory=memory, note=note, of_part=of_part
+            )
+            result = measured(data, view, **how, decide=not parts)
+            curves = curve_of(data, view) if limits else {}
+    if limits and getattr(result, "fitted_rows", False):
+        msg = f"{result.verdict} A gate cannot judge them."
+        raise click.UsageError(msg)
+    gate = gate_of(curves, limits, bins=bins, seed=seed)
+    if as_json:
+        found = {} if gate is None else {"gate": gate.to_dict()}
+        terminal.print_json(result.to_dict() | found)
+    else:
+        tables.show_measurement(terminal.console(), result)
+        if gate is not None:
+            say(str(gate))
+    leave(gate, undecided)
+
+
+def _measure_log(
+    files: tuple[Path, ...],
+    part: str | None,
+    view: str | None,
+    how: dict[str, Any],
+    options: dict[str, Any],
+) -> tuple[Any, dict[str, Curve] | Curve]:
+    """Measure a log; save its curve if asked to; return its curve, or one for each group."""
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.export.artifact import save  # noqa: PLC0415
+    from ogive.studies.logs import ALL, measure_reading  # noqa: PLC0415
+
+    every, by = view == ALL, options.get("by")
+    if by is not None:
+        refuse("groups have no bootstrap intervals", "resamples")
+    with terminal.progress("reading") as step:
+        alone = by is None and options.get("save_curve") is None
+        wanted: Any = {"default_part": "test", "vectors": by is None, "both": alone}
+        reading = read(files, view, part, options, step, **wanted)
+        result = measure_reading(
+            reading,
+            by=by,
+            every=every,
+            progress=step,
+            **how,
+        )
+    result = _with_origin(result, files, part, options)
+    target = options.get("save_curve")
+    if target is not None:
+        if len(reading.curves) != 1:
+            msg = f"--save-curve saves one curve, but there are {len(reading.curves)}."
+            raise click.UsageError(msg)
+        save(reading.curve, target)
+    groups = {group: curve for (_, group), curve in reading.curves.items()}
+    return result, groups if by is not None else next(iter(reading.curves.values()))
+
+
+def _with_origin(
+    result: Any,  # noqa: ANN401 - one of three kinds of measurement
+    files: Sequence[Path],
+    part: str | None,
+    options: dict[str, Any],
+) -> Any:  # noqa: ANN401
+    """Return a measurement with what calibrated the files of a log."""
+    from ogive.engines.files import open_log  # noqa: PLC0415
+    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
+    from ogive.readers.provenance import provenance_of_all  # noqa: PLC0415
+
+    tables = [file for file in files if not is_curve_file(file)]
+    if not tables:
+        return result
+    log = open_log(tables, columns_of(options), skip_bad=options["skip_bad"])
+    if part is None and log.layout.part is not None:
+        part = "test"
+    origin = provenance_of_all(log.files, part)
+    if origin is None:
+        return result
+    if hasattr(result, "with_origin"):
+        return result.with_origin(origin.words(part), fitted_rows=origin.fitted(part))
+    if origin.fitted(part):
+        msg = (
+            f"{origin.words(part)} Groups are found by p-values, which such rows do not have: "
+            "measure rows that the calibrator was not fitted to, or leave out --by."
+        )
+        raise InvalidInput(msg)
+    return result
