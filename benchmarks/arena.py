@@ -180,7 +180,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path)
     asked = parser.parse_args()
     shared: dict[str, Any] = {
-        "families": asked.families, "resume": asked.resume, "jobs": asked.jobs
+        "families": asked.families, "resume": asked.resume, "n_jobs": asked.jobs
     }  # fmt: skip
     beside = ogive.arena(asked.folder, [OURS], peers=asked.peers, **shared)
     own = ogive.arena(asked.folder, **shared)

@@ -31,7 +31,7 @@ OPENED = {
     "dask": f"engine.client_of(None, {WORKERS})",
     "spark": f'engine.session_of("local[{WORKERS}]")',
 }
-OPTION = {"local": "threads", "dask": "scheduler", "spark": "session"}
+OPTION = {"local": "n_jobs", "dask": "scheduler", "spark": "session"}
 SCRIPT = """
 import json, sys, time
 from contextlib import nullcontext

@@ -118,17 +118,17 @@ def fitted(case, rows, container="numpy", dtype="float64"):
         # One pair: a choice between pairs whose losses differ by less than their fits are exact
         # (1e-5 nats) may go either way.
         grids = {"strengths": [0.1], "offset_strengths": [0.1]}
-        return METHODS[case.method].fit(preds, **grids, threads=1)
+        return METHODS[case.method].fit(preds, **grids, n_jobs=1)
     if case.way == "matrix":
-        return METHODS[case.method].fit(preds, threads=1)
-    return fit_vector(preds, case.method, vector=case.way, threads=1)
+        return METHODS[case.method].fit(preds, n_jobs=1)
+    return fit_vector(preds, case.method, vector=case.way, n_jobs=1)
 
 
 def applied(case, gamma, values):
     """Return the probabilities of rows of the case's kind."""
     if isinstance(gamma, Map):
         return gamma(values) if case.kind == "probs" else gamma.from_log_odds(values)
-    return gamma(Predictions(values, kind=case.kind), threads=1)
+    return gamma(Predictions(values, kind=case.kind), n_jobs=1)
 
 
 def answer(case, rows=None, shown=None, **how):

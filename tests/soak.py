@@ -200,10 +200,10 @@ def run(kinds: list[str], hours: float, jobs: int, least: int) -> Tally:
                 time.sleep(1.0)
             turns.put(kind)
 
-    threads = [threading.Thread(target=take_turns) for _ in range(jobs)]
-    for thread in threads:
+    n_jobs = [threading.Thread(target=take_turns) for _ in range(jobs)]
+    for thread in n_jobs:
         thread.start()
-    for thread in threads:
+    for thread in n_jobs:
         thread.join()
     shutil.rmtree(folder, ignore_errors=True)
     return tally

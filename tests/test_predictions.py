@@ -101,8 +101,8 @@ def test_logits_that_look_like_probabilities_raise_a_warning():
 
 def test_threads_change_nothing(rng):
     z = rng.normal(size=(5000, 30))
-    a = Predictions(z, rng.integers(0, 30, 5000), kind="logits", threads=1)
-    b = Predictions(z, a.labels, kind="logits", threads=3)
+    a = Predictions(z, rng.integers(0, 30, 5000), kind="logits", n_jobs=1)
+    b = Predictions(z, a.labels, kind="logits", n_jobs=3)
     np.testing.assert_array_equal(a._top, b._top)
 
 

@@ -78,7 +78,7 @@ class Predictions:
     renormalise : bool
         Divide each row of probabilities by its sum, however far that is from 1: for numbers that
         were rounded to two decimals.
-    threads : int, optional
+    n_jobs : int, optional
         Default: ``OMP_NUM_THREADS``, else all cores. Results do not depend on it.
 
     Attributes
@@ -122,7 +122,7 @@ class Predictions:
         weights: ArrayLike | None = None,
         weight_kind: WeightKind = "repetition",
         renormalise: bool = False,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         #: What calibrated the values, in a sentence, and whether these rows fitted that.
         self.calibrated_by: str | None = None
@@ -153,7 +153,7 @@ class Predictions:
         self._divided: BoolArray = np.zeros(self.n if matrix else 0, dtype=np.bool_)
         one = 1 if self.one_column else None  # too little work per row to share
         width = max(1, self.width // _LOOKS)
-        for_each_block(self._check_block, self.n, width=width, threads=one or threads)
+        for_each_block(self._check_block, self.n, width=width, n_jobs=one or n_jobs)
         if self.kind == "logits" and not self.one_column:
             _warn_if_probabilities(self.values)
 

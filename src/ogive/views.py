@@ -159,7 +159,7 @@ def check_view(view: str | View | None, preds: Predictions) -> View:
 
 
 def score_rows(
-    preds: Predictions, view: str | View | None = None, *, threads: int | None = None
+    preds: Predictions, view: str | View | None = None, *, n_jobs: int | None = None
 ) -> Scored:
     """Return the scores and hits of a view, row by row in the order of the predictions.
 
@@ -168,7 +168,7 @@ def score_rows(
     preds : Predictions
     view : str or view, optional
         Default: ``"top-1"``, or ``"score"`` for one-column predictions.
-    threads : int, optional
+    n_jobs : int, optional
 
     Examples
     --------
@@ -187,7 +187,7 @@ def score_rows(
         if rows.hit is not None:
             hit[at] = rows.hit
 
-    for_each_block(work, preds.n, width=preds.width, together=BLOCKS_A_SECOND_LOOK, threads=threads)
+    for_each_block(work, preds.n, width=preds.width, together=BLOCKS_A_SECOND_LOOK, n_jobs=n_jobs)
     return Scored(high, tail, None if preds.labels is None else hit)
 
 

@@ -13,26 +13,26 @@ def test_blocks_cover_every_row_once(n, width):
     assert rows == list(range(n))
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
-def test_every_block_is_worked_on_once(threads):
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_every_block_is_worked_on_once(n_jobs):
     seen, lock = [], threading.Lock()
 
     def work(at):
         with lock:
             seen.append(at.start)
 
-    for_each_block(work, 10 * BLOCK + 3, threads=threads)
+    for_each_block(work, 10 * BLOCK + 3, n_jobs=n_jobs)
     assert sorted(seen) == list(range(0, 10 * BLOCK + 3, BLOCK))
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_an_error_in_a_block_comes_out(threads):
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_an_error_in_a_block_comes_out(n_jobs):
     def work(at):
         if at.start > 0:
             raise ValueError("second block")
 
     with pytest.raises(ValueError, match="second block"):
-        for_each_block(work, 3 * BLOCK, threads=threads)
+        for_each_block(work, 3 * BLOCK, n_jobs=n_jobs)
 
 
 def test_the_environment_decides_unless_told(monkeypatch):

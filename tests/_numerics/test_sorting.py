@@ -4,10 +4,10 @@ import pytest
 from ogive._numerics.sorting import sort_in_place
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 4, 9])
 @pytest.mark.parametrize("kind", ["random", "few", "sorted", "equal"])
-def test_it_is_the_sort(threads, kind):
-    rng = np.random.default_rng(threads)
+def test_it_is_the_sort(n_jobs, kind):
+    rng = np.random.default_rng(n_jobs)
     keys = rng.integers(0, 1 << 63, 1_300_001, dtype=np.uint64)
     if kind == "few":
         keys %= np.uint64(7)
@@ -16,7 +16,7 @@ def test_it_is_the_sort(threads, kind):
     elif kind == "equal":
         keys[:] = 5
     expected = np.sort(keys)
-    sort_in_place(keys, threads=threads)
+    sort_in_place(keys, n_jobs=n_jobs)
     np.testing.assert_array_equal(keys, expected)
 
 

@@ -23,7 +23,7 @@ def test_arena(run, run_json, folder, tmp_path):  # noqa: F811
     assert json.loads(out.read_text()) == result
     again = run_json(schemas.ARENA, *words, "--resume", tmp_path / "r.jsonl")
     assert again == result
-    twin = ogive.arena(folder, ["none", "platt", "spline"], jobs=1, resume=tmp_path / "r.jsonl")
+    twin = ogive.arena(folder, ["none", "platt", "spline"], n_jobs=1, resume=tmp_path / "r.jsonl")
     assert json.loads(json.dumps(twin.to_dict())) == result
     code, text, err = run(*words)
     assert code == 0

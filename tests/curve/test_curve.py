@@ -186,7 +186,7 @@ def test_at_fractiles_finds_the_rows(rng):
 def test_the_view_decides_and_threads_do_not(rng):
     z, y = rng.normal(size=(3000, 40)), rng.integers(0, 40, 3000)
     preds = Predictions(z, y, kind="logits")
-    one, many = (Curve.from_predictions(preds, "within-top-3", threads=t) for t in (1, 4))
+    one, many = (Curve.from_predictions(preds, "within-top-3", n_jobs=t) for t in (1, 4))
     assert one == many
     assert one.view == "within-top-3"
     assert Curve.from_predictions(preds).view == "top-1"

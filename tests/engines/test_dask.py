@@ -179,7 +179,7 @@ def test_a_cluster_of_our_own_is_closed_again(table, tmp_path, monkeypatch):
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
     before = dict(os.environ)
     log = write_log(tmp_path / "log", table.select(PLAIN))
-    assert engine.curve(log, bits=9, workers=1) == local.curve(log, bits=9)
+    assert engine.curve(log, bits=9, n_jobs=1) == local.curve(log, bits=9)
     with engine.client_of(None, 1) as client:
         (pid,) = client.run(os.getpid).values()
         (environment,) = client.run(lambda: dict(os.environ)).values()

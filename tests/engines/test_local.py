@@ -45,10 +45,10 @@ def log(tmp_path):
     return tmp_path / "log"
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("bits", [None, 6])
-def test_a_folder_is_one_log(log, threads, bits):
-    reading = local.read_log(log, bits=bits, threads=threads)
+def test_a_folder_is_one_log(log, n_jobs, bits):
+    reading = local.read_log(log, bits=bits, n_jobs=n_jobs)
     want = exact(scores_table(3000))
     assert (reading.rows, reading.skipped) == (3000, 0)
     assert ks_error(reading.curve) == pytest.approx(ks_error(want), abs=1e-12)
@@ -72,7 +72,7 @@ def test_short_logs_are_exact_and_long_ones_read_twice(log):
 
 def test_progress_knows_how_much_is_left(log):
     told = []
-    local.read_log(log / "a.parquet", bits=5, progress=lambda *step: told.append(step), threads=1)
+    local.read_log(log / "a.parquet", bits=5, progress=lambda *step: told.append(step), n_jobs=1)
     assert [step for step in told if step[0] == "reading"][-1] == ("reading", 1000, 1000)
     assert told[-1] == ("reading again (2)", 1000, 1000)
     told.clear()
@@ -136,7 +136,7 @@ def test_weights_do_not_depend_on_threads(tmp_path):
     for i in range(4):
         table = scores_table(500, seed=i, weight=rng.random(500))
         store(table, tmp_path / f"{i}.parquet")
-    one, three = (local.curve(tmp_path, threads=n) for n in (1, 3))
+    one, three = (local.curve(tmp_path, n_jobs=n) for n in (1, 3))
     assert one == three
     whole = pa.concat_tables(pq.read_table(tmp_path / f"{i}.parquet") for i in range(4))
     assert ks_error(one) == pytest.approx(ks_error(exact(whole)), abs=1e-12)
@@ -186,9 +186,9 @@ def test_the_first_bad_row_is_the_one_named_on_any_number_of_threads(tmp_path):
         rows = table.to_pylist()
         rows[1500 - i]["score"] = 7.0
         store(pa.Table.from_pylist(rows), tmp_path / f"{i}.parquet")
-    for threads in (1, 4):
+    for n_jobs in (1, 4):
         with pytest.raises(InvalidInput, match=r"0\.parquet: row 1,500: `score`"):
-            local.curve(tmp_path, threads=threads)
+            local.curve(tmp_path, n_jobs=n_jobs)
 
 
 def test_csv_with_a_word_among_the_numbers(tmp_path):

@@ -89,12 +89,12 @@ def test_few_scores_given_often_are_read_in_groups():
     assert extremes(curve).high.value == pytest.approx(0.3 * 4 * ROWS, rel=1e-12)
 
 
-@pytest.mark.parametrize("threads", ["1", "2", "5"])
-def test_threads_do_not_matter(threads, monkeypatch):
+@pytest.mark.parametrize("n_jobs", ["1", "2", "5"])
+def test_threads_do_not_matter(n_jobs, monkeypatch):
     scores, hits = drawn("over", np.random.default_rng(0))
     scores, hits = np.tile(scores, 64), np.tile(hits, 64)
     scores = np.clip(scores + np.linspace(0, 1e-6, scores.size), 0, 1)
     curve = Curve.from_scores(scores, hits)
     first = extremes(curve)
-    monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    monkeypatch.setenv("OMP_NUM_THREADS", n_jobs)
     assert extremes(curve) == first

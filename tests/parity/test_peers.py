@@ -45,7 +45,7 @@ def test_vectors(rng, name):
 def test_they_join_an_arena(rng, tmp_path):
     for name in ("a.npz", "b.npz"):
         save_scores(tmp_path / name, rng, n=600)
-    result = arena(tmp_path, ["isotonic", "none"], peers="module:benchmarks.peers", jobs=1)
+    result = arena(tmp_path, ["isotonic", "none"], peers="module:benchmarks.peers", n_jobs=1)
     rows = {row.method: row for row in result.standings}
     for metric in ("nll", "brier", "ks"):  # the same method in two libraries
         assert rows["sklearn isotonic"].mean[metric] == pytest.approx(rows["isotonic"].mean[metric])

@@ -248,7 +248,7 @@ def _check_predictions(preds):
 
 
 def _check_log(path):
-    reading = local.read_log(path, threads=1, memory="500MB")
+    reading = local.read_log(path, n_jobs=1, memory="500MB")
     assert reading.rows >= 0
     for curve in reading.curves.values():
         ks = ogive.ks_error(curve)

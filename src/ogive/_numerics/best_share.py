@@ -46,7 +46,7 @@ class Change(NamedTuple):
     weights: FloatArray  # (m,)
 
 
-def mean_share(parts: Sequence[Change], *, threads: int | None = None) -> float:
+def mean_share(parts: Sequence[Change], *, n_jobs: int | None = None) -> float:
     """Return the mean of α given the labels.
 
     >>> base = np.zeros((2, 300))
@@ -60,7 +60,7 @@ def mean_share(parts: Sequence[Change], *, threads: int | None = None) -> float:
     """
 
     def at(share: float) -> _Loss:
-        return _Loss(*np.sum([_loss(part, share, threads) for part in parts], axis=0).tolist())
+        return _Loss(*np.sum([_loss(part, share, n_jobs) for part in parts], axis=0).tolist())
 
     nothing, (share, best) = at(0.0), _best(at)
     reach = _DEVIATIONS / math.sqrt(max(best.bend, 1e-300))
@@ -102,7 +102,7 @@ def _best(at: Callable[[float], _Loss]) -> tuple[float, _Loss]:
     return share, here._replace(slope=0.0)
 
 
-def _loss(rows: Change, share: float, threads: int | None) -> FloatArray:
+def _loss(rows: Change, share: float, n_jobs: int | None) -> FloatArray:
     """Return f, f' and f''."""
     K, n = rows.base.shape
     sums = np.zeros((n, 3))
@@ -124,6 +124,6 @@ def _loss(rows: Change, share: float, threads: int | None) -> FloatArray:
         sums[at] = np.stack([value, mean - d[labels, each], square - mean * mean], axis=1)
         sums[at] *= rows.weights[at, None]
 
-    for_each_block(work, n, width=K, threads=threads)
+    for_each_block(work, n, width=K, n_jobs=n_jobs)
     result: FloatArray = sums.sum(axis=0)
     return result

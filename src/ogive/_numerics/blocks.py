@@ -22,14 +22,14 @@ BLOCK = 15 << 10
 _WORTH_A_THREAD = 4
 
 
-def thread_count(threads: int | None = None) -> int:
+def thread_count(n_jobs: int | None = None) -> int:
     """Return how many threads to use: the argument, else ``OMP_NUM_THREADS``, else all cores.
 
     >>> thread_count(3)
     3
     """
-    if threads is not None:
-        return max(1, threads)
+    if n_jobs is not None:
+        return max(1, n_jobs)
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     if asked.isdecimal() and int(asked) > 0:
         return int(asked)
@@ -55,14 +55,14 @@ def for_each_block(
     *,
     width: int = 1,
     together: int = 1,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> None:
     """Call ``work(rows)`` for each block of an n x width array, on all cores."""
     cuts = list(blocks(n, width=width, together=together))
     worth = n * width // (_WORTH_A_THREAD * BLOCK)
     count = max(1, min(len(cuts), worth))
     if count > 1:
-        count = min(count, thread_count(threads))
+        count = min(count, thread_count(n_jobs))
 
     def stripe(first: int) -> None:
         for rows in cuts[first::count]:

@@ -60,7 +60,7 @@ class ClassRegression:
     weights : (n,) array, optional
     bases : pair of (K, r) arrays
         V_A and V_p.
-    threads : int, optional
+    n_jobs : int, optional
     """
 
     def __init__(
@@ -70,13 +70,13 @@ class ClassRegression:
         weights: FloatArray | None,
         bases: tuple[FloatArray, FloatArray],
         *,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.logs, self.labels, self.weights, self.bases = logs, labels, weights, bases
         self.K, self.n = logs.shape
         self.total = float(self.n if weights is None else weights.sum())
         self.r = bases[0].shape[1]
-        self.threads = threads
+        self.n_jobs = n_jobs
         self.whole = self.r == self.K
         self._dtype = logs.dtype
         self._w = None if weights is None else weights.astype(self._dtype)
@@ -136,7 +136,7 @@ class ClassRegression:
         if len(self._stretches) == 1:
             stretch(slice(0, 1))
         else:
-            for_each_block(stretch, len(self._stretches), width=1 << 30, threads=self.threads)
+            for_each_block(stretch, len(self._stretches), width=1 << 30, n_jobs=self.n_jobs)
         return found
 
     def _summed(self, work: Callable[[int, AnyArray], tuple[AnyArray, ...]]) -> list[FloatArray]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MIN_KEYS_PER_THREAD = 1 << 17  # numbers in a part for which another thread is worth it
 
 
-def sort_in_place(keys: KeyArray, *, threads: int | None = None) -> None:
+def sort_in_place(keys: KeyArray, *, n_jobs: int | None = None) -> None:
     """Sort integers.
 
     >>> import numpy as np
@@ -33,7 +33,7 @@ def sort_in_place(keys: KeyArray, *, threads: int | None = None) -> None:
         keys.sort()
         return
     parts: list[np.ndarray] = [keys]
-    wanted = min(thread_count(threads), keys.size // _MIN_KEYS_PER_THREAD)
+    wanted = min(thread_count(n_jobs), keys.size // _MIN_KEYS_PER_THREAD)
     while 2 * len(parts) <= wanted:
         parts = [half for part in parts for half in _halves(part)]
     with ThreadPoolExecutor(len(parts)) as pool:

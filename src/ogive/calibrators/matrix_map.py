@@ -38,20 +38,20 @@ class MatrixMap(Fitted):
     K: int
     impossible: Impossible = None
 
-    def __call__(self, preds: Predictions, *, threads: int | None = None) -> FloatArray:
+    def __call__(self, preds: Predictions, *, n_jobs: int | None = None) -> FloatArray:
         """Return the calibrated probabilities, (N, K) float64; every row sums to 1."""
         check_classes(preds, self.K)
-        result = self._calibrated(preds, threads)
+        result = self._calibrated(preds, n_jobs)
         return keep_impossible(preds, result, self.impossible, keeps_top=self.keeps_top)
 
-    def _calibrated(self, preds: Predictions, threads: int | None) -> FloatArray:
+    def _calibrated(self, preds: Predictions, n_jobs: int | None) -> FloatArray:
         """Return calibrated probabilities; impossible classes may have some."""
         result = np.empty((preds.n, self.K))
 
         def work(at: slice) -> None:
             result[at] = self._block(preds, at)
 
-        for_each_block(work, preds.n, width=self.K, threads=threads)
+        for_each_block(work, preds.n, width=self.K, n_jobs=n_jobs)
         return result
 
     @abstractmethod

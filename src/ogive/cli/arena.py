@@ -98,7 +98,7 @@ def arena(
             peers=peers,
             families=families,
             resume=resume,
-            jobs=jobs,
+            n_jobs=jobs,
             seed=seed,
             progress=step,
         )

@@ -29,11 +29,11 @@ _KEYS = 1 << 25  # keys held at a time: 256 MB
 _ROWS = 1 << 18  # numbers in a block of rows: wide enough to write whole cache lines per class
 
 
-def class_curves(preds: Predictions, *, threads: int | None = None) -> Iterator[Curve]:
+def class_curves(preds: Predictions, *, n_jobs: int | None = None) -> Iterator[Curve]:
     """Yield the curve of each class in turn: the same as of ``view="class-k"``."""
     labelled(preds)
     plain = preds.weights is None
-    for k, column in class_keys(preds, ordered=plain, threads=threads):
+    for k, column in class_keys(preds, ordered=plain, n_jobs=n_jobs):
         name = f"class-{k}"
         if preds.weights is None:
             yield Curve(keys=column, view=name)
@@ -43,7 +43,7 @@ def class_curves(preds: Predictions, *, threads: int | None = None) -> Iterator[
 
 
 def class_keys(
-    preds: Predictions, *, ordered: bool = False, threads: int | None = None
+    preds: Predictions, *, ordered: bool = False, n_jobs: int | None = None
 ) -> Iterator[tuple[int, KeyArray]]:
     """Yield each class with its keys, (N,): `ordered`, or in the order of the predictions."""
     width = max(1, _KEYS // preds.n)
@@ -52,7 +52,7 @@ def class_keys(
         keys = np.empty((len(chosen), preds.n), dtype=np.uint64)
         step = max(1, _ROWS // preds.K)
         cuts = [slice(i, min(i + step, preds.n)) for i in range(0, preds.n, step)]
-        with ThreadPoolExecutor(thread_count(threads)) as pool:
+        with ThreadPoolExecutor(thread_count(n_jobs)) as pool:
             list(pool.map(lambda at: _pack_block(preds, at, chosen, keys), cuts))  # noqa: B023
             if ordered:
                 list(pool.map(lambda column: column.sort(), keys))

@@ -131,7 +131,7 @@ class Curve(Derived):
 
     @classmethod
     def from_predictions(
-        cls, preds: Predictions, view: str | View | None = None, *, threads: int | None = None
+        cls, preds: Predictions, view: str | View | None = None, *, n_jobs: int | None = None
     ) -> Curve:
         """Build the curve of a view of labelled predictions.
 
@@ -142,7 +142,7 @@ class Curve(Derived):
             ``"top-r"``, ``"within-top-r"``, ``"class-k"`` (k from 0) or ``"score"``. Default:
             ``"top-1"``, or ``"score"`` for one-column predictions. Scores that are equal in exact
             arithmetic on the given numbers are one row of the curve: see `Predictions`.
-        threads : int, optional
+        n_jobs : int, optional
         """
         if not isinstance(preds, Predictions):
             msg = (
@@ -152,8 +152,8 @@ class Curve(Derived):
             raise InvalidType(msg)
         chosen = check_view(view, preds)
         labelled(preds)
-        keys = keys_of_view(preds, chosen, threads=threads)
-        return cls._from_keys(keys, preds.weights, preds.weight_kind, chosen.name, threads)
+        keys = keys_of_view(preds, chosen, n_jobs=n_jobs)
+        return cls._from_keys(keys, preds.weights, preds.weight_kind, chosen.name, n_jobs)
 
     @classmethod
     def _from_keys(
@@ -162,11 +162,11 @@ class Curve(Derived):
         weights: FloatArray | None,
         kind: WeightKind,
         view: str,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> Curve:
         """Sort fresh keys in place, or group them if they carry weights."""
         if weights is None:
-            sort_in_place(keys, threads=threads)
+            sort_in_place(keys, n_jobs=n_jobs)
             return cls(keys=keys, view=view)
         return cls(groups=groups_of_weighted(keys, weights, kind), view=view)
 

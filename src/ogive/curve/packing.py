@@ -38,7 +38,7 @@ def keys_of_scores(s: AnyArray, hit: BoolArray) -> KeyArray:
     return keys
 
 
-def keys_of_view(preds: Predictions, view: View, *, threads: int | None = None) -> KeyArray:
+def keys_of_view(preds: Predictions, view: View, *, n_jobs: int | None = None) -> KeyArray:
     """Return the keys of a view of labelled predictions, in their order."""
     keys = np.empty(preds.n, dtype=np.uint64)
 
@@ -48,15 +48,15 @@ def keys_of_view(preds: Predictions, view: View, *, threads: int | None = None) 
         pack(rows.tail, rows.high, rows.hit, keys[at])
 
     if preds.one_column:
-        _for_each_row(pack_block, preds.n, threads)
+        _for_each_row(pack_block, preds.n, n_jobs)
     else:
         for_each_block(
-            pack_block, preds.n, width=preds.K, together=BLOCKS_A_SECOND_LOOK, threads=threads
+            pack_block, preds.n, width=preds.K, together=BLOCKS_A_SECOND_LOOK, n_jobs=n_jobs
         )
     return keys
 
 
-def _for_each_row(work: Callable[[slice], None], n: int, threads: int | None = None) -> None:
+def _for_each_row(work: Callable[[slice], None], n: int, n_jobs: int | None = None) -> None:
     """Call `work` for blocks of single numbers: long ones, since the work on each is little.
 
     In short blocks threads wait for each other more than they help.
@@ -65,5 +65,5 @@ def _for_each_row(work: Callable[[slice], None], n: int, threads: int | None = N
         work,
         n,
         together=BLOCKS_A_SECOND_LOOK,
-        threads=threads if n > _MIN_SCORES_FOR_THREADS else 1,
+        n_jobs=n_jobs if n > _MIN_SCORES_FOR_THREADS else 1,
     )

@@ -223,15 +223,15 @@ def _keys(rows: Rows, plan: Plan) -> Iterator[tuple[str, KeyArray]]:
     preds = _predictions(rows, plan)
     for view in plan.views:
         if view == CLASSWISE:
-            for k, keys in class_keys(preds, threads=1):
+            for k, keys in class_keys(preds, n_jobs=1):
                 yield f"class-{k}", keys
         else:
-            yield view, keys_of_view(preds, parse_view(view), threads=1)
+            yield view, keys_of_view(preds, parse_view(view), n_jobs=1)
 
 
 def _predictions(rows: Rows, plan: Plan) -> Predictions:
     kind: Kind = "logits" if plan.layout.kind == "logits" else "probs"
-    return Predictions(rows.values, rows.truth, kind=kind, threads=1)
+    return Predictions(rows.values, rows.truth, kind=kind, n_jobs=1)
 
 
 __all__ = ["Tallier", "Tally", "added_tallies", "tally"]

@@ -82,7 +82,7 @@ def read_log(
     weight_kind: WeightKind = "repetition",
     vectors: bool = False,
     scheduler: Any = None,  # noqa: ANN401 - an address or a Client
-    workers: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Reading:
     """Read a prediction log on a Dask cluster.
@@ -99,7 +99,7 @@ def read_log(
     scheduler : str or distributed.Client, optional
         Default: the client in use, if there is one; else a cluster of processes on this machine,
         closed at the end.
-    workers : int, optional
+    n_jobs : int, optional
         Processes of such a cluster. Default: one for each core.
     progress : function of (what, done, total), optional
         In tasks.
@@ -118,7 +118,7 @@ def read_log(
     budget = parse_memory(memory)
     log.check_memory(budget)
     plan, limit = replace(plan, budget=budget), limit_in(budget)
-    with client_of(scheduler, workers) as client:
+    with client_of(scheduler, n_jobs) as client:
         job = _Job(log, frame, client, progress)
         return curves_of(job.run, plan, exact=not one_pass, limit=limit)
 
@@ -128,25 +128,25 @@ def mapped(
     items: Sequence[Any],
     *,
     scheduler: Any = None,  # noqa: ANN401 - an address or a Client
-    workers: int | None = None,
+    n_jobs: int | None = None,
     what: str = "working",
     progress: Progress | None = None,
 ) -> list[Any]:
     """Return a function of all items, in order. It must bear to be run twice on one item."""
-    with client_of(scheduler, workers) as client:
+    with client_of(scheduler, n_jobs) as client:
         futures = client.map(function, items, pure=False, retries=_TRIES)
         return _wait(futures, what, progress, keep=True)
 
 
 @contextmanager
-def client_of(scheduler: Any = None, workers: int | None = None) -> Iterator[Any]:  # noqa: ANN401
+def client_of(scheduler: Any = None, n_jobs: int | None = None) -> Iterator[Any]:  # noqa: ANN401
     """Give a client of a scheduler as the current one; what is started here is closed here."""
-    with _client(scheduler, workers) as client, client.as_current():
+    with _client(scheduler, n_jobs) as client, client.as_current():
         yield client
 
 
 @contextmanager
-def _client(scheduler: Any, workers: int | None) -> Iterator[Any]:  # noqa: ANN401
+def _client(scheduler: Any, n_jobs: int | None) -> Iterator[Any]:  # noqa: ANN401
     distributed = need("distributed", extra="dask")
     if isinstance(scheduler, distributed.Client):
         yield scheduler
@@ -163,14 +163,14 @@ def _client(scheduler: Any, workers: int | None) -> Iterator[Any]:  # noqa: ANN4
     try:
         client = distributed.Client.current()
     except ValueError:
-        with _local(distributed, workers) as client:
+        with _local(distributed, n_jobs) as client:
             yield client
         return
     yield client
 
 
 @contextmanager
-def _local(distributed: Any, workers: int | None) -> Iterator[Any]:  # noqa: ANN401
+def _local(distributed: Any, n_jobs: int | None) -> Iterator[Any]:  # noqa: ANN401
     """Start a process for each core, reachable from this machine alone.
 
     One thread each; the pieces bound the memory, so that Dask's own limits are not needed. Nor
@@ -179,7 +179,7 @@ def _local(distributed: Any, workers: int | None) -> Iterator[Any]:  # noqa: ANN
     """
     with _settings(need("dask", extra="dask")):
         cluster = distributed.LocalCluster(
-            n_workers=workers or os.cpu_count() or 1,
+            n_workers=n_jobs or os.cpu_count() or 1,
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",

@@ -83,7 +83,7 @@ def read_log(
     skip_bad: bool = False,
     weight_kind: WeightKind = "repetition",
     vectors: bool = False,
-    threads: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Reading:
     """Read a prediction log.
@@ -110,7 +110,7 @@ def read_log(
     weight_kind : {"repetition", "sampling"}
     vectors : bool
         Also score whole vectors, of matrices.
-    threads : int, optional
+    n_jobs : int, optional
     progress : function of (what, done, total), optional
         Rows, or bytes where the files do not tell their rows.
 
@@ -131,7 +131,7 @@ def read_log(
     )
     budget = parse_memory(memory)
     log.check_memory(budget)
-    job = _Job(log, budget, thread_count(threads), progress)
+    job = _Job(log, budget, thread_count(n_jobs), progress)
     limit = limit_in(budget)
     keep = max(budget // _KEY, limit)
     return curves_of(job.run, plan, exact=not one_pass, limit=limit, keep=keep)
@@ -161,8 +161,8 @@ def limit_in(budget: int) -> int:
 class _Job:
     """Reads a log, once for each plan."""
 
-    def __init__(self, log: Log, budget: int, threads: int, progress: Progress | None) -> None:
-        self.log, self.budget, self.threads, self.progress = log, budget, threads, progress
+    def __init__(self, log: Log, budget: int, n_jobs: int, progress: Progress | None) -> None:
+        self.log, self.budget, self.n_jobs, self.progress = log, budget, n_jobs, progress
         self.passes = 0
 
     def run(self, plan: Plan) -> Tally:
@@ -172,9 +172,9 @@ class _Job:
         total = self.log.rows
         report = _Report(self.progress, self.passes, self.log.size if total is None else total)
         if plan.layout.weight is None:
-            return _Threads(plan, pieces, self.threads, report, self.budget).run()
-        own = replace(plan, budget=self.budget // self.threads)
-        with ThreadPoolExecutor(self.threads) as pool:
+            return _Threads(plan, pieces, self.n_jobs, report, self.budget).run()
+        own = replace(plan, budget=self.budget // self.n_jobs)
+        with ThreadPoolExecutor(self.n_jobs) as pool:
             done = pool.map(lambda piece: count_piece(piece, own), pieces)
             return added_tallies(report.each(done, pieces), replace(plan, budget=self.budget))
 
@@ -212,10 +212,10 @@ class _Threads:
     """
 
     def __init__(
-        self, plan: Plan, pieces: Sequence[Piece], threads: int, report: _Report, budget: int
+        self, plan: Plan, pieces: Sequence[Piece], n_jobs: int, report: _Report, budget: int
     ) -> None:
         self.report, self.budget = report, budget
-        self.count = max(1, min(threads, len(pieces)))
+        self.count = max(1, min(n_jobs, len(pieces)))
         self.plan = replace(plan, budget=budget // self.count)
         self._pieces: Iterator[tuple[int, Piece]] = iter(enumerate(pieces))
         self._lock = threading.Lock()

@@ -37,7 +37,7 @@ class Vectors:
     @classmethod
     def of(cls, preds: Predictions, weights: FloatArray | None) -> Vectors:
         """Add up some rows."""
-        scores = vector_rows(preds, threads=1)[:2]
+        scores = vector_rows(preds, n_jobs=1)[:2]
         if weights is not None:
             return cls(preds.n, (float(weights.sum()), *(float(r @ weights) for r in scores), 0.0))
         brier, nll = (int(np.rint(row * _UNIT).astype(np.int64).sum()) for row in scores)

@@ -77,7 +77,7 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
             kind=self.kind,
             classes=self._class_names(labels, values.shape[1]),
             weights=weights,
-            threads=_threads(self.n_jobs),
+            n_jobs=_threads(self.n_jobs),
         )
         check_impossible(self.impossible)
         warn_of_labels(preds, self.impossible)
@@ -90,9 +90,9 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
         check_is_fitted(self)
         X = _upright(X) if self.n_features_in_ == 1 else on_host(X)
         values = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=_FLOATS)
-        threads = _threads(self.n_jobs)
-        preds = Predictions(values, kind=self.kind, threads=threads)
-        return self.map_(preds, threads=threads)
+        n_jobs = _threads(self.n_jobs)
+        preds = Predictions(values, kind=self.kind, n_jobs=n_jobs)
+        return self.map_(preds, n_jobs=n_jobs)
 
     def predict(self, X: ArrayLike) -> AnyArray:
         """Return the most probable class of each row; of equal ones, that of the lowest index."""

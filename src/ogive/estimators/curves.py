@@ -72,9 +72,9 @@ class _CurveCalibrator(_Calibrator):
         return {}
 
     def _fit_map(self, preds: Predictions) -> MatrixMap:
-        threads = _threads(self.n_jobs)
+        n_jobs = _threads(self.n_jobs)
         options = self._options()
-        how: Any = {"vector": self.vector, "threads": threads, "warn": False, **options}
+        how: Any = {"vector": self.vector, "n_jobs": n_jobs, "warn": False, **options}
         return fit_vector(preds, self._method, **how)
 
 
@@ -131,8 +131,8 @@ class SplineCalibrator(_CurveCalibrator):
         assert isinstance(found, SplineMap)  # noqa: S101 - every way is made of splines
         self.spline_: SplineMap = found
         marked = replace(fitted, impossible=self.impossible)
-        threads = _threads(self.n_jobs)
-        self._summary = summary_of(marked, preds, self._method, threads=threads)
+        n_jobs = _threads(self.n_jobs)
+        self._summary = summary_of(marked, preds, self._method, n_jobs=n_jobs)
         return fitted
 
     def summary(self) -> SplineSummary | VectorSummary:

@@ -69,7 +69,7 @@ class TemperatureScaling(_Calibrator):
         self.impossible = impossible
 
     def _fit_map(self, preds: Predictions) -> MatrixMap:
-        gamma = fit_temperature(preds, threads=_threads(self.n_jobs))
+        gamma = fit_temperature(preds, n_jobs=_threads(self.n_jobs))
         self.temperature_ = gamma.temperature
         return gamma
 
@@ -97,7 +97,7 @@ class VectorScaling(_Calibrator):
         self.impossible = impossible
 
     def _fit_map(self, preds: Predictions) -> MatrixMap:
-        return fit_vector(preds, threads=_threads(self.n_jobs))
+        return fit_vector(preds, n_jobs=_threads(self.n_jobs))
 
 
 class MatrixScaling(_Calibrator):
@@ -156,7 +156,7 @@ class MatrixScaling(_Calibrator):
             folds=_folds(self.cv, preds),
             seed=_seed(self.random_state),
             progress=_tell(type(self).__name__) if self.verbose > 0 else None,
-            threads=_threads(self.n_jobs),
+            n_jobs=_threads(self.n_jobs),
         )
         return gamma  # type: ignore[no-any-return] # the table knows only that it is Fitted
 

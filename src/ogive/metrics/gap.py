@@ -226,10 +226,10 @@ def _add_up(keys: KeyArray, high: bool, tails: FloatArray, unlikely: FloatArray)
         np.add.reduceat(tail.view(np.float64), starts, out=tails[at])
         unlikely[at] = np.add.reduceat(np.bitwise_and(bits, ONE, out=tail), starts)
 
-    threads = (
+    n_jobs = (
         None if tails.size > _MIN_STRETCHES_FOR_THREADS else 1
     )  # for less, they wait more than they help
-    for_each_block(work, tails.size, width=_WIDTH, threads=threads)
+    for_each_block(work, tails.size, width=_WIDTH, n_jobs=n_jobs)
 
 
 def _look(

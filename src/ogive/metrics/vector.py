@@ -43,7 +43,7 @@ class VectorScores:
 
 
 def vector_rows(
-    preds: Predictions, probabilities: ArrayLike | None = None, *, threads: int | None = None
+    preds: Predictions, probabilities: ArrayLike | None = None, *, n_jobs: int | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return each row's Brier score, log loss and hit: (N,) each, for paired comparisons.
 
@@ -53,7 +53,7 @@ def vector_rows(
         With labels.
     probabilities : array-like, (N, K), optional
         Calibrated vectors of the same rows; default: the predictions' own.
-    threads : int, optional
+    n_jobs : int, optional
     """
     labelled(preds)
     given = None if probabilities is None else _as_vectors(probabilities, preds)
@@ -71,7 +71,7 @@ def vector_rows(
         p[rows, true] -= 1.0
         np.einsum("ij,ij->i", p, p, out=brier[at])
 
-    for_each_block(score, preds.n, width=preds.K, threads=threads)
+    for_each_block(score, preds.n, width=preds.K, n_jobs=n_jobs)
     np.negative(nll, out=nll)
     return brier, nll, hit
 

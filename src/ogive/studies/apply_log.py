@@ -78,7 +78,7 @@ def apply_log(
     folder: str | os.PathLike[str],
     columns: Columns | None = None,
     *,
-    threads: int | None = None,
+    n_jobs: int | None = None,
     engine: str = "local",
     force: bool = False,
     progress: Progress | None = None,
@@ -98,7 +98,7 @@ def apply_log(
         Where the Parquet files go, under the names they have in the log. The rows of a single
         file can go to a file ``….parquet``.
     columns : Columns, optional
-    threads : int, optional
+    n_jobs : int, optional
     engine : {"local", "dask", "spark"}
         On a cluster each file is a task, and `folder` must be seen by all workers and from here.
     force : bool
@@ -127,7 +127,7 @@ def apply_log(
     with nullcontext() if one else only_writer(out):
         _clean({target for _, target in pairs})
         if engine == "local":
-            counts = _on_threads(jobs, calibrator, threads, progress)
+            counts = _on_threads(jobs, calibrator, n_jobs, progress)
         else:
             module = importlib.import_module(find_engine(engine))
             run = Sent(Path(calibrator).read_bytes())
@@ -217,12 +217,12 @@ def warn_of_kind(calibrator: str | os.PathLike[str], kind: ValueKind, name: str)
 def _on_threads(
     jobs: Sequence[FileJob],
     calibrator: str | os.PathLike[str],
-    threads: int | None,
+    n_jobs: int | None,
     progress: Progress | None,
 ) -> list[tuple[int, bool]]:
     counts = []
     stop = threading.Event()
-    with ThreadPoolExecutor(thread_count(threads)) as pool:
+    with ThreadPoolExecutor(thread_count(n_jobs)) as pool:
         try:
             for result in pool.map(lambda job: job.run(calibrator, stop), jobs):
                 counts.append(result)

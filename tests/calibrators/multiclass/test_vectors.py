@@ -120,9 +120,9 @@ def test_sampling_weights_have_no_unit(way, method, rng):
 def test_threads_change_nothing(way, method, rng):
     logits, labels = sample(rng, n=3000, K=40)
     preds = Predictions(logits, labels, kind="logits")
-    one, two = (fit_vector(preds, method, vector=way, threads=t) for t in (1, 2))
+    one, two = (fit_vector(preds, method, vector=way, n_jobs=t) for t in (1, 2))
     assert one == two
-    np.testing.assert_array_equal(one(preds, threads=1), one(preds, threads=2))
+    np.testing.assert_array_equal(one(preds, n_jobs=1), one(preds, n_jobs=2))
 
 
 @pytest.mark.parametrize(("way", "method"), CASES)

@@ -136,8 +136,8 @@ def test_threads_change_no_bit_and_progress_counts_every_fit(rng):
     logits, labels = sample(rng)
     preds = Predictions(logits, labels, kind="logits")
     seen = []
-    first = fit_dir_odir(preds, **GRID, threads=1, progress=lambda *at: seen.append(at))
-    assert first == fit_dir_odir(preds, **GRID, threads=3)
+    first = fit_dir_odir(preds, **GRID, n_jobs=1, progress=lambda *at: seen.append(at))
+    assert first == fit_dir_odir(preds, **GRID, n_jobs=3)
     assert [at[1:] for at in seen] == [(i, 30) for i in range(31)]
 
 

@@ -60,11 +60,11 @@ def test_many_numbers_in_float32_give_the_same_as_float64(rng, monkeypatch):
     assert rough.factor != exact.factor  # the two ways are really two
 
 
-@pytest.mark.parametrize("threads", [2, 5])
-def test_threads_change_no_bit(rng, threads):
+@pytest.mark.parametrize("n_jobs", [2, 5])
+def test_threads_change_no_bit(rng, n_jobs):
     logits, labels = sample(rng, 8000, 10, 2.0)
     preds = Predictions(logits, labels, kind="logits")
-    assert fit_temperature(preds, threads=1) == fit_temperature(preds, threads=threads)
+    assert fit_temperature(preds, n_jobs=1) == fit_temperature(preds, n_jobs=n_jobs)
 
 
 def test_logits_near_572_and_a_common_shift_change_nothing(rng):

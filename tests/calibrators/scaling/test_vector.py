@@ -70,11 +70,11 @@ def test_many_numbers_in_float32_and_many_classes(rng, monkeypatch):
     assert both[0] == pytest.approx(both[1], abs=1e-3)
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-def test_threads_change_no_bit(rng, threads):
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_threads_change_no_bit(rng, n_jobs):
     logits, labels = sample(rng, n=4000)
     preds = Predictions(logits, labels, kind="logits")
-    assert fit_vector(preds, threads=1) == fit_vector(preds, threads=threads)
+    assert fit_vector(preds, n_jobs=1) == fit_vector(preds, n_jobs=n_jobs)
 
 
 def test_one_column_and_exact_zeros(rng):

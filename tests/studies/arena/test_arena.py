@@ -53,7 +53,7 @@ def counted(monkeypatch):
 
 
 def test_numbers_are_those_of_compare(folder):
-    result = ogive.arena(folder, QUICK, jobs=1)
+    result = ogive.arena(folder, QUICK, n_jobs=1)
     assert result.view == "score"
     for one in result.experiments:
         path = folder / f"{one.name}.npz"
@@ -75,7 +75,7 @@ def test_numbers_are_those_of_compare(folder):
 
 
 def test_whatever_the_number_of_processes(folder):
-    one, two = (ogive.arena(folder, QUICK, jobs=jobs).to_dict() for jobs in (1, 2))
+    one, two = (ogive.arena(folder, QUICK, n_jobs=jobs).to_dict() for jobs in (1, 2))
     for result in (one, two):
         for row in result["methods"]:
             row.pop("seconds")
@@ -91,7 +91,7 @@ def test_processes_started_elsewhere_find_the_files(tmp_path, rng, monkeypatch):
         monkeypatch.chdir(tmp_path / name)
         for file in ("a.npz", "b.npz"):
             save_scores(file, rng, n=60)
-        assert len(ogive.arena(".", ["none", "platt"], jobs=2).experiments) == 2
+        assert len(ogive.arena(".", ["none", "platt"], n_jobs=2).experiments) == 2
 
 
 def test_files_without_both_parts_are_named_and_skipped(folder, rng):
@@ -100,7 +100,7 @@ def test_files_without_both_parts_are_named_and_skipped(folder, rng):
     (folder / "cut.npz").write_bytes(b"PK\x03\x04")
     (folder / "notes.txt").write_text("not a file of predictions")
     (folder / ".hidden.npz").write_bytes(b"")
-    result = ogive.arena(folder, ["none", "platt"], jobs=1)
+    result = ogive.arena(folder, ["none", "platt"], n_jobs=1)
     assert len(result.experiments) == 3
     assert sorted(result.skipped) == ["cal_only", "cut", "half"]
     assert "has no parts cal and test" in result.skipped["half"]
@@ -118,12 +118,12 @@ def test_folders_inside_and_equal_stems_are_told_apart(folder, rng):
 
 def test_default_methods_are_those_that_every_experiment_can_do(folder, rng):
     save_matrix(folder / "matrix.npz", rng)
-    result = ogive.arena(folder, jobs=1)
+    result = ogive.arena(folder, n_jobs=1)
     assert "temperature" not in [row.method for row in result.standings]
     assert "3 of 4 experiments have scores: name it" in result.left_out["temperature"]
     assert result.left_out["ms-odir"] == "it is slow: name it to run it"
     assert result.view == "score or top-1"
-    named = ogive.arena(folder, ["temperature", "spline"], jobs=1)
+    named = ogive.arena(folder, ["temperature", "spline"], n_jobs=1)
     assert [one.name for one in named.experiments] == ["matrix"]
     assert "temperature needs a column for each class" in named.skipped["a"]
     assert "temperature" in [row.method for row in named.standings]
@@ -132,10 +132,10 @@ def test_default_methods_are_those_that_every_experiment_can_do(folder, rng):
 def test_a_method_that_fails_somewhere_is_left_out_or_asked_for(folder):
     np.savez(folder / "flat.npz", cal_scores=[0.4, 0.6] * 30, cal_outcomes=[0, 1] * 30,
              test_scores=[0.4, 0.6], test_outcomes=[0, 1])  # fmt: skip
-    result = ogive.arena(folder, jobs=1)
+    result = ogive.arena(folder, n_jobs=1)
     assert result.left_out["paper-spline"].startswith("1 of 4 experiments: ")
     assert len(result.experiments) == 4
-    named = ogive.arena(folder, ["none", "paper-spline"], jobs=1)
+    named = ogive.arena(folder, ["none", "paper-spline"], n_jobs=1)
     assert [one.name for one in named.experiments] == ["a", "b", "c"]
     assert named.skipped["flat"].startswith("paper-spline: ")
 
@@ -143,7 +143,7 @@ def test_a_method_that_fails_somewhere_is_left_out_or_asked_for(folder):
 def test_whole_vectors(folder, rng):
     for name in ("m1", "m2"):
         save_matrix(folder / f"{name}.npz", rng)
-    result = ogive.arena(folder, view="vector", jobs=1)
+    result = ogive.arena(folder, view="vector", n_jobs=1)
     names = [row.method for row in result.standings]
     assert {"spline:keep", "spline:ovr", "temperature", "platt", "none"} <= set(names)
     assert "spline" not in names
@@ -154,13 +154,13 @@ def test_whole_vectors(folder, rng):
     probabilities = calibrated.predict_proba(test.values)
     assert one.scores["spline:ovr"]["nll"] == ogive.nll_vector(test, probabilities)
     assert one.scores["spline:ovr"]["brier"] == ogive.brier_vector(test, probabilities)
-    few = ogive.arena(folder, ["platt:ovr", "none"], view="vector", jobs=1)
+    few = ogive.arena(folder, ["platt:ovr", "none"], view="vector", n_jobs=1)
     assert {row.method for row in few.standings} == {"platt:ovr", "none"}
 
 
 def test_a_view_that_some_do_not_have(folder, rng):
     save_matrix(folder / "matrix.npz", rng)
-    result = ogive.arena(folder, ["none", "platt"], "class-2", jobs=1)
+    result = ogive.arena(folder, ["none", "platt"], "class-2", n_jobs=1)
     assert result.view == "class-2"
     assert "is not a view of 2 classes" in result.skipped["a"]
 
@@ -181,7 +181,7 @@ def test_what_cannot_be_done_is_said(folder, tmp_path):
     with pytest.raises(FileFormatError, match=r"is a file. Give a folder"):
         ogive.arena(folder / "a.npz")
     with pytest.raises(FileFormatError, match=r"no experiment is left to compare on .a: it has"):
-        ogive.arena(folder, ["none"], "vector", jobs=1)
+        ogive.arena(folder, ["none"], "vector", n_jobs=1)
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileFormatError, match="holds no files of predictions"):
         ogive.arena(tmp_path / "empty")
@@ -192,7 +192,7 @@ def test_what_cannot_be_done_is_said(folder, tmp_path):
 
 def test_a_run_goes_on_where_it_stopped(folder, tmp_path, monkeypatch, counted):
     file = tmp_path / "cells.jsonl"
-    whole = ogive.arena(folder, QUICK, jobs=1)
+    whole = ogive.arena(folder, QUICK, n_jobs=1)
     counted.clear()
 
     def stop(what, done, total):
@@ -200,27 +200,27 @@ def test_a_run_goes_on_where_it_stopped(folder, tmp_path, monkeypatch, counted):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ogive.arena(folder, QUICK, jobs=1, resume=file, progress=stop)
+        ogive.arena(folder, QUICK, n_jobs=1, resume=file, progress=stop)
     kept = file.read_text()
     with file.open("a") as end:
         end.write('{"key": ["cell", "torn')  # the machine stopped in the middle of a line
     counted.clear()
-    result = ogive.arena(folder, QUICK, jobs=1, resume=file)
+    result = ogive.arena(folder, QUICK, n_jobs=1, resume=file)
     assert len(counted) == 9 - 5
     assert file.read_text().startswith(kept)
     for one, other in zip(result.standings, whole.standings, strict=True):
         assert (one.method, one.rank, one.excess) == (other.method, other.rank, other.excess)
     counted.clear()
-    assert ogive.arena(folder, QUICK, jobs=1, resume=file).to_dict() == result.to_dict()
+    assert ogive.arena(folder, QUICK, n_jobs=1, resume=file).to_dict() == result.to_dict()
     assert counted == []
 
 
 def test_a_changed_file_is_run_again(folder, tmp_path, rng, counted):
     file = tmp_path / "cells.jsonl"
-    before = ogive.arena(folder, ["none"], jobs=1, resume=file)
+    before = ogive.arena(folder, ["none"], n_jobs=1, resume=file)
     save_scores(folder / "b.npz", rng)
     counted.clear()
-    after = ogive.arena(folder, ["none"], jobs=1, resume=file)
+    after = ogive.arena(folder, ["none"], n_jobs=1, resume=file)
     assert counted == [("b", "none")]
     assert before.experiments[0] == after.experiments[0]
     assert before.experiments[1] != after.experiments[1]
@@ -228,10 +228,10 @@ def test_a_changed_file_is_run_again(folder, tmp_path, rng, counted):
 
 def test_changed_code_is_run_again(folder, tmp_path, counted, monkeypatch):
     file = tmp_path / "cells.jsonl"
-    ogive.arena(folder, ["none"], jobs=1, resume=file)
+    ogive.arena(folder, ["none"], n_jobs=1, resume=file)
     monkeypatch.setattr("ogive.studies.arena.run.code_digest", lambda: "other")
     counted.clear()
-    ogive.arena(folder, ["none"], jobs=1, resume=file)
+    ogive.arena(folder, ["none"], n_jobs=1, resume=file)
     assert len(counted) == 3
 
 
@@ -248,7 +248,7 @@ def test_a_foreign_file_is_refused_and_stays(folder, tmp_path, text, message):
     file = tmp_path / "cells.jsonl"
     file.write_text(text)
     with pytest.raises(FileFormatError, match=message):
-        ogive.arena(folder, ["none"], jobs=1, resume=file)
+        ogive.arena(folder, ["none"], n_jobs=1, resume=file)
     assert file.read_text() == text
 
 
@@ -268,10 +268,10 @@ def save_hdf5(path, rng, names):
 
 def test_every_experiment_of_an_hdf5_file(tmp_path, rng):
     save_hdf5(tmp_path / "all.h5", rng, ["set/one", "set/two"])
-    result = ogive.arena(tmp_path / "all.h5", ["none", "platt"], jobs=1)
+    result = ogive.arena(tmp_path / "all.h5", ["none", "platt"], n_jobs=1)
     assert [one.name for one in result.experiments] == ["set/one", "set/two"]
     assert result.families == {"set/one": ["set/one", "set/two"]}  # the same labels
-    inside = ogive.arena(tmp_path, ["none", "platt"], jobs=1)
+    inside = ogive.arena(tmp_path, ["none", "platt"], n_jobs=1)
     assert [one.name for one in inside.experiments] == ["all/set/one", "all/set/two"]
 
 

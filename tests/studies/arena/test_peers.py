@@ -22,7 +22,7 @@ def test_peers_join_as_rows(folder, tmp_path):  # noqa: F811
         "elsewhere": {"top-1": {"great": numbers(0.5)}},
     }
     file.write_text(json.dumps(table))
-    result = ogive.arena(folder, ["none", "platt"], peers=file, jobs=1)
+    result = ogive.arena(folder, ["none", "platt"], peers=file, n_jobs=1)
     rows = {row.method: row for row in result.standings}
     assert set(rows) == {"none", "platt", "great", "none (others)"}
     assert rows["great"].rank == numbers(1.0)
@@ -32,7 +32,7 @@ def test_peers_join_as_rows(folder, tmp_path):  # noqa: F811
     assert [one.name for one in result.experiments] == ["a", "b"]
     assert result.skipped == {"c": "others has no numbers of it"}
     assert result.left_out == {"gone": "2 of 2 experiments: no"}
-    again = ogive.arena(folder, ["none", "platt"], peers=[table], jobs=1)
+    again = ogive.arena(folder, ["none", "platt"], peers=[table], n_jobs=1)
     assert again.standings[0].rank == result.standings[0].rank
 
 
@@ -57,13 +57,13 @@ def test_a_hostile_file_of_peers_is_refused(folder, tmp_path, text, message):  #
     file = tmp_path / "others.json"
     file.write_bytes(text.encode("latin-1"))
     with pytest.raises(FileFormatError, match=message):
-        ogive.arena(folder, ["none"], peers=file, jobs=1)
+        ogive.arena(folder, ["none"], peers=file, n_jobs=1)
 
 
 def test_two_sources_of_one_name(folder, tmp_path):  # noqa: F811
     table = {name: {"top-1": {"great": numbers(0.1)}} for name in "abc"}
     with pytest.raises(InvalidInput, match="two sources named 'peers' have the method 'great'"):
-        ogive.arena(folder, ["none"], peers=[table, table, table], jobs=1)
+        ogive.arena(folder, ["none"], peers=[table, table, table], n_jobs=1)
 
 
 PEERS = """
@@ -94,7 +94,7 @@ def module(tmp_path, monkeypatch):
 
 def test_a_module_of_peers(folder, module, tmp_path, counted):  # noqa: F811
     file = tmp_path / "cells.jsonl"
-    result = ogive.arena(folder, ["none", "platt"], peers=module, jobs=1, resume=file)
+    result = ogive.arena(folder, ["none", "platt"], peers=module, n_jobs=1, resume=file)
     rows = {row.method: row for row in result.standings}
     assert set(rows) == {"none", "platt", "same"}
     assert rows["same"].rank == rows["none"].rank
@@ -103,27 +103,27 @@ def test_a_module_of_peers(folder, module, tmp_path, counted):  # noqa: F811
     assert result.left_out["absent"] == "3 of 3 experiments: it is not installed"
     assert "returned shape (239,) where (240,) was due" in result.left_out["short"]
     counted.clear()
-    ogive.arena(folder, ["none", "platt"], peers=module, jobs=1, resume=file)
+    ogive.arena(folder, ["none", "platt"], peers=module, n_jobs=1, resume=file)
     assert counted == [(name, "absent") for name in "abc"]  # it may be installed by now
 
 
 def test_processes_find_the_module(folder, module):  # noqa: F811
-    result = ogive.arena(folder, ["none", "platt"], peers=module, jobs=2)
+    result = ogive.arena(folder, ["none", "platt"], peers=module, n_jobs=2)
     assert "same" in [row.method for row in result.standings]
 
 
 def test_a_module_of_peers_for_whole_vectors(folder, module, rng):  # noqa: F811
     save_matrix(folder / "m.npz", rng)
-    rows = ogive.arena(folder, ["none"], "vector", peers=module, jobs=1).standings
+    rows = ogive.arena(folder, ["none"], "vector", peers=module, n_jobs=1).standings
     assert {row.method: row.source for row in rows} == {"none": "ogive", "same": "peers_of_a_test"}
     assert rows[0].mean == pytest.approx(rows[1].mean)
 
 
 def test_a_module_that_is_none(folder):  # noqa: F811
     with pytest.raises(InvalidInput, match="the module 'no_such_module' cannot be imported"):
-        ogive.arena(folder, ["none"], peers="module:no_such_module", jobs=1)
+        ogive.arena(folder, ["none"], peers="module:no_such_module", n_jobs=1)
     with pytest.raises(InvalidInput, match="'json' has no table SCORES"):
-        ogive.arena(folder, ["none"], peers="module:json", jobs=1)
+        ogive.arena(folder, ["none"], peers="module:json", n_jobs=1)
 
 
 # Families -------------------------------------------------------------------------------------
@@ -155,9 +155,9 @@ def test_balanced_classes_in_another_order_show_nothing(folder, rng):  # noqa: F
 def test_families_can_be_said(folder, tmp_path):  # noqa: F811
     file = tmp_path / "families.json"
     file.write_text('{"[ab]": "first", "*": "rest"}')
-    result = ogive.arena(folder, ["none", "platt"], families=file, jobs=1)
+    result = ogive.arena(folder, ["none", "platt"], families=file, n_jobs=1)
     assert result.families == {"first": ["a", "b"], "rest": ["c"]}
-    again = ogive.arena(folder, ["none", "platt"], families={"[ab]": "first"}, jobs=1)
+    again = ogive.arena(folder, ["none", "platt"], families={"[ab]": "first"}, n_jobs=1)
     assert again.families == {"first": ["a", "b"], "c": ["c"]}
 
 

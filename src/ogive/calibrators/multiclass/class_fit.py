@@ -86,52 +86,52 @@ class _Rows:
 
 
 def fit_classes(
-    preds: Predictions, *, threads: int | None = None, progress: Progress | None = None
+    preds: Predictions, *, n_jobs: int | None = None, progress: Progress | None = None
 ) -> ClassFit:
     """Fit the class structure to predictions with labels, and score them by halves."""
     with one_blas_thread():
-        return _fit(preds, threads, progress or _untold)
+        return _fit(preds, n_jobs, progress or _untold)
 
 
 def _untold(what: str, done: float, total: int) -> None:
     """Take progress that nobody asked for."""
 
 
-def _fit(preds: Predictions, threads: int | None, step: Progress) -> ClassFit:
+def _fit(preds: Predictions, n_jobs: int | None, step: Progress) -> ClassFit:
     labels = labelled(preds)
     if preds.one_column:
         msg = "`preds` has one column and so no classes to mix: fit its curve, or use fit_ovr."
         raise InvalidInput(msg)
-    scale = mean_range(preds, threads=threads)
-    order = class_order(preds, scale, threads=threads)
+    scale = mean_range(preds, n_jobs=n_jobs)
+    order = class_order(preds, scale, n_jobs=n_jobs)
     place = np.argsort(order)
     structure, unseen = _fit_ordered(
-        preds.reordered(order), place[labels], scale, threads, step=step
+        preds.reordered(order), place[labels], scale, n_jobs, step=step
     )
     return ClassFit(structure.reordered(place), tuple(unseen), place)
 
 
 def _fit_ordered(
-    preds: Predictions, labels: IntArray, scale: float, threads: int | None, *, step: Progress
+    preds: Predictions, labels: IntArray, scale: float, n_jobs: int | None, *, step: Progress
 ) -> tuple[ClassStructure, Iterable[Unseen]]:
     """Do so with the classes in an order that does not depend on that of the columns."""
-    factor = careful_factor(preds, threads=threads)
-    rows, floor = _read(preds, labels, factor, scale, threads)
+    factor = careful_factor(preds, n_jobs=n_jobs)
+    rows, floor = _read(preds, labels, factor, scale, n_jobs)
     bases = _bases(rows)
     if float(rows.weights.sum()) < _FEWEST:
         return _temperature_only(rows, bases, factor, floor)
     step("learning which classes to trust", 0, _STAGES)
-    found = _priors(rows, bases, threads)
+    found = _priors(rows, bases, n_jobs)
     whole_rows = preds.weight_kind == "repetition"
-    halved = _by_halves(rows, bases, found, threads, whole=whole_rows, step=step)
+    halved = _by_halves(rows, bases, found, n_jobs, whole=whole_rows, step=step)
     changes = [half.change for half in halved]
     start = found.theta
     if rows.logs.size > _MAX_NUMBERS_FOR_PRIORS:
         # λ is from some of the rows. What halves find is on average nearly what all rows find.
         start = np.mean([half.theta for half in halved], axis=0)
     step("fitting all classes", _STAGES - 1, _STAGES)
-    theta = fit_at(_regression(rows, bases, threads), found.precision, start, near=found.curvature)
-    share = mean_share(changes, threads=threads)
+    theta = fit_at(_regression(rows, bases, n_jobs), found.precision, start, near=found.curvature)
+    share = mean_share(changes, n_jobs=n_jobs)
     structure = _structure(_trust(share) * theta, found, bases, factor, floor)
     return structure, _unseen(preds, rows, halved, share)
 
@@ -163,7 +163,7 @@ def _temperature_only(
 
 
 def _read(
-    preds: Predictions, labels: IntArray, factor: float, scale: float, threads: int | None
+    preds: Predictions, labels: IntArray, factor: float, scale: float, n_jobs: int | None
 ) -> tuple[_Rows, float]:
     """Read the log-probabilities of the rows with a weight, (K, n), and where zeros are put.
 
@@ -197,7 +197,7 @@ def _read(
 
     weighted = np.ones(preds.n, dtype=np.bool_) if preds.weights is None else preds.weights > 0
     before = np.concatenate([[0], np.cumsum(weighted)])
-    for_each_block(read, preds.n, width=K, threads=threads)
+    for_each_block(read, preds.n, width=K, n_jobs=n_jobs)
     half = float(np.log(2.0)) / (factor if preds.kind == "logits" else 1.0)
     floor = min(lowest.values()) - half
 
@@ -211,7 +211,7 @@ def _read(
         block -= np.log(np.exp(block).sum(axis=0))
         logs[:, at] = block
 
-    for_each_block(finish, n, width=K, threads=threads)
+    for_each_block(finish, n, width=K, n_jobs=n_jobs)
     own = labels if gapless else labels[index]
     return _Rows(logs, own, weights, hashes, index, bool((weights == 1.0).all())), floor
 
@@ -249,20 +249,20 @@ def _leading(values: AnyArray, weight: AnyArray, rank: int) -> FloatArray:
 
 
 def _regression(
-    rows: _Rows, bases: tuple[FloatArray, FloatArray], threads: int | None
+    rows: _Rows, bases: tuple[FloatArray, FloatArray], n_jobs: int | None
 ) -> ClassRegression:
     weights = None if rows.plain else rows.weights
-    return ClassRegression(rows.logs, rows.labels, weights, bases, threads=threads)
+    return ClassRegression(rows.logs, rows.labels, weights, bases, n_jobs=n_jobs)
 
 
-def _priors(rows: _Rows, bases: tuple[FloatArray, FloatArray], threads: int | None) -> Shrunk:
+def _priors(rows: _Rows, bases: tuple[FloatArray, FloatArray], n_jobs: int | None) -> Shrunk:
     """Learn the precisions, from some of the rows if there are many."""
     K, n = rows.logs.shape
     probes = int(np.clip(_NUMBERS_PROBED // (2 * K * bases[0].shape[1]), 1, 8))
     if n * K <= _MAX_NUMBERS_FOR_PRIORS:
-        return shrink(_regression(rows, bases, threads), probes=probes)
+        return shrink(_regression(rows, bases, n_jobs), probes=probes)
     at = _sample(rows, _SOME_ROWS)
-    some = ClassRegression(*rows.some(at, rows.weights[at]), bases, threads=threads)
+    some = ClassRegression(*rows.some(at, rows.weights[at]), bases, n_jobs=n_jobs)
     return shrink(some, probes=probes)
 
 
@@ -278,7 +278,7 @@ def _by_halves(
     rows: _Rows,
     bases: tuple[FloatArray, FloatArray],
     priors: Shrunk,
-    threads: int | None,
+    n_jobs: int | None,
     *,
     whole: bool,
     step: Progress,
@@ -296,11 +296,11 @@ def _by_halves(
         if not seen.size or not unseen.size:
             continue
         weights = rows.weights * (1.0 - part)
-        fitted = ClassRegression(*rows.some(seen, weights[seen]), bases, threads=threads)
+        fitted = ClassRegression(*rows.some(seen, weights[seen]), bases, n_jobs=n_jobs)
         start = None if priors.curvature is None else priors.theta
         theta = fit_at(fitted, priors.precision, start, near=priors.curvature, close=_CLOSE_HALVES)
         held = (rows.weights * part)[unseen]
-        rest = ClassRegression(*rows.some(unseen, held), bases, threads=threads)
+        rest = ClassRegression(*rows.some(unseen, held), bases, n_jobs=n_jobs)
         change = Change(rest.logs, rest.scores(theta), rest.labels, held)
         found.append(_Half(unseen, change, theta))
     return found

@@ -31,7 +31,7 @@ _DIGITS = 1e-9  # of the rows' total weight: keys nearer to each other are equal
 _MOST_ROUNDS = 4
 
 
-def mean_range(preds: Predictions, *, threads: int | None = None) -> float:
+def mean_range(preds: Predictions, *, n_jobs: int | None = None) -> float:
     """Return the weighted mean over rows of their largest less their smallest finite logarithm.
 
     1 if no row has two different ones.
@@ -42,11 +42,11 @@ def mean_range(preds: Predictions, *, threads: int | None = None) -> float:
         logs = preds.log_masses(at)
         ranges[at] = -logs.min(axis=1, initial=0.0, where=logs > -np.inf)
 
-    for_each_block(work, preds.n, width=preds.K, threads=threads)
+    for_each_block(work, preds.n, width=preds.K, n_jobs=n_jobs)
     return float(np.average(ranges, weights=preds.weights)) or 1.0
 
 
-def class_order(preds: Predictions, scale: float, *, threads: int | None = None) -> IntArray:
+def class_order(preds: Predictions, scale: float, *, n_jobs: int | None = None) -> IntArray:
     """Return the columns in their own order, (K,).
 
     >>> from ogive import Predictions
@@ -59,7 +59,7 @@ def class_order(preds: Predictions, scale: float, *, threads: int | None = None)
     """
     colours, seen = np.ones(preds.K), 0
     for _ in range(_MOST_ROUNDS):
-        keys = _keys(preds, scale, colours, threads)
+        keys = _keys(preds, scale, colours, n_jobs)
         distinct, rank = np.unique(keys, return_inverse=True)
         if distinct.size in (seen, preds.K):
             break
@@ -67,7 +67,7 @@ def class_order(preds: Predictions, scale: float, *, threads: int | None = None)
     return np.argsort(keys, kind="stable")
 
 
-def _keys(preds: Predictions, scale: float, colours: FloatArray, threads: int | None) -> FloatArray:
+def _keys(preds: Predictions, scale: float, colours: FloatArray, n_jobs: int | None) -> FloatArray:
     """Return the key of each class, rounded, (K,)."""
     labels = preds.labels
     assert labels is not None  # noqa: S101 - checked by fit_classes
@@ -84,7 +84,7 @@ def _keys(preds: Predictions, scale: float, colours: FloatArray, threads: int | 
         parts[at.start] = e.sum(axis=0)
         parts[at.start] += np.bincount(labels[at], weights=of_label, minlength=preds.K)
 
-    for_each_block(work, preds.n, width=preds.K, threads=threads)
+    for_each_block(work, preds.n, width=preds.K, n_jobs=n_jobs)
     keys = np.sum([parts[start] for start in sorted(parts)], axis=0)
     rounded: FloatArray = np.round(keys / (float(weights.sum()) * _DIGITS))
     return rounded

@@ -53,7 +53,7 @@ class ColumnsMap(MatrixMap):
     maps: tuple[Map, ...]
     floor: float
 
-    def _calibrated(self, preds: Predictions, threads: int | None) -> FloatArray:
+    def _calibrated(self, preds: Predictions, n_jobs: int | None) -> FloatArray:
         result = np.empty((preds.n, self.K))
         step = max(1, _ROWS // self.K)
         pieces = [slice(i, min(i + step, preds.n)) for i in range(0, preds.n, step)]
@@ -62,7 +62,7 @@ class ColumnsMap(MatrixMap):
             for at in pieces[piece]:
                 result[at] = self._block(preds, at)
 
-        for_each_block(work, len(pieces), width=1 << 30, threads=threads)  # a piece at a time
+        for_each_block(work, len(pieces), width=1 << 30, n_jobs=n_jobs)  # a piece at a time
         return result
 
     def _applied(self, high: BoolArray, tail: FloatArray) -> FloatArray:
@@ -153,7 +153,7 @@ def _rest(masses: FloatArray, add: Callable[[FloatArray], FloatArray] = _quick_s
     return rest
 
 
-def smallest_mass(preds: Predictions, *, threads: int | None = None) -> float:
+def smallest_mass(preds: Predictions, *, n_jobs: int | None = None) -> float:
     """Return half the smallest positive mass: the floor."""
     found: dict[int, float] = {}
 
@@ -168,18 +168,18 @@ def smallest_mass(preds: Predictions, *, threads: int | None = None) -> float:
             smallest = float(logs[logs >= _SMALLEST_LOG].min())
         found[at.start] = smallest
 
-    for_each_block(work, preds.n, width=preds.K, threads=threads)
+    for_each_block(work, preds.n, width=preds.K, n_jobs=n_jobs)
     return float(np.exp(max(min(found.values()), _SMALLEST_LOG))) / 2
 
 
-def all_log_odds(preds: Predictions, floor: float, *, threads: int | None = None) -> FloatArray:
+def all_log_odds(preds: Predictions, floor: float, *, n_jobs: int | None = None) -> FloatArray:
     """Return the log-odds of each class in each row, (N, K), with contiguous columns."""
     result = np.empty((preds.n, preds.K), order="F")
 
     def work(at: slice) -> None:
         result[at] = class_log_odds(np.maximum(preds.masses(at), floor))
 
-    for_each_block(work, preds.n, width=preds.K, threads=threads)
+    for_each_block(work, preds.n, width=preds.K, n_jobs=n_jobs)
     return result
 
 

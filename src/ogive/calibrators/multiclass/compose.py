@@ -26,7 +26,7 @@ def fit_vector(
     vector: str = "keep",
     impossible: Impossible = None,
     warn: bool = True,
-    threads: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
     **options: Any,  # noqa: ANN401 - whatever the method takes
 ) -> MatrixMap:
@@ -49,7 +49,7 @@ def fit_vector(
         A logit of −inf keeps probability 0. With "zero", so does a given probability of 0.
     warn : bool
         Whether labels on impossible classes are counted and reported.
-    threads : int, optional
+    n_jobs : int, optional
     progress : function of (what, done, total), optional
         Called by methods that take long.
     options
@@ -77,7 +77,7 @@ def fit_vector(
         elif vector == "keep" and method != "spline":
             vector = "ranks"
         way = VECTORS["ovr" if preds.one_column else vector]
-        gamma = way.fit(preds, method, threads=threads, **options, **told(way, progress))
+        gamma = way.fit(preds, method, n_jobs=n_jobs, **options, **told(way, progress))
     assert isinstance(gamma, MatrixMap)  # noqa: S101 - what reads predictions gives such a map
     return gamma if impossible is None else replace(gamma, impossible=impossible)
 

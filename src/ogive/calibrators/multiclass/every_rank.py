@@ -53,7 +53,7 @@ def fit_every_rank(
     preds: Predictions,
     method: str = "paper-spline",
     *,
-    threads: int | None = None,
+    n_jobs: int | None = None,
     **options: Any,  # noqa: ANN401 - whatever the method takes
 ) -> EveryRankMap:
     """Fit a curve method to every rank; the parameters are those of `fit_ovr`.
@@ -67,8 +67,8 @@ def fit_every_rank(
     check_curve_method(method)
     preds = with_weight(preds)
     labels = labelled(preds)
-    floor = smallest_mass(preds, threads=threads)
-    log_odds = all_log_odds(preds, floor, threads=threads)
+    floor = smallest_mass(preds, n_jobs=n_jobs)
+    log_odds = all_log_odds(preds, floor, n_jobs=n_jobs)
     rank = np.empty(preds.n, dtype=np.intp)  # of the true class, from 0
 
     def sort(at: slice) -> None:
@@ -76,7 +76,7 @@ def fit_every_rank(
         log_odds[at] = np.take_along_axis(log_odds[at], order, axis=1)
         rank[at] = (order == labels[at, None]).argmax(axis=1)
 
-    for_each_block(sort, preds.n, width=preds.K, threads=threads)
+    for_each_block(sort, preds.n, width=preds.K, n_jobs=n_jobs)
     maps: list[Map] = []
     failed: list[int] = []
     for r in range(preds.K):

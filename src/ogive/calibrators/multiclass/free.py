@@ -64,7 +64,7 @@ class ClassMap(MatrixMap):
     structure: ClassStructure
     top: Map
 
-    def _calibrated(self, preds: Predictions, threads: int | None) -> FloatArray:
+    def _calibrated(self, preds: Predictions, n_jobs: int | None) -> FloatArray:
         result = np.empty((preds.n, self.K))
 
         def work(at: slice) -> None:
@@ -72,7 +72,7 @@ class ClassMap(MatrixMap):
 
         with one_blas_thread():
             for_each_block(
-                work, preds.n, width=self.K, together=_BLOCKS_THROUGH_MATRICES, threads=threads
+                work, preds.n, width=self.K, together=_BLOCKS_THROUGH_MATRICES, n_jobs=n_jobs
             )
         return result
 
@@ -148,7 +148,7 @@ def fit_free(
     preds: Predictions,
     method: str = "spline",
     *,
-    threads: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
     **options: Any,  # noqa: ANN401 - whatever the method takes
 ) -> FreeMap:
@@ -160,7 +160,7 @@ def fit_free(
         A matrix, with labels.
     method : {"spline"}
         The map of the top class.
-    threads : int, optional
+    n_jobs : int, optional
     progress : function of (what, done, total), optional
     options
         Passed on to the method.
@@ -177,7 +177,7 @@ def fit_free(
     array([[0.2, 0.6, 0.2]])
     """
     check_spline(method, "free")
-    fit = fit_classes(preds, threads=threads, progress=progress)
+    fit = fit_classes(preds, n_jobs=n_jobs, progress=progress)
     tops = _tops(preds, fit, kept=False)
     gamma = fit_spline_again(_curve(preds, tops), **options)
     return FreeMap(
@@ -194,7 +194,7 @@ def fit_kept(
     preds: Predictions,
     method: str = "spline",
     *,
-    threads: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
     **options: Any,  # noqa: ANN401 - whatever the method takes
 ) -> KeptMap:
@@ -206,7 +206,7 @@ def fit_kept(
         A matrix, with labels.
     method : {"spline"}
         The map of the top class.
-    threads : int, optional
+    n_jobs : int, optional
     progress : function of (what, done, total), optional
     options
         Passed on to the method.
@@ -229,7 +229,7 @@ def fit_kept(
     True
     """
     check_spline(method, "keep")
-    fit = fit_classes(preds, threads=threads, progress=progress)
+    fit = fit_classes(preds, n_jobs=n_jobs, progress=progress)
     tops = _tops(preds, fit, kept=True)
     gamma = fit_spline_again(_curve(preds, tops), **options)
     held = float(np.average(tops.moved, weights=tops.weights))

@@ -66,7 +66,7 @@ def fit_ovr(
     preds: Predictions,
     method: str = "spline",
     *,
-    threads: int | None = None,
+    n_jobs: int | None = None,
     **options: Any,  # noqa: ANN401 - whatever the method takes
 ) -> OvrMap:
     """Fit a curve method to every class.
@@ -76,7 +76,7 @@ def fit_ovr(
     preds : Predictions
     method : str
         A method that reads a curve.
-    threads : int, optional
+    n_jobs : int, optional
     options
         Passed on to the method.
 
@@ -91,15 +91,15 @@ def fit_ovr(
     check_curve_method(method)
     preds = with_weight(preds)
     labels = labelled(preds)
-    floor = smallest_mass(preds, threads=threads)
+    floor = smallest_mass(preds, n_jobs=n_jobs)
     maps: list[Map] = []
     failed: list[int] = []
     if preds.K == _TWO:
-        curve = Curve.from_predictions(preds, "class-1", threads=threads)
+        curve = Curve.from_predictions(preds, "class-1", n_jobs=n_jobs)
         gamma, fell_back = fit_column(curve, method, options)
         maps, failed = [gamma], [1] * fell_back
     else:
-        log_odds = all_log_odds(preds, floor, threads=threads)
+        log_odds = all_log_odds(preds, floor, n_jobs=n_jobs)
         for k in range(preds.K):
             curve = column_curve(preds, log_odds[:, k], labels == k, f"class-{k}")
             gamma, fell_back = fit_column(curve, method, options)

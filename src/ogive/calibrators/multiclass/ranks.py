@@ -91,7 +91,7 @@ class RanksMap(MatrixMap):
     held: float
     factor: float = 1.0  # artifacts from before have none
 
-    def _calibrated(self, preds: Predictions, threads: int | None) -> FloatArray:
+    def _calibrated(self, preds: Predictions, n_jobs: int | None) -> FloatArray:
         preds = rescaled(preds, self.factor)
         result = np.empty((preds.n, self.K))
 
@@ -99,7 +99,7 @@ class RanksMap(MatrixMap):
             self._write(preds, at, result)
 
         # Many rows go through the maps together, a cacheful at a time through all the rest.
-        for_each_block(work, preds.n, width=1 + self.K // _BLOCKS_THROUGH_MAPS, threads=threads)
+        for_each_block(work, preds.n, width=1 + self.K // _BLOCKS_THROUGH_MAPS, n_jobs=n_jobs)
         return result
 
     def _write(self, preds: Predictions, rows: slice, result: FloatArray) -> None:
@@ -156,7 +156,7 @@ def fit_ranks(
     method: str = "spline",
     *,
     ranks: int = RANKS,
-    threads: int | None = None,
+    n_jobs: int | None = None,
     **options: Any,  # noqa: ANN401 - whatever the method takes
 ) -> RanksMap:
     """Fit full vectors that keep the order of the first ranks, and so the decision.
@@ -170,7 +170,7 @@ def fit_ranks(
         that have at least 200 rows, while the others get Platt's method.
     ranks : int
         R, how many ranks have a map of their own; at most K − 1.
-    threads : int, optional
+    n_jobs : int, optional
     options
         Passed on to the method.
 
@@ -196,11 +196,11 @@ def fit_ranks(
         msg = f"`ranks` must be a whole number >= 1, not {ranks!r}."
         raise InvalidInput(msg)
     R = min(int(ranks), preds.K - 1)
-    factor = 1.0 if method == "none" else _usual_factor(preds, threads)
+    factor = 1.0 if method == "none" else _usual_factor(preds, n_jobs)
     preds = rescaled(preds, factor)
-    floor = smallest_mass(preds, threads=threads)
-    rows = _read(preds, labels, R, floor, threads=threads)
-    maps, failed = _fit_maps(preds, rows, method, options, threads=threads)
+    floor = smallest_mass(preds, n_jobs=n_jobs)
+    rows = _read(preds, labels, R, floor, n_jobs=n_jobs)
+    maps, failed = _fit_maps(preds, rows, method, options, n_jobs=n_jobs)
     warn_of(failed, method, "ranks", R)
     power = 1.0
     if method != "none" and R < preds.K - 1:
@@ -222,11 +222,11 @@ def fit_ranks(
     )
 
 
-def _usual_factor(preds: Predictions, threads: int | None) -> float:
+def _usual_factor(preds: Predictions, n_jobs: int | None) -> float:
     """Return 1, or the factor of the temperature where the logits have an unusual scale."""
     if preds.kind == "probs":
         return 1.0
-    factor = fit_temperature(preds, threads=threads).factor
+    factor = fit_temperature(preds, n_jobs=n_jobs).factor
     return 1.0 if 1.0 / USUAL_TEMPERATURE <= factor <= USUAL_TEMPERATURE else factor
 
 
@@ -305,7 +305,7 @@ def _first_ranks(values: AnyArray, R: int) -> IntArray:
 
 
 def _read(
-    preds: Predictions, labels: IntArray, R: int, floor: float, *, threads: int | None
+    preds: Predictions, labels: IntArray, R: int, floor: float, *, n_jobs: int | None
 ) -> _Rows:
     """Read the ranks of all rows, and the rest of those whose class is not among the first R."""
     log_odds, place = np.empty((preds.n, R)), np.empty(preds.n, dtype=np.intp)
@@ -323,16 +323,16 @@ def _read(
         _put(logs, order, 0.0)
         rest[at.start] = _Rest(logs, order, labels[at][after])
 
-    for_each_block(read, preds.n, width=preds.K, threads=threads)
+    for_each_block(read, preds.n, width=preds.K, n_jobs=n_jobs)
     pieces = [rest[start] for start in sorted(rest)]
     return _Rows(log_odds, place, _Rest(*map(np.concatenate, zip(*pieces, strict=True))))
 
 
 def _fit_maps(
-    preds: Predictions, rows: _Rows, method: str, options: dict[str, Any], *, threads: int | None
+    preds: Predictions, rows: _Rows, method: str, options: dict[str, Any], *, n_jobs: int | None
 ) -> tuple[tuple[Map, ...], list[int]]:
     """Fit each rank's map to the rows whose class is not among the ranks before."""
-    first = Curve.from_predictions(preds, "top-1", threads=threads)
+    first = Curve.from_predictions(preds, "top-1", n_jobs=n_jobs)
     gamma, fell_back = fit_column(first, method, options)
     maps, failed = [gamma], [1] * fell_back
     for r in range(1, rows.log_odds.shape[1]):

@@ -144,7 +144,7 @@ def fit_ms_odir(
     folds: int | Sequence[Split] = FOLDS,
     seed: int = SEED,
     progress: Progress | None = None,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> MatrixMap:
     """Fit matrix scaling with ODIR: softmax(W · logits + b).
 
@@ -163,7 +163,7 @@ def fit_ms_odir(
         Shuffles them.
     progress : callable, optional
         Called as ``progress(what, done, total)`` after each fit, by one thread at a time.
-    threads : int, optional
+    n_jobs : int, optional
         Folds are fitted side by side. Results do not depend on it.
 
     Returns
@@ -172,7 +172,7 @@ def fit_ms_odir(
         Or, with fewer than 2 K rows or 2 rows per fold, a `TemperatureMap` and a warning.
     """
     grid = _grid(preds, strengths, offset_strengths)
-    return _fit(MsOdirMap, preds, grid, folds=folds, seed=seed, progress=progress, threads=threads)
+    return _fit(MsOdirMap, preds, grid, folds=folds, seed=seed, progress=progress, n_jobs=n_jobs)
 
 
 def fit_dir_odir(
@@ -183,14 +183,14 @@ def fit_dir_odir(
     folds: int | Sequence[Split] = FOLDS,
     seed: int = SEED,
     progress: Progress | None = None,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> MatrixMap:
     """Fit Dirichlet calibration with ODIR: softmax(W · log p + b), p clipped to 2^-52.
 
     The parameters are those of `fit_ms_odir`.
     """
     grid = _grid(preds, strengths, offset_strengths)
-    return _fit(DirOdirMap, preds, grid, folds=folds, seed=seed, progress=progress, threads=threads)
+    return _fit(DirOdirMap, preds, grid, folds=folds, seed=seed, progress=progress, n_jobs=n_jobs)
 
 
 def _grid(
@@ -223,7 +223,7 @@ def _fit(
     folds: int | Sequence[Split],
     seed: int,
     progress: Progress | None,
-    threads: int | None,
+    n_jobs: int | None,
 ) -> MatrixMap:
     number = folds if isinstance(folds, int) else len(folds)
     if number < 2:  # noqa: PLR2004
@@ -244,14 +244,14 @@ def _fit(
             FallbackWarning,
             stacklevel=3,
         )
-        return fit_temperature(preds, threads=threads)
+        return fit_temperature(preds, n_jobs=n_jobs)
     floor = zero_floor(preds)
     rows = np.ones((preds.n, preds.K + 1))
     for at in blocks(preds.n, width=preds.K):
         rows[at, :-1] = cls.features(preds, at, floor)
     search = Search(rows, labelled(preds), preds.weights, *grid, hasty=preds.K > _MANY_CLASSES)
     parts = splits(preds.n, folds, seed) if isinstance(folds, int) else folds
-    found = search.run(parts, progress, threads)
+    found = search.run(parts, progress, n_jobs)
     return cls(
         view="vector",
         n=row_count(preds),

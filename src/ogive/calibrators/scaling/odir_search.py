@@ -75,14 +75,14 @@ class Search:
         self,
         parts: Sequence[Split],
         progress: Progress | None,
-        threads: int | None,
+        n_jobs: int | None,
     ) -> Found:
         """Fit the grid in each fold, the folds side by side, and refine the best pair."""
         total = len(parts) * self.strengths.size * self.offset_strengths.size
         tick = _Counter(total, progress)
         tick.start()
         # One BLAS thread each: the folds are the threads, and the sums do not depend on them.
-        with one_blas_thread(), ThreadPoolExecutor(thread_count(threads)) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(thread_count(n_jobs)) as pool:
             paths = list(pool.map(self._start, parts))
             for i in range(self.strengths.size):
                 list(pool.map(lambda path, i=i: self._line(path, i, tick), paths))

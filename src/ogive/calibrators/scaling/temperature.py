@@ -94,7 +94,7 @@ class TemperatureMap(MatrixMap):
         return f"TemperatureMap(T={self.temperature:.4g}, K={self.K}, n={self.n:,})"
 
 
-def fit_temperature(preds: Predictions, *, threads: int | None = None) -> TemperatureMap:
+def fit_temperature(preds: Predictions, *, n_jobs: int | None = None) -> TemperatureMap:
     """Fit the one factor that makes the labels most likely.
 
     Parameters
@@ -103,7 +103,7 @@ def fit_temperature(preds: Predictions, *, threads: int | None = None) -> Temper
         With labels. From logits nothing saturates. In probabilities an exact 0 is read as half
         the smallest positive one. A logit of −inf stays probability 0: a row whose own class
         has it says nothing about the temperature, and is left out.
-    threads : int, optional
+    n_jobs : int, optional
 
     Returns
     -------
@@ -119,7 +119,7 @@ def fit_temperature(preds: Predictions, *, threads: int | None = None) -> Temper
     >>> round(gamma.temperature, 4), gamma(preds)[0].round(4)
     (3.641, array([0.75, 0.25]))
     """
-    rows = _read(preds, threads)
+    rows = _read(preds, n_jobs)
     return TemperatureMap(
         view="vector",
         n=row_count(preds),
@@ -129,7 +129,7 @@ def fit_temperature(preds: Predictions, *, threads: int | None = None) -> Temper
     )
 
 
-def careful_factor(preds: Predictions, *, threads: int | None = None) -> float:
+def careful_factor(preds: Predictions, *, n_jobs: int | None = None) -> float:
     r"""Return a factor for what is fitted next, where rows may be few: an average.
 
     A few rows that are all right would let the factor grow without end. So it is averaged over,
@@ -146,7 +146,7 @@ def careful_factor(preds: Predictions, *, threads: int | None = None) -> float:
     >>> round(fit_temperature(one_wrong).factor, 2), round(careful_factor(one_wrong), 2)
     (2.63, 2.11)
     """
-    rows = _read(preds, threads)
+    rows = _read(preds, n_jobs)
     if rows.widest < _ALIKE:
         return 1.0
     factor, scale = _optimum(rows), weight_scale(preds)
@@ -228,7 +228,7 @@ class _Rows:
     widest: float
     range: float
     zeros: bool
-    threads: int | None
+    n_jobs: int | None
 
     def sums(self, b: float, stride: int = 1) -> _Sums:
         """Return f, f' and f'' at b over every stride-th row, and the sum of largest parts."""
@@ -244,7 +244,7 @@ class _Rows:
                 np.maximum(gaps, _FARTHEST, out=gaps)
             parts[at.start // step] = _block_sums(gaps, self.own[rows], self.weight[rows], b)
 
-        for_each_block(work, n, width=width, threads=self.threads)
+        for_each_block(work, n, width=width, n_jobs=self.n_jobs)
         return _Sums(*parts.sum(axis=0).tolist())
 
     def sure_at_most(self) -> float:
@@ -279,7 +279,7 @@ def _block_sums(u: AnyArray, own: FloatArray, weight: FloatArray, b: float) -> F
     return np.array([value, slope, curvature, weight @ (1.0 / total)])
 
 
-def _read(preds: Predictions, threads: int | None) -> _Rows:
+def _read(preds: Predictions, n_jobs: int | None) -> _Rows:
     """Find the own values, the floor and the largest distance."""
     labels = labelled(preds)
     floor = zero_floor(preds) if preds.kind == "probs" else None
@@ -295,13 +295,13 @@ def _read(preds: Predictions, threads: int | None) -> _Rows:
             zeros.append(True)
 
     zeros: list[bool] = []
-    for_each_block(work, preds.n, width=preds.K, threads=threads)
+    for_each_block(work, preds.n, width=preds.K, n_jobs=n_jobs)
     weight = np.ones(preds.n) if preds.weights is None else preds.weights.copy()
     weight[own == -np.inf] = 0.0
     own[own == -np.inf] = 0.0
     widest = -float(lowest[weight > 0].min(initial=0.0))
     mean = -float(weight @ lowest) / max(float(weight.sum()), np.finfo(np.float64).tiny)
-    return _Rows(preds, floor, dtype, own, weight, widest, mean, bool(zeros), threads)
+    return _Rows(preds, floor, dtype, own, weight, widest, mean, bool(zeros), n_jobs)
 
 
 @one_blas_thread()

@@ -105,7 +105,7 @@ class VectorMap(MatrixMap):
 
 
 def fit_vector(
-    preds: Predictions, *, threads: int | None = None, progress: Progress | None = None
+    preds: Predictions, *, n_jobs: int | None = None, progress: Progress | None = None
 ) -> MatrixMap:
     """Fit one factor and one offset for each class.
 
@@ -113,7 +113,7 @@ def fit_vector(
     ----------
     preds : Predictions
         With labels. A logit of −inf, or a probability of 0, is put at a floor.
-    threads : int, optional
+    n_jobs : int, optional
     progress : function of (what, done, total), optional
         Called at each step of the search; how many there will be is not known (total 0).
 
@@ -135,7 +135,7 @@ def fit_vector(
     """
     preds = with_weight(preds)
     labelled(preds)
-    one_factor = fit_temperature(preds, threads=threads)
+    one_factor = fit_temperature(preds, n_jobs=n_jobs)
     worth = round(effective_rows(preds), 6)  # Kish's size of equal weights is not whole to the bit
     if worth < 2 * preds.K:
         warnings.warn(
@@ -146,7 +146,7 @@ def fit_vector(
         )
         return one_factor
     with one_blas_thread():
-        rows = ScaledRows(preds, one_factor.factor, threads, progress)
+        rows = ScaledRows(preds, one_factor.factor, n_jobs, progress)
         theta = _bounded(rows, worth)
     return rows.map_at(theta)
 
@@ -186,10 +186,10 @@ class ScaledRows:
         self,
         preds: Predictions,
         factor: float,
-        threads: int | None,
+        n_jobs: int | None,
         progress: Progress | None = None,
     ) -> None:
-        self.preds, self.floor, self.threads = preds, zero_floor(preds), threads
+        self.preds, self.floor, self.n_jobs = preds, zero_floor(preds), n_jobs
         self.progress, self.steps = progress, 0
         self.dtype = enough_digits(preds)
         weights = np.ones(preds.n) if preds.weights is None else preds.weights
@@ -253,7 +253,7 @@ class ScaledRows:
                     x = x if K > _MAX_CLASSES_SIDE_BY_SIDE else np.ascontiguousarray(x)
                     parts[i] += work(rows, (x - mean) / spread)
 
-        for_each_block(stretch, parts.shape[0], width=BLOCK, threads=self.threads)
+        for_each_block(stretch, parts.shape[0], width=BLOCK, n_jobs=self.n_jobs)
         total: FloatArray = parts.sum(axis=0)
         return total
 

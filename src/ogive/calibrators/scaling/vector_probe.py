@@ -39,7 +39,7 @@ WORSE_ERRORS = 2.0
 _TOLERANCE = 1e-6
 
 
-def stopped_early(preds: Predictions, *, threads: int | None = None) -> VectorMap | None:
+def stopped_early(preds: Predictions, *, n_jobs: int | None = None) -> VectorMap | None:
     """Return the map at which vector scaling was stopped, or None if it is worth fitting.
 
     It is stopped if its log loss on held-out rows exceeds that of temperature scaling by more than
@@ -53,11 +53,11 @@ def stopped_early(preds: Predictions, *, threads: int | None = None) -> VectorMa
     if held_out.all() or not held_out.any():
         return None
     train, rest = _some(preds, ~held_out), _some(preds, held_out)
-    temperature = fit_temperature(train, threads=threads)
+    temperature = fit_temperature(train, n_jobs=n_jobs)
     before = _losses(temperature, rest)
     weights = np.ones(rest.n) if rest.weights is None else rest.weights
     with one_blas_thread():
-        rows = ScaledRows(train, temperature.factor, threads)
+        rows = ScaledRows(train, temperature.factor, n_jobs)
         theta, penalty = rows.start, np.full(rows.start.shape, RIDGE / 2.0)
         for _ in range(LOOKS):
             objective, bend = rows.penalised(RIDGE), rows.curvature(theta)

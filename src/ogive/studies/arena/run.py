@@ -42,7 +42,7 @@ def run(
     tasks: list[Task],
     results: Results,
     *,
-    jobs: int | None,
+    n_jobs: int | None,
     progress: Progress | None,
     keep: Callable[[dict[str, Any]], bool] = lambda _: True,
 ) -> list[dict[str, Any]]:
@@ -54,7 +54,7 @@ def run(
     done = {number: results.get((*task.key, code)) for number, task in enumerate(tasks)}
     found = {number: numbers for number, numbers in done.items() if numbers is not None}
     missing = [number for number in range(len(tasks)) if number not in found]
-    for number, numbers in each(tasks, missing, jobs):
+    for number, numbers in each(tasks, missing, n_jobs):
         found[number] = numbers
         if keep(numbers):
             results.add((*tasks[number].key, code), numbers)
@@ -64,14 +64,14 @@ def run(
 
 
 def each(
-    tasks: list[Task], numbers: list[int], jobs: int | None
+    tasks: list[Task], numbers: list[int], n_jobs: int | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the results of some tasks as they come, computed in processes.
 
     Processes, as a fit is too many short operations for threads to share one interpreter. Each
     has its share of the cores for the linear algebra inside.
     """
-    workers = min(thread_count(jobs), len(numbers))
+    workers = min(thread_count(n_jobs), len(numbers))
     if workers <= 1:
         yield from ((number, _done(tasks[number])) for number in numbers)
         return

@@ -48,7 +48,7 @@ def arena(
     peers: str | os.PathLike[str] | Mapping[str, Any] | Iterable[Any] = (),
     families: str | os.PathLike[str] | Mapping[str, str] | None = None,
     resume: str | os.PathLike[str] | None = None,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Arena:
@@ -74,7 +74,7 @@ def arena(
         ``{"imagenet_*": "imagenet"}``. Others are found by equal test labels.
     resume : path, optional
         Keep finished cells in this file of JSON lines, and start from it.
-    jobs : int, optional
+    n_jobs : int, optional
         Processes. Default: ``OMP_NUM_THREADS``, else all cores.
     seed : int
         Of the resampling of families.
@@ -94,7 +94,7 @@ def arena(
     ...     s, y = p**0.5, rng.random(3000) < p
     ...     np.savez(name, cal_scores=s[:1500], cal_outcomes=y[:1500],
     ...              test_scores=s[1500:], test_outcomes=y[1500:])
-    >>> result = ogive.arena(".", ["none", "platt", "spline"], jobs=1)
+    >>> result = ogive.arena(".", ["none", "platt", "spline"], n_jobs=1)
     >>> worst = result.standings[-1]
     >>> worst.method, worst.rank["nll"], worst.wins["nll"]
     ('none', 3.0, 0.0)
@@ -106,7 +106,7 @@ def arena(
     said = None if families is None else read_families(families)
     entrants = own_entrants(default_methods(view) if methods is None else methods)
     entrants += peer_entrants(peers, view, [entrant.label for entrant in entrants])
-    work = _Work(Results(resume), jobs, progress)
+    work = _Work(Results(resume), n_jobs, progress)
     found, skipped = find_experiments(source)
     field = _Field(found, work.looked(found, view), entrants, skipped)
     field.left_out |= {} if methods is not None else _slow()
@@ -126,7 +126,7 @@ class _Work:
     """How tasks are done."""
 
     results: Results
-    jobs: int | None
+    n_jobs: int | None
     progress: Progress | None
 
     def looked(self, found: list[Experiment], view: str | None) -> list[dict[str, Any]]:
@@ -141,7 +141,7 @@ class _Work:
             )
             for one in found
         ]
-        return run(tasks, self.results, jobs=self.jobs, progress=self.progress)
+        return run(tasks, self.results, n_jobs=self.n_jobs, progress=self.progress)
 
     def scored(self, field: _Field) -> Scores:
         """Return the numbers of every entrant in every experiment."""
@@ -152,7 +152,7 @@ class _Work:
             if entrant.is_run
         ]
         numbers = iter(
-            run(tasks, self.results, jobs=self.jobs, progress=self.progress, keep=_keeps)
+            run(tasks, self.results, n_jobs=self.n_jobs, progress=self.progress, keep=_keeps)
         )
         scores: Scores = {one.name: {} for one in field.experiments}
         for one, entrant in pairs:

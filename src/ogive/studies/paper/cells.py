@@ -90,8 +90,8 @@ class Key(NamedTuple):
 class Bench:
     """One file: what methods are fitted to, and what they are measured on."""
 
-    def __init__(self, cal: Predictions, test: Predictions, threads: int | None = None) -> None:
-        self.cal, self.test, self.threads = cal, test, threads
+    def __init__(self, cal: Predictions, test: Predictions, n_jobs: int | None = None) -> None:
+        self.cal, self.test, self.n_jobs = cal, test, n_jobs
 
     def measure(
         self,
@@ -109,7 +109,7 @@ class Bench:
         for key in keys:
             view = _KS_VIEWS.get(key.metric, "top-1")
             if view not in curves:
-                curves[view] = Curve.from_predictions(calibrated, view, threads=self.threads)
+                curves[view] = Curve.from_predictions(calibrated, view, n_jobs=self.n_jobs)
             values[key] = _value(key.metric, curves[view])
         return values
 
@@ -119,27 +119,26 @@ class Bench:
             return self.test
         if method in {"ms-odir", "dir-odir"}:
             fit = fit_ms_odir if method == "ms-odir" else fit_dir_odir
-            gamma = fit(self.cal, progress=progress, threads=self.threads)
+            gamma = fit(self.cal, progress=progress, n_jobs=self.n_jobs)
         else:
             simple = fit_temperature if method == "temperature" else fit_vector
-            gamma = simple(self.cal, threads=self.threads)
-        return self._labelled(gamma(self.test, threads=self.threads))
+            gamma = simple(self.cal, n_jobs=self.n_jobs)
+        return self._labelled(gamma(self.test, n_jobs=self.n_jobs))
 
     def _labelled(self, probabilities: FloatArray) -> Predictions:
-        return Predictions(probabilities, self.test.labels, kind="probs", threads=self.threads)
+        return Predictions(probabilities, self.test.labels, kind="probs", n_jobs=self.n_jobs)
 
     def _spline(self, key: Key) -> float:
         """Return a cell of the paper's own method."""
         if key.metric == "accuracy":
             gamma = fit_every_rank(
-                self.cal, "paper-spline", threads=self.threads, knots=_ACCURACY_KNOTS
+                self.cal, "paper-spline", n_jobs=self.n_jobs, knots=_ACCURACY_KNOTS
             )
-            vectors = self._labelled(gamma(self.test, threads=self.threads))
+            vectors = self._labelled(gamma(self.test, n_jobs=self.n_jobs))
             return _value("accuracy", Curve.from_predictions(vectors, "top-1"))
         view = _KS_VIEWS.get(key.metric, "top-1")
         cal, test = (
-            Curve.from_predictions(part, view, threads=self.threads)
-            for part in (self.cal, self.test)
+            Curve.from_predictions(part, view, n_jobs=self.n_jobs) for part in (self.cal, self.test)
         )
         spline = fit_paper_spline(cal, knots=key.knots or _ACCURACY_KNOTS)
         return _value(key.metric, recalibrated(spline, test))

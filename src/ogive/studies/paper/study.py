@@ -170,7 +170,7 @@ def paper_tables(
     methods: Iterable[str] | None = None,
     cache: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> PaperTables:
     """Compute every cell of the paper's tables that the logit files in a folder allow.
 
@@ -188,7 +188,7 @@ def paper_tables(
     progress : callable, optional
         ``progress(what, done, total)``: what is being worked on, and how many methods of how
         many files are done; `done` is a fraction where a method can tell.
-    threads : int, optional
+    n_jobs : int, optional
 
     Returns
     -------
@@ -204,7 +204,7 @@ def paper_tables(
         if not results.have(copy, keys):
             tell = _within(progress, done, len(jobs), f"{copy.file.name} {method}")
             tell("", 0, 1)
-            bench = Bench(read(copy.path, "cal"), read(copy.path, "test"), threads)
+            bench = Bench(read(copy.path, "cal"), read(copy.path, "test"), n_jobs)
             started = time.perf_counter()
             values = bench.measure(method, keys, progress=tell)
             results.add(copy, method, values, time.perf_counter() - started)
