@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 
 from ogive import Curve
-from ogive.metrics import gap
 from ogive.metrics.gap import extremes
 from tests import naive, strategies
 
@@ -17,14 +16,6 @@ def points(scores, hits):
     return np.concatenate([[0.0], gaps]) * scores.size
 
 
-def check_same(found, slow):
-    for a, b in ((found.low, slow.low), (found.high, slow.high)):
-        assert a.value == pytest.approx(b.value, abs=1e-8)
-        assert a.score == pytest.approx(b.score, abs=1e-15)
-        assert a.rows == b.rows
-    assert found.n == slow.n
-
-
 @given(strategies.scored())
 def test_extremes_are_those_of_all_points(data):
     scores, hits = data
@@ -32,16 +23,6 @@ def test_extremes_are_those_of_all_points(data):
     found = extremes(Curve.from_scores(s, hits))
     assert found.low.value == pytest.approx(points(s, hits).min(), abs=1e-12)
     assert found.high.value == pytest.approx(points(s, hits).max(), abs=1e-12)
-
-
-@given(strategies.scored())
-def test_skimming_finds_the_same(data):
-    scores, hits = data
-    s = scores.astype(float)
-    found = gap._skimmed(Curve.from_scores(s, hits).keys)
-    if found is not None:
-        assert found.low.value == pytest.approx(points(s, hits).min(), abs=1e-12)
-        assert found.high.value == pytest.approx(points(s, hits).max(), abs=1e-12)
 
 
 def drawn(kind, rng):
@@ -63,12 +44,16 @@ def drawn(kind, rng):
 @pytest.mark.parametrize(
     "kind", ["calibrated", "over", "tied", "low", "high", "saturated", "single"]
 )
-def test_long_curves_are_skimmed_to_the_same_end(kind, monkeypatch):
-    curve = Curve.from_scores(*drawn(kind, np.random.default_rng(len(kind))))
-    assert gap._skimmed(curve.keys) is not None
-    found = extremes(curve)
-    monkeypatch.setattr(gap, "_MAX_ROWS_WITHOUT_STRETCHES", ROWS)
-    check_same(found, extremes(curve))
+def test_long_curves_have_the_extremes_of_all_points(kind):
+    p, hits = drawn(kind, np.random.default_rng(len(kind)))
+    scores = p.astype(np.float64)
+    order = np.argsort(scores, kind="stable")
+    gaps = np.cumsum(np.longdouble(1) * hits[order] - scores[order])
+    ends = gaps[np.append(np.diff(scores[order]) > 0, True)]
+    found = extremes(Curve.from_scores(p, hits))
+    assert found.low.value == pytest.approx(float(min(ends.min(), 0.0)), abs=1e-8)
+    assert found.high.value == pytest.approx(float(max(ends.max(), 0.0)), abs=1e-8)
+    assert found.n == ROWS
 
 
 def test_all_hits_and_all_misses_go_one_way():
@@ -85,16 +70,15 @@ def test_few_scores_given_often_are_read_in_groups():
     scores = np.repeat([0.2, 0.7], 4 * ROWS)
     hits = np.arange(scores.size) % 2 == 0
     curve = Curve.from_scores(scores, hits)
-    assert gap._skimmed(curve.keys) is None
     assert extremes(curve).high.value == pytest.approx(0.3 * 4 * ROWS, rel=1e-12)
 
 
-@pytest.mark.parametrize("n_jobs", ["1", "2", "5"])
-def test_threads_do_not_matter(n_jobs, monkeypatch):
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_threads_do_not_matter(threads, monkeypatch):
     scores, hits = drawn("over", np.random.default_rng(0))
     scores, hits = np.tile(scores, 64), np.tile(hits, 64)
     scores = np.clip(scores + np.linspace(0, 1e-6, scores.size), 0, 1)
     curve = Curve.from_scores(scores, hits)
     first = extremes(curve)
-    monkeypatch.setenv("OMP_NUM_THREADS", n_jobs)
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
     assert extremes(curve) == first

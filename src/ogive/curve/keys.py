@@ -31,7 +31,6 @@ ONE = np.uint64(1)
 EVEN = ~ONE  # clears the hit bit: what is left is the score's cell
 HIGH = np.uint64(1 << 63)  # keys from here up are on the high side
 
-STRETCH = 128  # rows that are added up before anything else is done with them
 _LONG_CURVE_KEYS = (
     1 << 20
 )  # keys of which the runs are longer still: fewer calls, and still in the cache
@@ -82,16 +81,10 @@ class Run:
         return float(self.tail.size if isinstance(self.count, float) else self.count.sum())
 
     @cached_property
-    def stretches(self) -> tuple[FloatArray, FloatArray]:
-        """Of each `STRETCH` single rows, the sum of the tails and the number of hits."""
-        starts = np.arange(0, self.tail.size, STRETCH)
-        return np.add.reduceat(self.tail, starts), np.add.reduceat(self.hits, starts)
-
-    @cached_property
     def tails(self) -> float:
         """The sum of the tails over all samples."""
         if isinstance(self.count, float):
-            return float(self.stretches[0].sum())
+            return float(self.tail.sum())
         return dot(self.count, self.tail)
 
     @cached_property
@@ -103,8 +96,7 @@ class Run:
     @cached_property
     def total_hits(self) -> float:
         """How many of the samples were hits."""
-        single = isinstance(self.count, float)
-        return float((self.stretches[1] if single else self.hits).sum())
+        return float(self.hits.sum())
 
     @property
     def ends(self) -> FloatArray:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ogive.curve.curve import as_curve
-from ogive.metrics.gap import StretchReader
+from ogive.metrics.gap import GapReader
 from ogive.metrics.ks import largest_of
 from ogive.metrics.null import CELL, Null
 from ogive.metrics.onepass import read
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray
     from ogive.curve import Curve
     from ogive.curve.keys import Run
-    from ogive.metrics.gap import Extremes
     from ogive.metrics.ks import Direction
 
 Method = Literal["brownian", "simulation", "bound", "certain"]
@@ -146,21 +145,14 @@ class TestReader:
 
     def __init__(self) -> None:
         self.variance, self.brier = VarianceReader(), BrierReader()
-        self._stretches = StretchReader()
-        self._gap: Extremes | None = None
+        self.gap = GapReader()
         self._null: Null | None = None
 
     def add(self, run: Run) -> None:
         """Take in the next rows."""
         self.variance.add(run)
         self.brier.add(run)
-        self._stretches.add(run)
-
-    def gap(self, curve: Curve) -> Extremes:
-        """Return the extremes of the gap of the curve that was read, found once for both tests."""
-        if self._gap is None:
-            self._gap = self._stretches.finish(curve)
-        return self._gap
+        self.gap.add(run)
 
     def null(self, curve: Curve) -> Null:
         """Return the null of the curve that was read, made once for both tests."""
@@ -212,19 +204,19 @@ def kuiper_test(
 
 def ks_of(curve: Curve, reader: TestReader, *, seed: int, tests: int = 1) -> CalibrationTest:
     """Turn what the reader kept into the KS test; one of several needs smaller p-values."""
-    value = largest_of(reader.gap(curve)).value
+    value = largest_of(reader.gap.extremes).value
     return _result(curve, reader, value, kuiper=False, seed=seed, tests=tests)
 
 
 def kuiper_of(curve: Curve, reader: TestReader, *, seed: int) -> CalibrationTest:
     """Turn what the reader kept into the Kuiper test."""
-    return _result(curve, reader, reader.gap(curve).kuiper, kuiper=True, seed=seed)
+    return _result(curve, reader, reader.gap.extremes.kuiper, kuiper=True, seed=seed)
 
 
 def _result(
     curve: Curve, reader: TestReader, value: float, *, kuiper: bool, seed: int, tests: int = 1
 ) -> CalibrationTest:
-    n, at, spread = reader.brier.n, largest_of(reader.gap(curve)), reader.variance
+    n, at, spread = reader.brier.n, largest_of(reader.gap.extremes), reader.variance
     sigma = sqrt(spread.variance)
     expected = sigma / n * (EXPECTED_KUIPER if kuiper else EXPECTED_KS)
     method: Method = "brownian"

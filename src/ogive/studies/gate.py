@@ -248,7 +248,7 @@ class _Estimates(NamedTuple):
         """Return the KS error; at 5 % its interval is that of `ogive.ks_test`."""
         reader = TestReader()
         read(self.curve, reader)
-        value = largest_of(reader.gap(self.curve)).value
+        value = largest_of(reader.gap.extremes).value
         critical = brentq(lambda x: supremum_tail(x) - level, 0.5, 10.0)
         noise = sqrt(reader.variance.variance) / reader.brier.n
         return Estimate(value, *interval_of(reader, value, critical), EXPECTED_KS * noise)
