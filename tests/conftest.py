@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.bundled import DEMO
+
 settings.register_profile(
     "ogive", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -21,10 +23,10 @@ def rng():
 
 @pytest.fixture
 def arena():
-    """A function that reads an experiment of the arena, or skips where there is none."""
+    """A function that reads an experiment: bundled, of the arena beside this checkout, or skips."""
 
     def read(name):
-        path = ARENA / f"{name}.npz"
+        path = Path(DEMO) if name == Path(DEMO).stem else ARENA / f"{name}.npz"
         if not path.exists():
             pytest.skip("the arena is not beside this checkout")
         with np.load(path, allow_pickle=False) as file:

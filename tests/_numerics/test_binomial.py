@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ogive._numerics.binomial import Likelihood, Trials
-from tests._numerics.test_evidence import problem
+from tests._numerics.trials import problem
 
 
 def test_the_gradient_and_the_information_are_derivatives(rng):

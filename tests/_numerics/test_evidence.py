@@ -3,16 +3,9 @@
 import numpy as np
 import pytest
 
-from ogive._numerics.binomial import Likelihood, Trials
 from ogive._numerics.evidence import DROP, LINE, Prior, obeying, posterior
 from tests import naive
-
-
-def problem(rng, rows=200, columns=2):
-    x = np.sort(rng.normal(size=rows))
-    X = np.stack([x**power for power in range(columns)], 1)
-    hits = (rng.random(rows) < 1 / (1 + np.exp(-0.5 * x - 0.3))).astype(float)
-    return Likelihood(Trials(x, np.ones(rows), hits, x), X, hits @ X), x, hits
+from tests._numerics.trials import problem
 
 
 def test_the_average_is_that_of_a_fine_grid(rng):

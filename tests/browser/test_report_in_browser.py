@@ -5,13 +5,13 @@ CHROMIUM names another executable.
 
 import os
 import shutil
-from importlib.resources import files
 
 import numpy as np
 import pytest
 
 import ogive
 from ogive.report import build_report, write_html
+from tests.bundled import DEMO
 
 playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
@@ -36,8 +36,7 @@ def report(tmp_path_factory):
     """A report of real data whose class names try to be markup."""
     path = tmp_path_factory.mktemp("report") / "report.html"
     names = [EVIL, "a & b", *(f"class {k}" for k in range(2, 10))]
-    sample = files("ogive") / "data" / "fmnist_lenet5.npz"
-    with np.load(str(sample)) as arrays:
+    with np.load(DEMO) as arrays:
         parts = [
             ogive.Predictions(
                 arrays[f"{part}_logits"],

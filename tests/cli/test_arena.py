@@ -11,10 +11,15 @@ import pytest
 
 import ogive
 from tests.cli import schemas
-from tests.studies.arena.test_arena import folder, save_scores  # noqa: F401 - fixtures
+from tests.studies.arena.experiments import save_scores, save_three
 
 
-def test_arena(run, run_json, folder, tmp_path):  # noqa: F811
+@pytest.fixture
+def folder(tmp_path, rng):
+    return save_three(tmp_path / "field", rng)
+
+
+def test_arena(run, run_json, folder, tmp_path):
     out = tmp_path / "out.json"
     words = ["arena", folder, "--methods", "none,platt,spline", "--jobs", 1]
     result = run_json(schemas.ARENA, *words, "--resume", tmp_path / "r.jsonl", "-o", out)
@@ -35,7 +40,7 @@ def test_arena(run, run_json, folder, tmp_path):  # noqa: F811
     assert "\x1b" not in text
 
 
-def test_one_family_has_no_interval(run, run_json, folder, tmp_path):  # noqa: F811
+def test_one_family_has_no_interval(run, run_json, folder, tmp_path):
     families = tmp_path / "families.json"
     families.write_text('{"*": "one"}')
     words = ["arena", folder, "--methods", "none,platt", "--families", families, "--jobs", 1]
@@ -47,7 +52,7 @@ def test_one_family_has_no_interval(run, run_json, folder, tmp_path):  # noqa: F
     assert "3 experiments in 1 family" in text
 
 
-def test_peers_and_what_is_missing_are_named(run, folder, tmp_path):  # noqa: F811
+def test_peers_and_what_is_missing_are_named(run, folder, tmp_path):
     np.savez(folder / "half.npz", scores=[0.1, 0.9], outcomes=[0, 1])
     peers = {name: {"top-1": {"great": {"ks": 0, "nll": 0, "brier": 0}}} for name in "ab"}
     (tmp_path / "others.json").write_text(json.dumps(peers))

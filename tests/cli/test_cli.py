@@ -4,7 +4,6 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,10 @@ import pytest
 import ogive
 from ogive.cli import main
 from ogive.readers import table
+from tests.bundled import DEMO
 from tests.cli import schemas
 from tests.readers.bad_files import BAD_FILES
 
-DEMO = str(files("ogive") / "data" / "fmnist_lenet5.npz")
 #: The source of a table that is not text: text is then written with commas.
 ANY = Path("source.parquet")
 

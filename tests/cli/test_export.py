@@ -1,12 +1,9 @@
-from importlib.resources import files
-
 import numpy as np
 import pytest
 
 import ogive
+from tests.bundled import DEMO
 from tests.cli import schemas
-
-DEMO = str(files("ogive") / "data" / "fmnist_lenet5.npz")
 
 
 def test_fit_writes_what_it_was_fitted_on(run_json, scores, tmp_path):

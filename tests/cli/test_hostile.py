@@ -13,7 +13,7 @@ from rich.console import Console
 from ogive.cli import main, tables, terminal
 from ogive.cli.values import INPUT
 from tests.cli.hostile import check_cli_once
-from tests.engines.test_local import store
+from tests.engines.tables import store
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -9,8 +9,7 @@ import pytest
 
 from ogive import Curve, ks_error
 from tests.cli import schemas
-from tests.engines.test_batches import exact, logits_table, scores_table
-from tests.engines.test_local import store
+from tests.engines.tables import exact, logits_table, scores_table, store
 
 
 @pytest.fixture

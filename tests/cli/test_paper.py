@@ -4,13 +4,13 @@ import pickle
 import pytest
 
 from ogive.cli import main
-from tests.studies.paper.test_paper import NAME, sample, small_grid, write  # noqa: F401 - fixtures
+from tests.studies.paper.pickles import NAME, outputs, shrink_grid, write
 
 pytestmark = pytest.mark.filterwarnings("ignore::ogive.errors.FallbackWarning")
 
 
-def test_paper_prints_the_tables_and_resumes(tmp_path, sample, capsys):  # noqa: F811
-    write(tmp_path / NAME, sample)
+def test_paper_prints_the_tables_and_resumes(tmp_path, rng, capsys):
+    write(tmp_path / NAME, outputs(rng))
     words = ["paper", str(tmp_path), "--resume", str(tmp_path / "r.json")]
     words += ["--methods", "uncalibrated,temperature,spline"]
     assert main(words) == 0
@@ -28,8 +28,9 @@ def test_paper_prints_the_tables_and_resumes(tmp_path, sample, capsys):  # noqa:
     assert all(promised <= cell.keys() for cell in result["tables"])
 
 
-def test_every_column_of_the_row(tmp_path, sample, small_grid, capsys):  # noqa: F811
-    write(tmp_path / NAME, sample)
+def test_every_column_of_the_row(tmp_path, rng, monkeypatch, capsys):
+    shrink_grid(monkeypatch)
+    write(tmp_path / NAME, outputs(rng))
     assert main(["paper", str(tmp_path), "--json"]) == 0
     cells = json.loads(capsys.readouterr().out)["tables"]
     for metric in ("ks-top1", "ks-top2", "ks-within-top2", "ece25-top1", "accuracy"):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from ogive.cli import main
+from tests.bundled import DEMO
 from tests.cli import schemas
-from tests.cli.test_cli import DEMO
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])

@@ -4,15 +4,13 @@ import io
 import re
 import sys
 import time
-from importlib.resources import files
 
 import pytest
 from rich.console import Console
 
 from ogive.cli import tables, terminal
 from ogive.studies import estimate
-
-DEMO = str(files("ogive") / "data" / "fmnist_lenet5.npz")
+from tests.bundled import DEMO
 
 
 def test_a_bar_is_drawn(monkeypatch, capsys):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ogive import Curve, CurveStream, Predictions
 from ogive.errors import InvalidInput, InvalidType, UnknownName
-from tests.curve.test_summary import ROWS
+from tests.curve.rows import ROWS
 
 
 @given(rows=ROWS, cut=st.integers(0, 60))

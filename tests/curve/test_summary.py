@@ -15,13 +15,9 @@ from ogive.curve.summary import added, empty, summarise, summarise_weighted
 from ogive.errors import InvalidInput
 from ogive.metrics.bracket import brackets
 from tests import naive
+from tests.curve.rows import ROWS
 
 # Ties, the two certain scores, the middle, and tails that round to 0 or 1 in fewer digits.
-SCORES = st.one_of(
-    st.sampled_from([0.0, 1.0, 0.5, 0.25, 0.9, 1e-300, 5e-324, 1 - 2.0**-53, 0.1, 0.2]),
-    st.floats(0, 1),
-)
-ROWS = st.lists(st.tuples(SCORES, st.booleans()), min_size=1, max_size=60)
 BITS = st.sampled_from([4, 5, 9, 12, 20, 52])
 
 

@@ -10,8 +10,8 @@ from ogive.engines import local
 from ogive.errors import InvalidInput
 from ogive.studies.apply_log import apply_log
 from tests.cli import schemas
-from tests.engines.test_batches import scores_table
-from tests.test_examples import ROOT, commands, make_log
+from tests.engines.tables import scores_table
+from tests.pages import ROOT, commands, make_log
 
 
 def rows_of(n=6000, seed=0):

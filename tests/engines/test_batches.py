@@ -10,45 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ogive import Curve, Predictions, ks_error, kuiper_error
+from ogive import ks_error, kuiper_error
 from ogive.engines.batches import Tally, added_tallies, tally
 from ogive.engines.plan import Plan, make_plan
 from ogive.engines.refine import curves_of
 from ogive.errors import FileFormatError, InvalidInput, UnknownName
 from ogive.readers.columns import find_columns
 from ogive.readers.source import Columns
-
-
-def scores_table(n=5000, seed=0, **more):
-    rng = np.random.default_rng(seed)
-    scores = 1 / (1 + np.exp(-rng.normal(0, 2, n)))
-    scores[: n // 10] = rng.choice([0.0, 1.0, 0.5, 0.9], n // 10)
-    hits = rng.random(n) < scores**1.2
-    return pa.table({"score": scores, "outcome": hits.astype(np.int8), **more})
-
-
-def logits_table(n=3000, K=4, seed=0, lists=False):
-    rng = np.random.default_rng(seed)
-    logits = rng.normal(0, 3, (n, K)).astype(np.float32)
-    logits[:20] *= 30  # saturated
-    labels = np.where(rng.random(n) < 0.6, logits.argmax(1), rng.integers(0, K, n))
-    if lists:
-        column = pa.FixedSizeListArray.from_arrays(pa.array(logits.ravel()), K)
-        return pa.table({"label": labels, "logits": column})
-    return pa.table({"label": labels, **{f"logit_{k}": logits[:, k] for k in range(K)}})
+from tests.engines.tables import exact, logits_table, scores_table
 
 
 def plan_for(table, view=None, K=2, **options):
     layout = find_columns(table.column_names, Columns(), "log")
     return make_plan(layout, K, view, **options)
-
-
-def exact(table, view="score"):
-    if "score" in table.column_names:
-        weights = table["weight"].to_numpy() if "weight" in table.column_names else None
-        return Curve.from_scores(table["score"], table["outcome"], weights=weights)
-    values = np.stack([table[f"logit_{k}"].to_numpy() for k in range(4)], axis=1)
-    return Curve.from_predictions(Predictions(values, table["label"], kind="logits"), view)
 
 
 def runner(table, rows=700):

@@ -13,7 +13,7 @@ from ogive.engines.files import open_log
 from ogive.engines.formats import Piece
 from ogive.errors import FileFormatError, MissingExtra
 from tests.engines.logs import rows_of, write_log
-from tests.engines.test_batches import logits_table
+from tests.engines.tables import logits_table
 
 
 @pytest.mark.parametrize(("engine", "package"), [(dask, "distributed"), (spark, "pyspark")])

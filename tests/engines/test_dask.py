@@ -27,7 +27,7 @@ from tests.engines.logs import (
     spoiled,
     write_log,
 )
-from tests.engines.test_batches import logits_table
+from tests.engines.tables import logits_table
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")

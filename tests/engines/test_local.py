@@ -20,18 +20,7 @@ from ogive.errors import FileFormatError, InvalidInput, UnknownName
 from ogive.readers.memory import parse_memory
 from ogive.readers.source import Columns
 from tests.engines.contract import UNLIKE, AsLocal
-from tests.engines.test_batches import exact, logits_table, scores_table
-
-
-def store(table, path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".parquet":
-        pq.write_table(table, path, row_group_size=333)
-    elif path.suffix == ".csv":
-        pa.csv.write_csv(table, path)
-    else:
-        pa.feather.write_feather(table, path, chunksize=333)
-    return path
+from tests.engines.tables import exact, logits_table, scores_table, store
 
 
 @pytest.fixture

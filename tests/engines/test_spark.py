@@ -25,7 +25,7 @@ from tests.engines.logs import (
     spoiled,
     write_log,
 )
-from tests.engines.test_batches import logits_table
+from tests.engines.tables import logits_table
 
 sql = pytest.importorskip("pyspark.sql")
 if shutil.which("java") is None:

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import ogive
 from ogive.calibrators import METHODS
-from tests.estimators.test_curves import CALIBRATORS
+from tests.estimators.curve_calibrators import CALIBRATORS
 
 NOT_CLASSES = (
     "feeds features: the labels are three classes and X has two columns, "

@@ -13,18 +13,9 @@ from sklearn.preprocessing import FunctionTransformer
 
 import ogive
 from ogive import Curve, Predictions, ks_error
-from ogive.calibrators import METHODS
 from ogive.errors import InvalidInput, LooksLikeProbabilities, UnknownName
-from tests.calibrators.multiclass.test_vectors import sample
-
-CALIBRATORS = [
-    ogive.PaperSplineCalibrator,
-    ogive.PlattCalibrator,
-    ogive.IsotonicCalibrator,
-    ogive.BetaCalibrator,
-    ogive.HistogramCalibrator,
-    *([ogive.SplineCalibrator] if "spline" in METHODS else []),
-]
+from tests.calibrators.multiclass.samples import sample
+from tests.estimators.curve_calibrators import CALIBRATORS
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ NAMES = (
     + ["spline.free", "structure.keep"]
     + ["spline.top-1", "spline.top-2", "spline.within-top-2", "histogram.class-1", "monotone.score"]
 )
+CURVE_NAMES = {n for n in NAMES if n.split(".")[1] not in {"vector", *VECTORS}}
+SQL_NAMES = CURVE_NAMES | {"temperature.vector", "vector.vector"}
 
 
 def predictions(rows=600, K=4, seed=3):

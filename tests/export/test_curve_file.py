@@ -13,7 +13,7 @@ import ogive
 from ogive import Curve
 from ogive.errors import ArtifactError
 from ogive.export.curve_file import is_curve_file, load_curve
-from tests.curve.test_summary import ROWS
+from tests.curve.rows import ROWS
 
 
 @given(rows=ROWS, bits=st.sampled_from([4, 9, 52, None]))

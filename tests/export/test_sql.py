@@ -10,8 +10,7 @@ from ogive.export.targets import export
 from ogive.predictions import Predictions
 from ogive.studies.fitting import fit
 from tests.export import postgres
-from tests.export.calibrators import fitted, predictions
-from tests.export.test_targets import SQL_NAMES
+from tests.export.calibrators import SQL_NAMES, fitted, predictions
 
 POINTS = 100_000
 

@@ -5,12 +5,11 @@ import os
 import numpy as np
 import pytest
 
-from ogive.calibrators import VECTORS
 from ogive.errors import ExportError, InvalidInput, InvalidType, MissingExtra, UnknownName
 from ogive.export import to_python, to_sql
 from ogive.export.check import batch, compare, expected
 from ogive.export.targets import TARGETS, export
-from tests.export.calibrators import NAMES, fitted
+from tests.export.calibrators import CURVE_NAMES, NAMES, SQL_NAMES, fitted
 
 NEEDS = {"onnx": ["onnx", "onnxruntime"], "torch": ["torch"], "python": [], "sql": []}
 BOUNDS = {"onnx": 2e-6, "torch": 2e-6, "python": 1e-9, "sql": 1e-9}
@@ -24,8 +23,6 @@ def kinds(name, target):
     return ["logits", "probs"]
 
 
-CURVE_NAMES = {n for n in NAMES if n.split(".")[1] not in {"vector", *VECTORS}}
-SQL_NAMES = CURVE_NAMES | {"temperature.vector", "vector.vector"}
 CASES = [
     (name, target, kind)
     for name in NAMES

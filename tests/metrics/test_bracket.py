@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ogive import Curve, Predictions, brier, ece, ks_error, kuiper_error, nll
 from ogive.metrics.bracket import brackets, candidate_ranges
 from ogive.metrics.proper import mean_score
-from tests.curve.test_summary import ROWS
+from tests.curve.rows import ROWS
 
 MEASURES = {
     "ks": ks_error,

@@ -5,8 +5,7 @@ from hypothesis import given
 from ogive import Curve
 from ogive.metrics.gap import extremes
 from tests import naive, strategies
-
-ROWS = 70_000
+from tests.metrics.many_rows import ROWS, drawn
 
 
 def points(scores, hits):
@@ -23,22 +22,6 @@ def test_extremes_are_those_of_all_points(data):
     found = extremes(Curve.from_scores(s, hits))
     assert found.low.value == pytest.approx(points(s, hits).min(), abs=1e-12)
     assert found.high.value == pytest.approx(points(s, hits).max(), abs=1e-12)
-
-
-def drawn(kind, rng):
-    p = rng.beta(2, 2, ROWS)
-    if kind == "tied":
-        p = p.round(4)
-    elif kind == "low":
-        p = p / 4
-    elif kind == "high":
-        p = 1.0 - p * p / 8
-    elif kind == "saturated":
-        p = np.where(rng.random(ROWS) < 0.3, 1.0, np.where(rng.random(ROWS) < 0.1, 0.0, p))
-    elif kind == "single":
-        p = p.astype(np.float32)
-    truth = p**1.3 if kind == "over" else p
-    return p, rng.random(ROWS) < truth
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from ogive.metrics import unsorted_gap
 from ogive.metrics.gap import extremes
 from ogive.metrics.unsorted_gap import largest_unsorted
 from tests import naive, strategies
-from tests.metrics.test_gap import drawn
+from tests.metrics.many_rows import drawn
 
 KINDS = ("over", "calibrated", "tied", "low", "high", "saturated", "single")
 

@@ -8,7 +8,7 @@ from benchmarks.peers import SCORES, VECTORS
 
 from ogive import arena
 from tests.simulate import expit
-from tests.studies.arena.test_arena import save_scores
+from tests.studies.arena.experiments import save_scores
 
 
 def fitted(fit, given, came_true):

@@ -3,7 +3,6 @@ import hashlib
 import re
 from datetime import date
 from html.parser import HTMLParser
-from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -13,8 +12,8 @@ from ogive import Predictions
 from ogive.errors import InvalidInput, UnknownName
 from ogive.report import build_report, render_html
 from ogive.report.gather import gather
+from tests.bundled import DEMO
 
-DEMO = files("ogive") / "data" / "fmnist_lenet5.npz"
 SECTIONS = ["numbers", "repair", "graphs", "methods", "per-class", "next", "how"]
 EVIL = "<script>alert(1)</script>"
 VOID = {"meta", "path", "circle", "rect"}
@@ -48,7 +47,7 @@ class Outline(HTMLParser):
 
 @pytest.fixture(scope="module")
 def sample():
-    cal, test = (ogive.read(str(DEMO), part=part) for part in ("cal", "test"))
+    cal, test = (ogive.read(DEMO, part=part) for part in ("cal", "test"))
     return cal, test
 
 

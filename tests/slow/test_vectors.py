@@ -9,18 +9,18 @@ from ogive import Predictions
 from ogive.calibrators.multiclass.free import fit_free, fit_kept
 from ogive.calibrators.scaling.temperature import fit_temperature
 from ogive.errors import OgiveWarning
-from tests.calibrators.multiclass.test_ranks import (
-    test_the_arena_keeps_its_decisions_and_is_calibrated,
+from tests.calibrators.multiclass.samples import (
+    check_decisions_and_calibration,
+    parts,
+    quiet_fit,
+    sample,
 )
-from tests.calibrators.multiclass.test_vectors import quiet_fit, sample
 
 pytestmark = pytest.mark.slow
-check = test_the_arena_keeps_its_decisions_and_is_calibrated
-del test_the_arena_keeps_its_decisions_and_is_calibrated
 
 
 def test_a_thousand_real_classes(arena):
-    check(arena, "pylm_k1000", "keep")
+    check_decisions_and_calibration(*parts(arena("pylm_k1000")), "keep")
 
 
 @pytest.mark.parametrize("vector", ["keep", "free"])

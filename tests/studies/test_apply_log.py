@@ -19,8 +19,7 @@ from ogive.errors import FileFormatError, InvalidInput, OutputRefused
 from ogive.readers import provenance
 from ogive.readers.source import Columns
 from ogive.studies.apply_log import FileJob, apply_log, targets
-from tests.engines.test_batches import logits_table, scores_table
-from tests.engines.test_local import store
+from tests.engines.tables import logits_table, scores_table, store
 
 
 @pytest.fixture

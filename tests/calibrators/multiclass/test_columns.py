@@ -11,8 +11,7 @@ from ogive.calibrators.spline import fit_spline
 from ogive.errors import InvalidType
 from ogive.studies.fitting import fit
 from tests import naive
-from tests.calibrators.multiclass.test_ranks import read
-from tests.calibrators.multiclass.test_vectors import quiet_fit, sample
+from tests.calibrators.multiclass.samples import parts, quiet_fit, sample
 
 
 def exact_log_odds(logits):
@@ -80,7 +79,7 @@ def test_every_rank_equals_its_definition(rng):
 
 
 def test_the_paper_s_accuracy_table(arena):
-    cal, test = read(arena, "paper_resnet110_c10")
+    cal, test = parts(arena("paper_resnet110_c10"))
     q = quiet_fit(cal, "paper-spline", vector="every-rank")(test)
     assert 100 * (q.argmax(axis=1) == test.labels).mean() == pytest.approx(93.5, abs=0.1)
 

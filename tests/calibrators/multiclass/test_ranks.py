@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from ogive import Curve, Predictions, fit_platt, ks_error
-from ogive.calibrators import METHODS
 from ogive.calibrators.log_values import rescaled
 from ogive.calibrators.multiclass.ranks import fit_ranks
 from ogive.calibrators.stick_breaking import broken, fill
@@ -13,7 +12,13 @@ from ogive.errors import InvalidInput
 from ogive.export import to_onnx, to_python
 from ogive.views import parse_view, score_block
 from tests import naive
-from tests.calibrators.multiclass.test_vectors import quiet_fit, sample
+from tests.calibrators.multiclass.samples import (
+    check_decisions_and_calibration,
+    parts,
+    quiet_fit,
+    sample,
+    view_ks,
+)
 
 MULTI_CLASS = [
     "cleanlab_20news",
@@ -28,53 +33,17 @@ MULTI_CLASS = [
     "paper_resnet110_c10",
     "verified_vgg16_c10",
 ]
-DEFAULT = "spline" if "spline" in METHODS else "beta"
-
-
-def read(arena, name):
-    data = arena(name)
-    kind = "logits" if "cal_logits" in data else "probs"
-    return [
-        Predictions(data[f"{part}_{kind}"], data[f"{part}_labels"], kind=kind)
-        for part in ("cal", "test")
-    ]
-
-
-def view_ks(q, labels, view):
-    return ks_error(Curve.from_predictions(Predictions(q, labels, kind="probs"), view))
-
-
-def alone_ks(cal, test, view):
-    """The KS error of the same method, fitted to that view and nothing else."""
-    gamma = METHODS[DEFAULT].fit(Curve.from_predictions(cal, view))
-    rows = score_block(test, parse_view(view), slice(0, test.n))
-    with np.errstate(divide="ignore"):
-        eta = np.log(rows.tail) - np.log1p(-rows.tail)
-    return ks_error(
-        Curve.from_scores(gamma.from_log_odds(np.where(rows.high, -eta, eta)), rows.hit)
-    )
 
 
 @pytest.mark.parametrize("vector", ["keep", "ranks"])
 @pytest.mark.parametrize("name", MULTI_CLASS)
-def test_the_arena_keeps_its_decisions_and_is_calibrated(arena, name, vector):
-    cal, test = read(arena, name)
-    q = quiet_fit(cal, DEFAULT, vector=vector)(test)
-    before = test.ranking_values(slice(0, test.n)).argmax(axis=1)
-    assert (q.argmax(axis=1) == before).all()
-    assert (q.astype(np.float32).argmax(axis=1) == before).all()
-    assert np.abs(q.sum(axis=1) - 1).max() < 1e-12
-    noise = 0.5 / np.sqrt(test.n)  # a perfectly calibrated model shows up to 1.25 of this
-    limit = max(1.3 * alone_ks(cal, test, "top-1"), 1.25 * noise)
-    assert view_ks(q, test.labels, "top-1") <= limit
-    for view in ("top-2", "top-3", "within-top-2", "within-top-3"):
-        if vector == "ranks" and int(view[-1]) < test.K:  # "keep" calibrates the first rank only
-            assert view_ks(q, test.labels, view) < 0.0125 + noise
+def test_real_outputs_keep_their_decisions_and_are_calibrated(arena, name, vector):
+    check_decisions_and_calibration(*parts(arena(name)), vector)
 
 
 def test_the_paper_s_accuracy_is_kept(arena):
-    cal, test = read(arena, "paper_resnet110_c10")
-    q = quiet_fit(cal, DEFAULT)(test)
+    cal, test = parts(arena("paper_resnet110_c10"))
+    q = quiet_fit(cal, "spline")(test)
     assert (q.argmax(axis=1) == test.labels).mean() == 0.9356
 
 

@@ -1,7 +1,6 @@
 """What all full vectors must do, however they are made."""
 
 import json
-import warnings
 
 import numpy as np
 import pytest
@@ -12,27 +11,15 @@ from scipy.special import softmax
 from ogive import Predictions, load, save
 from ogive.calibrators import VECTORS
 from ogive.calibrators.multiclass.compose import fit_vector
-from ogive.errors import FallbackWarning, InvalidInput, OgiveWarning, UnknownName
+from ogive.errors import FallbackWarning, InvalidInput, UnknownName
 from tests import strategies
+from tests.calibrators.multiclass.samples import quiet_fit, sample
 
 # Every way with a method of curves, and the two that know of classes.
 CASES = [(way, "platt") for way in VECTORS if way != "free"] + [
     ("keep", "spline"),
     ("free", "spline"),
 ]
-
-
-def quiet_fit(preds, method="platt", **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OgiveWarning)
-        return fit_vector(preds, method, **options)
-
-
-def sample(rng, n=1500, K=5, scale=3.0, dtype=np.float64):
-    """Logits that are three times too sure, and labels."""
-    logits = scale * rng.normal(size=(n, K))
-    labels = (logits / scale + rng.gumbel(size=(n, K))).argmax(axis=1)
-    return logits.astype(dtype), labels
 
 
 @pytest.mark.filterwarnings("ignore::ogive.errors.LooksLikeProbabilities")

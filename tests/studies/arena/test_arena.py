@@ -5,51 +5,11 @@ import pytest
 
 import ogive
 from ogive.errors import FileFormatError, InvalidInput, UnknownName
-from ogive.studies.arena import cells
 from ogive.studies.arena.files import find_experiments
-from tests import simulate
 from tests.conftest import ARENA
+from tests.studies.arena.experiments import METRICS, save_matrix, save_scores
 
 QUICK = ["none", "platt", "spline"]
-METRICS = ("nll", "brier", "ks")
-
-
-def save_scores(path, rng, n=240, factor=2.0):
-    scores, hits, _ = simulate.overconfident(rng, 2 * n, factor=factor)
-    np.savez(path, cal_scores=scores[:n], cal_outcomes=hits[:n],
-             test_scores=scores[n:], test_outcomes=hits[n:])  # fmt: skip
-
-
-def save_matrix(path, rng, labels=None, n=240):
-    logits, found, _ = simulate.saturated_logits(rng, 2 * n)
-    labels = found[n:] if labels is None else labels
-    np.savez(path, cal_logits=logits[:n], cal_labels=found[:n],
-             test_logits=logits[n:], test_labels=labels)  # fmt: skip
-    return labels
-
-
-@pytest.fixture
-def folder(tmp_path, rng):
-    """Three files of scores, in a folder of its own."""
-    place = tmp_path / "field"
-    place.mkdir()
-    for name in ("a", "b", "c"):
-        save_scores(place / f"{name}.npz", rng)
-    return place
-
-
-@pytest.fixture
-def counted(monkeypatch):
-    """The cells that were computed, not read back."""
-    done = []
-    real = cells.cell
-
-    def cell(experiment, method, *rest):
-        done.append((experiment.name, method))
-        return real(experiment, method, *rest)
-
-    monkeypatch.setattr("ogive.studies.arena.study.cell", cell)
-    return done
 
 
 def test_numbers_are_those_of_compare(folder):

@@ -7,14 +7,14 @@ import pytest
 import ogive
 from ogive.errors import FileFormatError, InvalidInput
 from ogive.studies.arena.files import families_of, find_experiments, look, read_families
-from tests.studies.arena.test_arena import METRICS, counted, folder, save_matrix  # noqa: F401
+from tests.studies.arena.experiments import METRICS, save_matrix
 
 
 def numbers(value):
     return dict.fromkeys(METRICS, value)
 
 
-def test_peers_join_as_rows(folder, tmp_path):  # noqa: F811
+def test_peers_join_as_rows(folder, tmp_path):
     file = tmp_path / "others.json"
     table = {
         "a": {"top-1": {"great": numbers(0.0), "none": numbers(0.9), "gone": {"error": "no"}}},
@@ -53,14 +53,14 @@ def test_peers_join_as_rows(folder, tmp_path):  # noqa: F811
         ('{"a": {"top-1": {"m": {"nll": -1, "brier": 1, "ks": 1}}}}', "not -1"),
     ],
 )
-def test_a_hostile_file_of_peers_is_refused(folder, tmp_path, text, message):  # noqa: F811
+def test_a_hostile_file_of_peers_is_refused(folder, tmp_path, text, message):
     file = tmp_path / "others.json"
     file.write_bytes(text.encode("latin-1"))
     with pytest.raises(FileFormatError, match=message):
         ogive.arena(folder, ["none"], peers=file, n_jobs=1)
 
 
-def test_two_sources_of_one_name(folder, tmp_path):  # noqa: F811
+def test_two_sources_of_one_name(folder, tmp_path):
     table = {name: {"top-1": {"great": numbers(0.1)}} for name in "abc"}
     with pytest.raises(InvalidInput, match="two sources named 'peers' have the method 'great'"):
         ogive.arena(folder, ["none"], peers=[table, table, table], n_jobs=1)
@@ -92,7 +92,7 @@ def module(tmp_path, monkeypatch):
     sys.modules.pop("peers_of_a_test", None)
 
 
-def test_a_module_of_peers(folder, module, tmp_path, counted):  # noqa: F811
+def test_a_module_of_peers(folder, module, tmp_path, counted):
     file = tmp_path / "cells.jsonl"
     result = ogive.arena(folder, ["none", "platt"], peers=module, n_jobs=1, resume=file)
     rows = {row.method: row for row in result.standings}
@@ -107,19 +107,19 @@ def test_a_module_of_peers(folder, module, tmp_path, counted):  # noqa: F811
     assert counted == [(name, "absent") for name in "abc"]  # it may be installed by now
 
 
-def test_processes_find_the_module(folder, module):  # noqa: F811
+def test_processes_find_the_module(folder, module):
     result = ogive.arena(folder, ["none", "platt"], peers=module, n_jobs=2)
     assert "same" in [row.method for row in result.standings]
 
 
-def test_a_module_of_peers_for_whole_vectors(folder, module, rng):  # noqa: F811
+def test_a_module_of_peers_for_whole_vectors(folder, module, rng):
     save_matrix(folder / "m.npz", rng)
     rows = ogive.arena(folder, ["none"], "vector", peers=module, n_jobs=1).standings
     assert {row.method: row.source for row in rows} == {"none": "ogive", "same": "peers_of_a_test"}
     assert rows[0].mean == pytest.approx(rows[1].mean)
 
 
-def test_a_module_that_is_none(folder):  # noqa: F811
+def test_a_module_that_is_none(folder):
     with pytest.raises(InvalidInput, match="the module 'no_such_module' cannot be imported"):
         ogive.arena(folder, ["none"], peers="module:no_such_module", n_jobs=1)
     with pytest.raises(InvalidInput, match="'json' has no table SCORES"):
@@ -129,7 +129,7 @@ def test_a_module_that_is_none(folder):  # noqa: F811
 # Families -------------------------------------------------------------------------------------
 
 
-def test_experiments_with_one_test_set_are_one_family(folder, rng):  # noqa: F811
+def test_experiments_with_one_test_set_are_one_family(folder, rng):
     labels = save_matrix(folder / "m1.npz", rng)
     save_matrix(folder / "m2.npz", rng, labels)
     save_matrix(folder / "m3.npz", rng, rng.permutation(labels))  # in another order
@@ -142,7 +142,7 @@ def test_experiments_with_one_test_set_are_one_family(folder, rng):  # noqa: F81
     }
 
 
-def test_balanced_classes_in_another_order_show_nothing(folder, rng):  # noqa: F811
+def test_balanced_classes_in_another_order_show_nothing(folder, rng):
     labels = np.arange(240) % 4
     save_matrix(folder / "m1.npz", rng, labels)
     save_matrix(folder / "m2.npz", rng, rng.permutation(labels))
@@ -152,7 +152,7 @@ def test_balanced_classes_in_another_order_show_nothing(folder, rng):  # noqa: F
     assert families["m2"] != families["m1"] == families["m3"]
 
 
-def test_families_can_be_said(folder, tmp_path):  # noqa: F811
+def test_families_can_be_said(folder, tmp_path):
     file = tmp_path / "families.json"
     file.write_text('{"[ab]": "first", "*": "rest"}')
     result = ogive.arena(folder, ["none", "platt"], families=file, n_jobs=1)

@@ -8,14 +8,13 @@ import pytest
 from scipy.special import softmax
 
 from ogive import Predictions
-from ogive.calibrators.scaling import odir
 from ogive.studies.paper import study
 from ogive.studies.paper.cells import Bench, Key, recalibrated
 from ogive.studies.paper.files import find_copies, paper_files, read_rows
 from ogive.studies.paper.study import METHODS, paper_tables
 from tests import naive
+from tests.studies.paper.pickles import NAME, outputs, shrink_grid, write
 
-NAME = "probs_resnet110_c10_logits.p"
 QUICK = ("uncalibrated", "temperature", "vector", "spline")
 COLUMNS = {"ks-top1": 6, "ks-top2": 6, "ks-within-top2": 7, "ece25-top1": 7, "accuracy": 6}
 
@@ -29,27 +28,14 @@ def read(path, part):
     return Predictions(values, labels.reshape(-1), kind="logits")
 
 
-def write(path, file):
-    cal = file["cal_logits"], file["cal_labels"][:, None]
-    test = file["test_logits"], file["test_labels"][:, None]
-    path.write_bytes(pickle.dumps((cal, test)))
-
-
 @pytest.fixture
 def sample(rng):
-    def part(n):
-        logits = 4.0 * rng.normal(size=(n, 10))
-        labels = (logits / 3 + rng.gumbel(size=(n, 10))).argmax(axis=1)
-        return logits.astype(np.float32), labels
-
-    cal, test = part(400), part(500)
-    return dict(cal_logits=cal[0], cal_labels=cal[1], test_logits=test[0], test_labels=test[1])
+    return outputs(rng)
 
 
 @pytest.fixture
 def small_grid(monkeypatch):
-    grid = np.array([1.0, 0.1]), np.array([0.01])
-    monkeypatch.setattr(odir, "_grid", lambda *_: grid)
+    shrink_grid(monkeypatch)
 
 
 def test_the_papers_numbers_are_all_there():

@@ -1,0 +1,12 @@
+"""The calibrators that are made of a method that reads a curve."""
+
+import ogive
+
+CALIBRATORS = [
+    ogive.PaperSplineCalibrator,
+    ogive.PlattCalibrator,
+    ogive.IsotonicCalibrator,
+    ogive.BetaCalibrator,
+    ogive.HistogramCalibrator,
+    ogive.SplineCalibrator,
+]
