@@ -124,9 +124,11 @@ class Predictions:
         renormalise: bool = False,
         n_jobs: int | None = None,
     ) -> None:
-        #: What calibrated the values, in a sentence, and whether these rows fitted that.
+        #: What calibrated the values, in a sentence, whether these rows fitted that, and if not,
+        #: how many other rows did.
         self.calibrated_by: str | None = None
         self.fitted_rows: bool = False
+        self.calibrated_on: float | None = None
         self.kind: Kind = as_choice(kind, "kind", _KINDS)
         self.values: AnyArray = as_floats(values, kind, ndim=(1, 2))
         if renormalise and kind == "probs" and self.values.ndim > 1:

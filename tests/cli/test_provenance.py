@@ -58,6 +58,40 @@ def test_other_rows_are_judged(files, run, rng):
     assert found.to_dict()["fitted_rows"] is False
 
 
+REMAINS = "is no larger than sampling noise for 1,000 calibration rows (up to "
+
+
+def test_test_rows_are_judged_by_the_noise_of_the_fit(tmp_path, run):
+    """Measure (a file and a log), compare and report allow for what a map on 1,000 rows leaves."""
+    rng = np.random.default_rng(1)
+    s = rng.random(31_000)
+    y = rng.random(31_000) < s**1.5
+    np.savez(tmp_path / "p.npz", cal_scores=s[:1000], cal_outcomes=y[:1000],
+             test_scores=s[1000:], test_outcomes=y[1000:])  # fmt: skip
+    (tmp_path / "log").mkdir()
+    rows = pa.table({"score": s[1000:], "outcome": y[1000:].astype(int)})
+    table._store(rows, tmp_path / "log" / "a.parquet", ".parquet")
+    run("fit", tmp_path / "p.npz", "-o", tmp_path / "cal.json")
+    for name, out in (("p.npz", "out.npz"), ("log", "out")):
+        assert run("apply", tmp_path / "cal.json", tmp_path / name, "-o", tmp_path / out)[0] == 0
+    assert ogive.measure(ogive.read(tmp_path / "out.npz", "test")).ks_test.pvalue < 0.05
+    for name in ("out.npz", "out"):
+        said = json.loads(run("measure", tmp_path / name, "--json")[1])
+        assert REMAINS in said["verdict"]
+        assert said["calibration_pvalue"] >= 0.05
+    compared = run("compare", tmp_path / "out.npz", "--methods", "none,platt", "--json")[1]
+    assert REMAINS in json.loads(compared)["verdict"]
+    preds = {part: ogive.read(tmp_path / "out.npz", part) for part in ("cal", "test")}
+    assert REMAINS in build(preds["test"]).verdict.sentence
+    assert build(preds["cal"]).verdict.sentence.endswith(WITHHELD)
+
+
+def test_a_map_that_changes_nothing_has_no_noise():
+    assert Provenance("a", "none", "score", 900).other_rows(None) is None
+    assert Provenance("a", "spline", "score", 900, ("cal",)).other_rows("cal") is None
+    assert Provenance("a", "spline", "score", 900, ("cal",)).other_rows("test") == 900
+
+
 def test_the_same_rows_in_another_file_are_recognised(files, run):
     run("fit", files / "a.npz", "-o", files / "cal.json")
     run("apply", files / "cal.json", files / "a.parquet", "-o", files / "out.parquet")

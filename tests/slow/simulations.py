@@ -6,10 +6,12 @@ of the same numbers.
 
 import numpy as np
 
-from ogive import Curve, Predictions, bootstrap, calibration_test, fit_spline, gate, ks_error
+from ogive import Curve, Predictions, bootstrap, calibration_test, fit_spline, gate, ks_test
+from ogive.calibrators import METHODS
 from ogive.metrics.onepass import read
-from ogive.metrics.significance import TestReader, interval_of, ks_of, kuiper_of
+from ogive.metrics.significance import TestReader, ks_of, kuiper_of
 from ogive.studies.losses import CRITICAL_T, hall_t
+from ogive.studies.verdict import allowed_ks
 from tests.slow import omnibus_simulations as omnibus
 from tests.slow.omnibus_simulations import expit
 
@@ -105,14 +107,12 @@ def coverage(kind, n, draws, factor):
     """The share of KS intervals that hold the true error, for log-odds too large by a factor."""
     rng = np.random.default_rng([n, len(kind), int(100 * factor)])
     found = 0
-    for _ in range(draws):
+    for i in range(draws):
         p = KINDS[kind](rng, n)
         eta = np.log(p.clip(1e-9, 1 - 1e-9)) - np.log1p(-p.clip(1e-9, 1 - 1e-9))
         truth = expit(eta / factor)
-        reader, curve = TestReader(), Curve.from_scores(p, rng.random(n) < truth)
-        read(curve, reader)
-        low, high = interval_of(reader, ks_error(curve))
-        found += low - 1e-12 <= true_ks(p, truth) <= high + 1e-12
+        ks = both_tests(Curve.from_scores(p, rng.random(n) < truth), seed=i)[0]
+        found += ks.low - 1e-12 <= true_ks(p, truth) <= ks.high + 1e-12
     return found / draws
 
 
@@ -172,6 +172,26 @@ def decisions(name, n, draws, seed=11):
         clash = leave and calibration_test(curve, seed=i).pvalue < 0.001
         best = max(gain, 0.0)
         found += [not leave, best - gain * (not leave), best - gain, best, clash]
+    return found / draws
+
+
+def after_calibration(method, n, m, draws, truth=lambda e: e / 1.5 + 0.3, drift=0.0):
+    """How often m fresh rows find fault with a map fitted on n rows, at 5 %.
+
+    By the calibration test as if the map were exact, by the test that allows for the noise of the
+    fit, and by the KS error alone against what is allowed for. drift : added to the true log-odds
+    of the fresh rows.
+    """
+    rng = np.random.default_rng([n, m, len(method), int(100 * drift)])
+    found = np.zeros(3)
+    for i in range(draws):
+        e, new = rng.normal(0.5, 1.5, n), rng.normal(0.5, 1.5, m)
+        gamma = METHODS[method].fit(Curve.from_scores(expit(e), rng.random(n) < expit(truth(e))))
+        curve = Curve.from_scores(gamma(expit(new)), rng.random(m) < expit(truth(new) + drift))
+        exact = calibration_test(curve, seed=i).pvalue
+        allowed = calibration_test(curve, seed=i, fitted_on=n).pvalue
+        ks = ks_test(curve)
+        found += [exact <= 0.05, allowed <= 0.05, ks.value > allowed_ks(curve, ks, n)]
     return found / draws
 
 

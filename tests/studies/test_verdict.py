@@ -5,6 +5,7 @@ import pytest
 
 from ogive import Curve
 from ogive.calibrators import METHODS
+from ogive.studies.measure import measure
 from ogive.studies.verdict import about_scores
 
 
@@ -43,3 +44,34 @@ def test_what_is_said_of_scores_comes_from_the_band(truth, words, monkeypatch):
     for plain, name in names.items():
         words = words.replace(plain, name).replace(plain.lower(), name.lower())
     assert top == words
+
+
+def calibrated(rng, n, m, drift=0.0):
+    """Scores of m fresh rows by a spline that was fitted on n."""
+    old, new = rng.normal(0.5, 1.5, n), rng.normal(0.5, 1.5, m)
+    sigmoid = lambda x: 1.0 / (1.0 + np.exp(-x))  # noqa: E731
+    gamma = METHODS["spline"].fit(
+        Curve.from_scores(sigmoid(old), rng.random(n) < sigmoid(old / 1.5))
+    )
+    truth = sigmoid(new / 1.5 + drift)
+    return Curve.from_scores(gamma(sigmoid(new)), rng.random(m) < truth)
+
+
+def test_what_a_calibrator_leaves_is_compared_with_the_noise_of_its_fit():
+    curve = calibrated(np.random.default_rng(3), 1000, 30_000)
+    assert measure(curve).decision.miscalibrated  # no fitted map is exact
+    found = measure(curve, fitted_on=1000)
+    assert found.decision.miscalibrated is False
+    assert found.decision.calibrate is None
+    allowed = found.ks_test.detectable_half * np.sqrt(31.0)
+    remains = f"the remaining KS error, {found.ks:.2%}, is no larger than sampling noise for 1,000 "
+    remains += f"calibration rows (up to {allowed:.2%}; calibration test with that noise: p ="
+    assert f"No miscalibration found: {remains.replace('%', ' %')}" in found.verdict
+
+
+def test_more_than_the_noise_of_the_fit_is_miscalibration():
+    found = measure(calibrated(np.random.default_rng(4), 1000, 5000, drift=0.5), fitted_on=1000)
+    assert found.decision.miscalibrated
+    assert found.verdict.startswith("Miscalibrated: the remaining KS error, ")
+    assert "is larger than sampling noise for 1,000 calibration rows (up to " in found.verdict
+    assert found.verdict.endswith("Fit a calibrator to the model's own outputs on rows like these.")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive.curve import Curve
+    from ogive.readers.provenance import Provenance
 
 
 @click.command(
@@ -149,6 +150,9 @@ def _measure_log(
         alone = by is None and options.get("save_curve") is None
         wanted: Any = {"default_part": "test", "vectors": by is None, "both": alone}
         reading = read(files, view, part, options, step, **wanted)
+        origin, part = _origin(files, part, options)
+        if by is None and origin is not None:
+            how["fitted_on"] = origin.other_rows(part)
         result = measure_reading(
             reading,
             by=by,
@@ -156,7 +160,7 @@ def _measure_log(
             progress=step,
             **how,
         )
-    result = _with_origin(result, files, part, options)
+    result = result if origin is None else _with_origin(result, origin, part)
     target = options.get("save_curve")
     if target is not None:
         if len(reading.curves) != 1:
@@ -167,26 +171,29 @@ def _measure_log(
     return result, groups if by is not None else next(iter(reading.curves.values()))
 
 
-def _with_origin(
-    result: Any,  # noqa: ANN401 - one of three kinds of measurement
-    files: Sequence[Path],
-    part: str | None,
-    options: dict[str, Any],
-) -> Any:  # noqa: ANN401
-    """Return a measurement with what calibrated the files of a log."""
+def _origin(
+    files: Sequence[Path], part: str | None, options: dict[str, Any]
+) -> tuple[Provenance | None, str | None]:
+    """Return what calibrated the files of a log, and the part that was read."""
     from ogive.engines.files import open_log  # noqa: PLC0415
     from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
     from ogive.readers.provenance import provenance_of_all  # noqa: PLC0415
 
     tables = [file for file in files if not is_curve_file(file)]
     if not tables:
-        return result
+        return None, part
     log = open_log(tables, columns_of(options), skip_bad=options["skip_bad"])
     if part is None and log.layout.part is not None:
         part = "test"
-    origin = provenance_of_all(log.files, part)
-    if origin is None:
-        return result
+    return provenance_of_all(log.files, part), part
+
+
+def _with_origin(
+    result: Any,  # noqa: ANN401 - one of three kinds of measurement
+    origin: Provenance,
+    part: str | None,
+) -> Any:  # noqa: ANN401
+    """Return a measurement with what calibrated the files of a log."""
     if hasattr(result, "with_origin"):
         return result.with_origin(origin.words(part), fitted_rows=origin.fitted(part))
     if origin.fitted(part):

@@ -33,6 +33,14 @@ to the average (a likelihood ratio exceeds m with probability 1/m at most, and i
 faster), unless single outcomes can move a line by more than a third of its deviation: then it is
 the share of the 5,000 draws.
 
+**Scores of a calibrator.** A map fitted on n rows is never exact, and a test on m other rows finds
+that once m is large. If its family holds the truth, the map's error is to first order a projection
+of the noise of its n rows, whose covariance is at most that of the noise itself. So the surpluses
+have at most the covariance of calibrated ones times 1 + m/n; and by Anderson's inequality a
+symmetric convex set, as of errors that are not rejected, is left most often at that largest
+covariance. The test with all surpluses divided by :math:`\sqrt{1 + m/n}` therefore rejects at most
+5 % of such maps, whatever the family; with sampling weights m is Kish's number of rows.
+
 **Parts.** Beside it six tests speak by themselves, each by its own law, to say what is wrong: KS,
 Kuiper, shift, temperature, shape (chi-squared, six components) and steps (ten).
 """
@@ -107,7 +115,9 @@ class OmnibusTest:
     log_likelihood_ratio: float
 
 
-def calibration_test(curve: Curve, *, seed: int = 0) -> OmnibusTest:
+def calibration_test(
+    curve: Curve, *, seed: int = 0, fitted_on: float | None = None
+) -> OmnibusTest:
     """Test whether scores are calibrated, against shifts, slopes, bends, steps and tails at once.
 
     At 5 % it rejects calibrated scores in 5 % of samples, and its power is close to the best of the
@@ -118,6 +128,9 @@ def calibration_test(curve: Curve, *, seed: int = 0) -> OmnibusTest:
     curve : Curve
     seed : int
         Of the simulated null distribution.
+    fitted_on : float, optional
+        Of calibrated scores: how many other rows the calibrator was fitted on. The test then
+        allows for the noise of those rows too, and says whether more is wrong than that.
 
     >>> import numpy as np
     >>> from ogive import Curve
@@ -132,12 +145,27 @@ def calibration_test(curve: Curve, *, seed: int = 0) -> OmnibusTest:
     """
     check_curve(curve)
     cells = Cells(coarse(curve) if curve.n > MIN_ROWS_FOR_COARSE_COPY else curve)
+    if fitted_on is not None:
+        cells.surplus = cells.surplus / noise_ratio(curve, fitted_on)
     average = Average(cells)
     observed = float(average(cells.surplus[None])[0])
     pvalue, draws = _simulated(average, observed, np.random.default_rng(seed))
     parts = _parts(cells)
     strongest = min(parts, key=lambda name: parts[name])
     return OmnibusTest(pvalue, strongest, parts, draws, observed)
+
+
+def noise_ratio(curve: Curve, fitted_on: float) -> float:
+    """Return how much larger the noise of calibrated scores is for that of their calibrator's fit.
+
+    See "Scores of a calibrator" above.
+
+    >>> from ogive import Curve
+    >>> noise_ratio(Curve.from_scores([0.2, 0.5, 0.8], [0, 1, 1]), 1)
+    2.0
+    """
+    rows = curve.n**2 / float(curve.square.sum())
+    return float(np.sqrt(1.0 + rows / fitted_on))
 
 
 def _simulated(average: Average, observed: float, rng: np.random.Generator) -> tuple[float, int]:

@@ -57,6 +57,11 @@ class Provenance:
         """Return whether a part (or one of all, for "all") holds the rows of the fit."""
         return bool(self.fitted_parts) if part == "all" else (part or "") in self.fitted_parts
 
+    def other_rows(self, part: str | None) -> float | None:
+        """Return how many other rows it was fitted to; None for rows of the fit, or no map."""
+        usable = self.n > 0.0 and self.method != "none" and not self.fitted(part)
+        return self.n if usable else None
+
     def words(self, part: str | None = None) -> str:
         """Say it in a sentence."""
         which = "these rows" if self.fitted(part) else f"{self.n:,.0f} other rows"
@@ -136,6 +141,7 @@ def mark_calibrated(preds: Predictions, origin: Provenance | None, part: str | N
     """Let predictions know what calibrated them."""
     if origin is not None:
         preds.calibrated_by, preds.fitted_rows = origin.words(part), origin.fitted(part)
+        preds.calibrated_on = origin.other_rows(part)
 
 
 def write_sidecar(path: Path, origin: Provenance | None) -> None:

@@ -131,7 +131,9 @@ def build_report(
     step = progress or (lambda what, done, total: None)  # noqa: ARG005
     step("measuring", 0, _STEPS)
     curve = Curve.from_predictions(test, name)
-    before = measure(curve, decide=cal is None and test.one_column)
+    before = measure(
+        curve, decide=cal is None and test.one_column, fitted_on=test.calibrated_on
+    ).with_origin(test.calibrated_by, fitted_rows=test.fitted_rows)
     step("fitting the repair", 1, _STEPS)
     repaired = (
         None
@@ -210,7 +212,7 @@ def _repair(
     return Repair(
         method=used,
         n=n,
-        after=measure(outside),
+        after=measure(outside, fitted_on=n),
         allowed=after.half_width or 0.0,
         graph=one_graph("before-after", "Before and after the repair", pair),
         panels=four_graphs("repaired", panels),

@@ -70,7 +70,8 @@ def judge_methods(
         others = [row for row in methods if row.method != "none"]
         tried = next((r.method for r in others if r.method == DEFAULT_METHOD), others[0].method)
     gain = gain_on_test(fit(cal, tried, view), cal, test, tried)
-    seen, lead = look(judged_curve(test, view)), f"Use {tried}."
+    seen = look(judged_curve(test, view), fitted_on=test.calibrated_on)
+    lead = f"Use {tried}."
     decision = judge(seen, gain, method=tried, lead=lead)
     same = [
         row.method for row in methods if row.tied_with_best and row.method not in {tried, "none"}
@@ -95,7 +96,8 @@ def judge_fit(
     method = info.method
     if test is not None and not isinstance(data, Curve):
         gain: Gain | None = gain_on_test(fitted, data, test, method)
-        return judge(look(judged_curve(test, fitted.view)), gain, method=method)
+        seen = look(judged_curve(test, fitted.view), fitted_on=test.calibrated_on)
+        return judge(seen, gain, method=method)
     seen = look(data if isinstance(data, Curve) else judged_curve(data, fitted.view))
     gain = gain_of(data, fitted, folds=info.folds or 0)
     before, after = info.log_loss_before, info.log_loss_after

@@ -55,6 +55,7 @@ def measure(
     seed: int = ...,
     resamples: int = ...,
     decide: bool = ...,
+    fitted_on: float | None = ...,
     progress: Progress | None = ...,
 ) -> Measurements: ...
 @overload
@@ -66,6 +67,7 @@ def measure(
     seed: int = ...,
     resamples: int = ...,
     decide: bool = ...,
+    fitted_on: float | None = ...,
     progress: Progress | None = ...,
 ) -> Measurement: ...
 @overload
@@ -77,6 +79,7 @@ def measure(
     seed: int = ...,
     resamples: int = ...,
     decide: bool = ...,
+    fitted_on: float | None = ...,
     progress: Progress | None = ...,
 ) -> Measurement | Measurements: ...
 def measure(
@@ -87,6 +90,7 @@ def measure(
     seed: int = 0,
     resamples: int = 0,
     decide: bool = True,
+    fitted_on: float | None = None,
     progress: Progress | None = None,
 ) -> Measurement | Measurements:
     """Measure the calibration of predictions, or of a curve.
@@ -110,6 +114,9 @@ def measure(
     decide : bool
         Whether the verdict also says if calibrating is worth it, for scores. Not for a test set
         that has a calibration set: `ogive.compare` decides that.
+    fitted_on : float, optional
+        Of a curve of calibrated scores: how many other rows their calibrator was fitted on. The
+        verdict then allows for its noise. Predictions read from a calibrated file know it.
     progress : function of (what, done, total), optional
         Called after each resample.
 
@@ -126,7 +133,8 @@ def measure(
     """
     # Whole vectors decide whether a matrix is calibrated, not one of its views.
     decide = decide and (isinstance(data, Curve) or getattr(data, "one_column", False))
-    how = _How(bins, seed, resamples, progress, decide)
+    fitted_on = getattr(data, "calibrated_on", None) if fitted_on is None else fitted_on
+    how = _How(bins, seed, resamples, progress, decide, fitted_on)
     if isinstance(data, Curve):
         _check_same_view(data, view)
         one = _measure_curve(data, how)
@@ -154,6 +162,7 @@ class _How(NamedTuple):
     resamples: int
     progress: Progress | None
     decide: bool
+    fitted_on: float | None
 
 
 def _measure_all(preds: Predictions, how: _How) -> Measurements:
@@ -206,7 +215,9 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
         kde_ece=kde.value,
         kde_ece_method=kde.method,
         smooth_ece=more.pop("smooth_ece"),
-        decision=judge_curve(short, values["ks_test"], decide=how.decide),
+        decision=judge_curve(
+            short, values["ks_test"], decide=how.decide, fitted_on=how.fitted_on
+        ),
         more=more,
         intervals=_intervals(curve, how) if how.resamples else {},
         **known,

@@ -21,7 +21,7 @@ import numpy as np
 
 from ogive.calibrators import METHODS
 from ogive.errors import FallbackWarning
-from ogive.metrics.omnibus import calibration_test
+from ogive.metrics.omnibus import calibration_test, noise_ratio
 from ogive.metrics.significance import ks_test
 from ogive.studies.layout import told_pvalue
 from ogive.views import rate_name
@@ -149,25 +149,40 @@ class Seen(NamedTuple):
     rows_needed: int | None
 
 
-def look(curve: Curve, ks: CalibrationTest | None = None, *, gamma: Any = None) -> Seen:  # noqa: ANN401
-    """Test a curve, and say in which way its scores are off; `gamma`: its spline, if fitted."""
+def look(
+    curve: Curve,
+    ks: CalibrationTest | None = None,
+    *,
+    gamma: Any = None,  # noqa: ANN401 - its spline, if fitted
+    fitted_on: float | None = None,
+) -> Seen:
+    """Test a curve, and say in which way its scores are off.
+
+    fitted_on : of calibrated scores, how many other rows their calibrator was fitted on. Its own
+    sampling noise is then no miscalibration: see `ogive.calibration_test`.
+    """
     ks = ks or ks_test(curve)
     mean, rate = float(curve.score @ curve.count) / curve.n, float(curve.total_hits) / curve.n
     if ks.sigma == 0.0:
         certain = float(ks.value == 0.0)
         return Seen(curve.n, curve.view, certain, ks, "none found", (_certain(ks),), None)
-    pvalue = calibration_test(curve).pvalue
+    pvalue = calibration_test(curve, fitted_on=fitted_on).pvalue
     p = f"calibration test: {told_pvalue(pvalue)}"
     against = (
         f"KS is {ks.value:.2g}; a perfectly calibrated model would show about {ks.expected:.2g}"
     )
     if pvalue >= LEVEL:
         unseen = f"A true error below {ks.detectable:.2g} would often go unseen."
-        words = (f"{NOT_FOUND}: {against} ({p}).", unseen)
+        words: tuple[str, ...] = (f"{NOT_FOUND}: {against} ({p}).", unseen)
+        if fitted_on is not None:
+            words = (f"{NOT_FOUND}: {_what_remains(curve, ks, pvalue, fitted_on)}",)
         return Seen(curve.n, curve.view, pvalue, ks, "none found", words, _rows_needed(curve, ks))
     way, means = _direction(curve.view, mean, rate, ks)
     ranges = about_scores(curve, gamma).strip()
-    words = (f"Miscalibrated: {against} ({p}).", f"{means} {ranges}".strip())
+    first = f"{against} ({p})."
+    if fitted_on is not None:
+        first = _what_remains(curve, ks, pvalue, fitted_on)
+    words = (f"Miscalibrated: {first}", f"{means} {ranges}".strip())
     short = max(MIN_ROWS, _rows_needed(curve, ks) or 0) if curve.n < MIN_ROWS else None
     return Seen(curve.n, curve.view, pvalue, ks, way, words, short)
 
@@ -226,12 +241,43 @@ def judge(
     )
 
 
-def judge_curve(curve: Curve, ks: CalibrationTest, *, decide: bool) -> Verdict:
-    """Return the verdict on rows alone: the default calibrator's own posterior decides."""
+def judge_curve(
+    curve: Curve, ks: CalibrationTest, *, decide: bool, fitted_on: float | None = None
+) -> Verdict:
+    """Return the verdict on rows alone: the default calibrator's own posterior decides.
+
+    It does not for calibrated scores: a calibrator belongs on the model's own outputs.
+    """
     gamma = spline_of(curve) if ks.sigma > 0.0 else None
-    seen = look(curve, ks, gamma=gamma)
+    seen = look(curve, ks, gamma=gamma, fitted_on=fitted_on)
+    decide = decide and fitted_on is None
     gain = gamma.summary().gain if decide and gamma is not None else None
-    return judge(seen, gain, method="spline")
+    again = fitted_on is not None and seen.pvalue < LEVEL
+    more = ("Fit a calibrator to the model's own outputs on rows like these.",) if again else ()
+    return judge(seen, gain, method="spline", more=more)
+
+
+def allowed_ks(curve: Curve, ks: CalibrationTest, fitted_on: float) -> float:
+    """Return the KS error that noise explains in 95 % of samples after calibrating on other rows.
+
+    2.2414 σ / N · √(1 + N / n): the noise of the N rows that are judged and of the n of the fit.
+    """
+    return ks.detectable_half * noise_ratio(curve, fitted_on)
+
+
+def _what_remains(curve: Curve, ks: CalibrationTest, pvalue: float, fitted_on: float) -> str:
+    """Say whether calibrated scores are off by more than the noise of the fit, and of the rows."""
+    allowed = allowed_ks(curve, ks, fitted_on)
+    within, found = ks.value <= allowed, pvalue < LEVEL
+    text = (
+        f"the remaining KS error, {ks.value:.2%}, is {'no ' if within else ''}larger than sampling "
+        f"noise for {fitted_on:,.0f} calibration rows (up to {allowed:.2%}"
+    ).replace("%", " %")
+    p = told_pvalue(pvalue)
+    if within != found:
+        return f"{text}; calibration test with that noise: {p})."
+    rejects = "rejects" if found else "does not reject"
+    return f"{text}), but the calibration test with that noise {rejects} ({p})."
 
 
 def _too_few(seen: Seen) -> str:
