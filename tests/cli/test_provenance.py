@@ -10,6 +10,7 @@ import ogive
 from ogive.errors import OgiveWarning
 from ogive.readers import table
 from ogive.readers.provenance import Provenance, parse, provenance_of, rows_checksum
+from ogive.report.model import build_report
 from ogive.studies.measurement import WITHHELD
 
 
@@ -82,8 +83,8 @@ def test_test_rows_are_judged_by_the_noise_of_the_fit(tmp_path, run):
     compared = run("compare", tmp_path / "out.npz", "--methods", "none,platt", "--json")[1]
     assert REMAINS in json.loads(compared)["verdict"]
     preds = {part: ogive.read(tmp_path / "out.npz", part) for part in ("cal", "test")}
-    assert REMAINS in build(preds["test"]).verdict.sentence
-    assert build(preds["cal"]).verdict.sentence.endswith(WITHHELD)
+    assert REMAINS in build_report(preds["test"], source="out.npz").verdict.sentence
+    assert build_report(preds["cal"], source="out.npz").verdict.sentence.endswith(WITHHELD)
 
 
 def test_a_map_that_changes_nothing_has_no_noise():

@@ -146,11 +146,9 @@ def test_draws_stop_early_where_more_would_not_change_the_answer(rng):
 def test_the_noise_of_a_fit_is_allowed_for(rng):
     """Surpluses of calibrated scores are divided by the root of 1 + m/n, with Kish's m."""
     scores = rng.random(2000)
-    outcomes = rng.random(2000) < scores + 0.15 * scores * (1.0 - scores)
+    outcomes = rng.random(2000) < scores + 0.28 * scores * (1.0 - scores)
     curve = Curve.from_scores(scores, outcomes)
-    plain, small, large = (
-        calibration_test(curve, fitted_on=n).pvalue for n in (None, 500.0, 1e12)
-    )
+    plain, small, large = (calibration_test(curve, fitted_on=n).pvalue for n in (None, 500.0, 1e12))
     assert plain < 0.05 < small
     assert large == pytest.approx(plain, abs=1e-6)
     assert omnibus.noise_ratio(curve, 500.0) == pytest.approx(np.sqrt(5.0))

@@ -115,9 +115,7 @@ class OmnibusTest:
     log_likelihood_ratio: float
 
 
-def calibration_test(
-    curve: Curve, *, seed: int = 0, fitted_on: float | None = None
-) -> OmnibusTest:
+def calibration_test(curve: Curve, *, seed: int = 0, fitted_on: float | None = None) -> OmnibusTest:
     """Test whether scores are calibrated, against shifts, slopes, bends, steps and tails at once.
 
     At 5 % it rejects calibrated scores in 5 % of samples, and its power is close to the best of the

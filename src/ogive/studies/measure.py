@@ -215,9 +215,7 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
         kde_ece=kde.value,
         kde_ece_method=kde.method,
         smooth_ece=more.pop("smooth_ece"),
-        decision=judge_curve(
-            short, values["ks_test"], decide=how.decide, fitted_on=how.fitted_on
-        ),
+        decision=judge_curve(short, values["ks_test"], decide=how.decide, fitted_on=how.fitted_on),
         more=more,
         intervals=_intervals(curve, how) if how.resamples else {},
         **known,
