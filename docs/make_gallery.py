@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ogive.plotting import figure, save_figure
 from ogive.readers import open_file
-from ogive.report.gather import gather
+from ogive.studies.graphs import diagrams_of
 
 PICTURES = Path(__file__).parent / "pictures"
 DPI = {"panels": 85}
@@ -29,10 +29,12 @@ def main() -> None:
         cal, test = source.predictions("cal"), source.predictions("test")
     for graph in GRAPHS:
         save_figure(
-            figure(*gather(graph, test, cal)), PICTURES / f"{graph}.png", dpi=DPI.get(graph, 120)
+            figure(*diagrams_of(graph, test, cal)),
+            PICTURES / f"{graph}.png",
+            dpi=DPI.get(graph, 120),
         )
     for view in VIEWS:
-        drawn = figure(*gather("panels", test, view=view))
+        drawn = figure(*diagrams_of("panels", test, view=view))
         save_figure(drawn, PICTURES / f"panels-{view}.png", dpi=DPI["panels"])
 
 

@@ -7,7 +7,7 @@ from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.class_evidence import Pull, default_precision, fit_at, shrink
 from ogive._numerics.class_regression import ClassRegression
 from ogive._numerics.dense_curvature import DenseCurvature
-from ogive._numerics.halves import halves, row_hashes
+from ogive._numerics.splits import halves, row_hashes
 from tests import naive
 
 

@@ -11,7 +11,6 @@ import ogive
 from ogive import Predictions
 from ogive.errors import InvalidInput, UnknownName
 from ogive.report import build_report, render_html
-from ogive.report.gather import gather
 from tests.bundled import DEMO
 
 SECTIONS = ["numbers", "repair", "graphs", "methods", "per-class", "next", "how"]
@@ -204,19 +203,3 @@ def test_a_matrix_method_is_no_repair_of_a_view(sample):
         build_report(*sample, method="temperature")
     with pytest.raises(UnknownName, match="unknown method 'splin'"):
         build_report(*sample, method="splin")
-
-
-def test_what_plot_draws(sample):
-    cal, test = sample
-    kinds = {
-        graph: [type(d).__name__ for d in gather(graph, test, cal, method="platt")]
-        for graph in ("panels", "difference", "reliability", "bins", "before-after", "classes")
-    }
-    assert kinds["panels"] == ["FourPanel"] * 3
-    assert kinds["before-after"] == ["BeforeAfter"]
-    assert kinds["classes"] == ["ClassHeat"]
-    assert len(gather("panels", test, method="platt")) == 1
-    with pytest.raises(InvalidInput, match="'before-after' needs rows to fit on"):
-        gather("before-after", test)
-    with pytest.raises(UnknownName, match="Did you mean 'panels'"):
-        gather("panel", test)

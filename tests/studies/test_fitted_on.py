@@ -26,7 +26,7 @@ def test_it_says_what_was_measured(preds, tmp_path):
 
 
 def test_the_error_after_is_of_rows_that_the_maps_had_not_seen(preds):
-    from ogive.estimators.folds import content_folds, pairs
+    from ogive._numerics.splits import content_folds, pairs
 
     fold = content_folds(preds.values, preds.labels, 5, together=False)
     score, hit = np.empty(preds.n), np.empty(preds.n, dtype=bool)

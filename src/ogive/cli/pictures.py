@@ -82,7 +82,7 @@ def plot(
     from ogive.errors import need  # noqa: PLC0415
     from ogive.plotting.figures import FORMATS, figure, save_figure  # noqa: PLC0415
     from ogive.readers.sample import open_sampled  # noqa: PLC0415
-    from ogive.report.gather import gather  # noqa: PLC0415
+    from ogive.studies.graphs import diagrams_of  # noqa: PLC0415
 
     _check(file, output, FORMATS, split)
     _check_graph(graph)
@@ -91,7 +91,7 @@ def plot(
         how = {"experiment": options["experiment"], "seed": seed, "note": terminal.note}
         source = open_sampled(file, columns_of(options), **how)
         cal, test = _parts(source, split, seed)
-        save_figure(figure(*gather(graph, test, cal, view=view, method=method)), output)
+        save_figure(figure(*diagrams_of(graph, test, cal, view=view, method=method)), output)
     _done(output, as_json=as_json)
 
 

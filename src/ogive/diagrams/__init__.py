@@ -1,5 +1,9 @@
 """Diagrams: what a graph shows, as frozen dataclasses of arrays. No drawing library is needed."""
 
+from __future__ import annotations
+
+from typing import TypeAlias
+
 from ogive.diagrams.graphs import (
     BeforeAfter,
     BinnedReliability,
@@ -10,11 +14,24 @@ from ogive.diagrams.graphs import (
 from ogive.diagrams.many import ClassHeat, Differences, Ranks
 from ogive.diagrams.trace import Summary, Trace, summarise
 
+#: What can be drawn: `ogive.plotting` has the marks of each.
+Diagram: TypeAlias = (
+    BeforeAfter
+    | BinnedReliability
+    | ClassHeat
+    | CumulativeDifference
+    | Differences
+    | FourPanel
+    | Ranks
+    | Reliability
+)
+
 __all__ = [
     "BeforeAfter",
     "BinnedReliability",
     "ClassHeat",
     "CumulativeDifference",
+    "Diagram",
     "Differences",
     "FourPanel",
     "Ranks",

@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from ogive._numerics.splits import content_folds, pairs
 from ogive.calibrators.multiclass.compose import fit_vector, takes_folds
 from ogive.calibrators.multiclass.summary import summary_of
 from ogive.estimators.cross_fit import (
@@ -25,7 +26,6 @@ from ogive.estimators.cross_fit import (
     fit_model,
     unrouted,
 )
-from ogive.estimators.folds import content_folds, pairs
 from ogive.estimators.labels import as_codes, as_labels, as_sample_weight, refuse_one_class
 from ogive.estimators.model_output import check_model, kind_of, output
 from ogive.predictions import Predictions

@@ -31,24 +31,13 @@ from ogive.plotting.tables import differences_panel, heat_panel, ranks_panel
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
-    from typing import TypeAlias
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ogive.diagrams import Diagram
     from ogive.plotting.marks import Panel
-
-    Diagram: TypeAlias = (
-        BeforeAfter
-        | BinnedReliability
-        | ClassHeat
-        | CumulativeDifference
-        | Differences
-        | FourPanel
-        | Ranks
-        | Reliability
-    )
 
 #: What a figure can be saved as.
 FORMATS = (".png", ".svg", ".pdf")

@@ -11,7 +11,7 @@ from ogive.diagrams import ClassHeat
 from ogive.plotting.figures import panels_of
 from ogive.plotting.four import cumulative_top, four_panels
 from ogive.plotting.panels import percent, score_range
-from ogive.report.gather import method_diagrams
+from ogive.studies.graphs import method_diagrams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -27,10 +27,10 @@ from ogive.report.contents import (
     key_numbers,
     view_rows,
 )
-from ogive.report.gather import repaired_curves, repaired_panels
 from ogive.report.graphs import Graph, four_graphs, map_graphs, method_graphs, one_graph
 from ogive.report.headline import Headline, headline
 from ogive.studies.compare import compare
+from ogive.studies.graphs import repaired_curves, repaired_panels
 from ogive.studies.measure import measure
 from ogive.views import check_view
 

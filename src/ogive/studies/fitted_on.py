@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ogive._numerics.splits import content_folds, pairs
 from ogive.calibrators import VECTORS
 from ogive.calibrators.maps import Map
 from ogive.curve import Curve
 from ogive.curve.folds import folds as dealt
 from ogive.errors import NotEnoughData, OgiveWarning
-from ogive.estimators.folds import content_folds, pairs
 from ogive.export.artifact import FittedOn
 from ogive.export.schema import MAX_FILES
 from ogive.metrics.ks import ks_error

@@ -20,7 +20,7 @@ from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import for_each_block
 from ogive._numerics.class_evidence import Shrunk, default_precision, fit_at, shrink
 from ogive._numerics.class_regression import SINGLE, ClassRegression
-from ogive._numerics.halves import halves, row_hashes
+from ogive._numerics.splits import halves, row_hashes
 from ogive.calibrators.log_values import weight_scale
 from ogive.calibrators.multiclass.class_order import class_order, mean_range
 from ogive.calibrators.multiclass.class_structure import ClassStructure

@@ -15,7 +15,7 @@ import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import blocks
-from ogive._numerics.halves import row_hashes
+from ogive._numerics.splits import row_hashes
 from ogive._numerics.whitening import descend
 from ogive.calibrators.log_values import effective_rows, with_weight
 from ogive.calibrators.scaling.temperature import fit_temperature

@@ -1,4 +1,4 @@
-"""The diagrams of predictions by name: what `ogive plot` draws."""
+"""Graphs by name: the diagrams that `ogive plot` draws and the report shows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ogive.studies.fitting import apply, fit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive.plotting.figures import Diagram
+    from ogive.diagrams import Diagram
     from ogive.predictions import Predictions
     from ogive.studies.compare import Comparison
 
@@ -33,7 +33,7 @@ _REPAIRS = ("before-after", "methods")
 _GRAPHS = ("panels", "difference", "reliability", "bins", "classes", *_REPAIRS)
 
 
-def gather(
+def diagrams_of(
     graph: str,
     test: Predictions,
     cal: Predictions | None = None,

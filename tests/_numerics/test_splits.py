@@ -1,7 +1,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from ogive.estimators.folds import content_folds, pairs
+from ogive._numerics.splits import content_folds, pairs
 
 
 def test_folds_depend_on_content_alone(rng):
