@@ -38,7 +38,7 @@ def fitted(method, view):
         name, way = method.split(":")
         return replace(fit_vector(rows, name, vector=way), view=view)
     if "odir" in method:
-        one = METHODS[method].fit(rows, strengths=[0.1], offset_strengths=[0.1], folds=2)
+        one = METHODS[method].fit(rows, strengths=[0.1], offset_strengths=[0.1], cv=2)
         return replace(one, view=view)
     return fit(rows, method, view)
 
@@ -59,7 +59,9 @@ def test_every_method_of_every_view_in_every_target(method, view, tmp_path):
     assert gamma.view == view
     for room, kind, from_scores, bound in rooms(gamma):
         dtype = "float64"
-        values = batch(gamma, kind, from_scores=from_scores, dtype=dtype, points=300, seed=0)
+        values = batch(
+            gamma, kind, from_scores=from_scores, dtype=dtype, points=300, random_state=0
+        )
         values = values[:: max(1, values.shape[0] // 400)]
         found = run(room, gamma, kind, values)
         if found is None:

@@ -98,7 +98,7 @@ def test_a_difference_below_the_bound_is_reported(wrong, tmp_path):
 
 def test_points_within_rounding_of_a_jump_are_counted_apart():
     gamma = fitted("histogram.score")
-    values = batch(gamma, "probs", from_scores=True, dtype="float64", points=2000, seed=0)
+    values = batch(gamma, "probs", from_scores=True, dtype="float64", points=2000, random_state=0)
     edges = np.where(gamma.edge_high, 1.0 - gamma.edge_tail, gamma.edge_tail)
     at_edge = np.isin(values, edges)
     assert at_edge.sum() >= edges.size
@@ -115,7 +115,7 @@ def test_points_within_rounding_of_a_jump_are_counted_apart():
 
 def test_vectors_that_do_not_sum_or_decide_alike_are_refused():
     gamma = fitted("temperature.vector")
-    values = batch(gamma, "logits", from_scores=False, dtype="float64", points=2000, seed=0)
+    values = batch(gamma, "logits", from_scores=False, dtype="float64", points=2000, random_state=0)
     right = expected(gamma, values, "logits", from_scores=False)
     with pytest.raises(ExportError, match="do not sum to 1"):
         compare(gamma, values, right * 1.001, "logits", from_scores=False, bound=1.0)
@@ -127,14 +127,16 @@ def test_vectors_that_do_not_sum_or_decide_alike_are_refused():
 
 def test_the_grid_holds_what_it_should():
     gamma = fitted("isotonic.score")
-    values = batch(gamma, "probs", from_scores=True, dtype="float64", points=100_000, seed=1)
+    values = batch(
+        gamma, "probs", from_scores=True, dtype="float64", points=100_000, random_state=1
+    )
     assert values.size == 100_000
     knots = np.where(gamma.high, 1.0 - gamma.tail, gamma.tail)
     for wanted in ([0.0, 1.0, 0.5, 5e-324, 1 - 2.0**-53], knots, np.nextafter(knots[1:], 0)):
         assert np.isin(wanted, values).all()
     assert ((values >= 0) & (values <= 1)).all()
     logits = batch(fitted("temperature.vector"), "logits", from_scores=False, dtype="float64",
-                   points=4000, seed=1)  # fmt: skip
+                   points=4000, random_state=1)  # fmt: skip
     assert (logits == -np.inf).any()
     assert (logits > 700).any()
 

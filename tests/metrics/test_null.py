@@ -72,12 +72,12 @@ def test_it_stops_early_where_the_answer_is_clear(rng):
     scores = rng.random(100).round(1)
     curve = Curve.from_scores(scores, rng.random(100) < scores)
     null = Null(curve)
-    likely, mean = null.pvalue(0.0, kuiper=False, seed=0)
+    likely, mean = null.pvalue(0.0, kuiper=False, random_state=0)
     assert likely == 1.0
     assert mean > 0.0
-    unlikely, _ = null.pvalue(1e9, kuiper=False, seed=0, most=800)
+    unlikely, _ = null.pvalue(1e9, kuiper=False, random_state=0, most=800)
     assert 1 / 2000 < unlikely < 1 / 800
-    assert null.pvalue(ks_error(curve) * 100, kuiper=False, seed=1)[0] > 0.01
+    assert null.pvalue(ks_error(curve) * 100, kuiper=False, random_state=1)[0] > 0.01
 
 
 def walked(curve, rng, draws=DRAWS):

@@ -94,9 +94,9 @@ def test_level_and_seed(rng):
     for i in range(120):
         p = rng.random(300)
         curve = Curve.from_scores(p, rng.random(300) < p)
-        rejected += calibration_test(curve, seed=i).pvalue <= 0.05
+        rejected += calibration_test(curve, random_state=i).pvalue <= 0.05
     assert rejected <= 14
-    assert calibration_test(curve, seed=3) == calibration_test(curve, seed=3)
+    assert calibration_test(curve, random_state=3) == calibration_test(curve, random_state=3)
 
 
 @pytest.mark.parametrize(

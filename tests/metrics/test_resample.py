@@ -55,10 +55,12 @@ def test_seed_progress_and_functions(rng):
     scores, hits, _ = simulate.overconfident(rng, 100)
     curve = Curve.from_scores(scores, hits)
     seen = []
-    a = bootstrap(curve, ks_error, resamples=5, seed=4, progress=lambda *at: seen.append(at))
+    a = bootstrap(
+        curve, ks_error, resamples=5, random_state=4, progress=lambda *at: seen.append(at)
+    )
     assert seen == [("resampling", i, 5) for i in range(1, 6)]
-    assert a.values.tolist() == bootstrap(curve, "ks", resamples=5, seed=4).values.tolist()
-    assert a.values.tolist() != bootstrap(curve, "ks", resamples=5, seed=5).values.tolist()
+    assert a.values.tolist() == bootstrap(curve, "ks", resamples=5, random_state=4).values.tolist()
+    assert a.values.tolist() != bootstrap(curve, "ks", resamples=5, random_state=5).values.tolist()
 
 
 def test_what_is_refused():

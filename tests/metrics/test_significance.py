@@ -106,7 +106,7 @@ def test_the_method_follows_ties_and_variance(rng):
 def test_a_simulated_p_value_has_a_seed(rng):
     scores = rng.random(500).round(1)
     curve = Curve.from_scores(scores, rng.random(500) < scores)
-    assert ks_test(curve, seed=3) == ks_test(curve, seed=3)
+    assert ks_test(curve, random_state=3) == ks_test(curve, random_state=3)
 
 
 def test_power_at_the_detectable_errors(rng):
@@ -152,7 +152,7 @@ def test_three_heavy_rows_reject_no_more_than_they_should(rng):
         curve = Curve.from_scores(
             scores, rng.random(2000) < scores, weights=weights, weight_kind="sampling"
         )
-        rejected += ks_test(curve, seed=i).pvalue <= 0.05
+        rejected += ks_test(curve, random_state=i).pvalue <= 0.05
     assert rejected <= 15
 
 

@@ -228,7 +228,7 @@ def test_two_parts_or_a_split(tmp_path, rng):
     source = open_file(tmp_path / "a.npz")
     with pytest.raises(FileFormatError, match=r"--split 0\.5"):
         two_parts(source)
-    cal, test = two_parts(source, 0.3, seed=1)
+    cal, test = two_parts(source, 0.3, random_state=1)
     assert (cal.n, test.n) == (30, 70)
     assert sorted([*cal.values, *test.values]) == sorted(s)
     np.savez(tmp_path / "b.npz", cal_scores=s, cal_outcomes=s > 0.5)

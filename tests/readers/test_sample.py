@@ -67,14 +67,14 @@ def test_a_sample_is_drawn_from_all_files_and_said(log):
         "cal": 120,
     }
     again = open_sampled(log, max_rows=120)
-    other = open_sampled(log, max_rows=120, seed=1)
+    other = open_sampled(log, max_rows=120, random_state=1)
     np.testing.assert_array_equal(source.parts["cal"].values, again.parts["cal"].values)
     assert not np.array_equal(source.parts["cal"].values, other.parts["cal"].values)
     every = ogive.read(log.parent / "whole.parquet", part="cal").values
     counts = np.zeros(3)  # how many rows of each file, over many seeds
     place = {value: i // 200 for i, value in enumerate(every.tolist())}
     for seed in range(30):
-        part = open_sampled(log, max_rows=60, seed=seed).parts["cal"]
+        part = open_sampled(log, max_rows=60, random_state=seed).parts["cal"]
         for value in part.values.tolist():
             counts[place[value]] += 1
     np.testing.assert_allclose(counts / 1800, 1 / 3, atol=0.05)

@@ -47,7 +47,7 @@ def draws_of(kind, n):
 def both_tests(curve, seed):
     reader = TestReader()
     read(curve, reader)
-    return ks_of(curve, reader, seed=seed), kuiper_of(curve, reader, seed=seed)
+    return ks_of(curve, reader, random_state=seed), kuiper_of(curve, reader, random_state=seed)
 
 
 def level(kind, n, draws, weights=None):
@@ -169,7 +169,7 @@ def decisions(name, n, draws, seed=11):
         r = gamma(p)
         gain = n * np.mean(q * np.log(r / p) + (1 - q) * np.log((1 - r) / (1 - p)))
         leave = gamma.summary().leave_alone
-        clash = leave and calibration_test(curve, seed=i).pvalue < 0.001
+        clash = leave and calibration_test(curve, random_state=i).pvalue < 0.001
         best = max(gain, 0.0)
         found += [not leave, best - gain * (not leave), best - gain, best, clash]
     return found / draws
@@ -188,8 +188,8 @@ def after_calibration(method, n, m, draws, truth=lambda e: e / 1.5 + 0.3, drift=
         e, new = rng.normal(0.5, 1.5, n), rng.normal(0.5, 1.5, m)
         gamma = METHODS[method].fit(Curve.from_scores(expit(e), rng.random(n) < expit(truth(e))))
         curve = Curve.from_scores(gamma(expit(new)), rng.random(m) < expit(truth(new) + drift))
-        exact = calibration_test(curve, seed=i).pvalue
-        allowed = calibration_test(curve, seed=i, fitted_on=n).pvalue
+        exact = calibration_test(curve, random_state=i).pvalue
+        allowed = calibration_test(curve, random_state=i, fitted_on=n).pvalue
         ks = ks_test(curve)
         found += [exact <= 0.05, allowed <= 0.05, ks.value > allowed_ks(curve, ks, n)]
     return found / draws
@@ -227,7 +227,7 @@ def bootstrap_coverage(measure, n, draws, factor):
     if factor == 1:
         true = 0.0 if measure not in {"brier", "nll"} else None
         true = bootstrap(sample(2_000_000), measure, resamples=1).value if true is None else true
-    intervals = [bootstrap(sample(n), measure, resamples=300, seed=i) for i in range(draws)]
+    intervals = [bootstrap(sample(n), measure, resamples=300, random_state=i) for i in range(draws)]
     plain = np.mean(
         [np.quantile(r.values, 0.025) <= true <= np.quantile(r.values, 0.975) for r in intervals]
     )

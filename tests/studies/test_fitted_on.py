@@ -78,9 +78,9 @@ def test_a_curve_is_dealt_to_folds(preds, bits):
 
 def test_what_is_not_known_is_none(preds):
     gamma = fit(preds, "platt")
-    assert fitted_on(preds, gamma, folds=0).ks_after is None
+    assert fitted_on(preds, gamma, cv=0).ks_after is None
     curve = Curve.from_predictions(preds)
-    info = fitted_on(curve, gamma, folds=0)
+    info = fitted_on(curve, gamma, cv=0)
     assert info.ks_after is None
     assert info.ks_before == ks_error(curve)
     weighted = Curve.from_scores([0.2, 0.7], [0, 1], weights=[1, 2.5], weight_kind="sampling")

@@ -21,7 +21,7 @@ def cells(curve):
 @given(data=strategies.scored(min_size=4), k=st.integers(2, 5), seed=st.integers(0, 9))
 def test_every_sample_is_in_one_part(data, k, seed):
     curve = Curve.from_scores(*data)
-    pairs = list(folds(curve, k, seed=seed))
+    pairs = list(folds(curve, k, random_state=seed))
     for rest, part in pairs:
         assert rest.merge(part) == curve
     if len(pairs) == k:
@@ -115,8 +115,8 @@ def test_predictions_have_views(rng):
 
 def test_what_cannot_be_done_is_said():
     curve = Curve.from_scores([0.2, 0.4, 0.9], [0, 1, 1])
-    with pytest.raises(InvalidInput, match="`folds` must be a whole number >= 2, not 1"):
-        cross_fitted_gain(curve, folds=1)
+    with pytest.raises(InvalidInput, match="`cv` must be a whole number >= 2, not 1"):
+        cross_fitted_gain(curve, cv=1)
     with pytest.raises(InvalidType, match="`data` must be Predictions or a Curve, not list"):
         cross_fitted_gain([0.2])
     with pytest.raises(NotEnoughData, match="`data` has 1 rows, too few for 5 folds"):

@@ -107,9 +107,9 @@ def test_bins_can_be_chosen(rng):
 def test_bootstrap_intervals_on_request(rng):
     scores, hits, _ = simulate.overconfident(rng, 300)
     curve, seen = Curve.from_scores(scores, hits), []
-    result = measure(curve, resamples=50, progress=lambda *at: seen.append(at), seed=2)
+    result = measure(curve, resamples=50, progress=lambda *at: seen.append(at), random_state=2)
     assert seen[-1] == ("resampling", 50, 50)
-    alone = ogive.bootstrap(curve, "ece", resamples=50, seed=2)
+    alone = ogive.bootstrap(curve, "ece", resamples=50, random_state=2)
     assert result.intervals["ece"] == pytest.approx((alone.low, alone.high))
     numbers = result.to_dict()
     assert numbers["brier_low"] < numbers["brier"] < numbers["brier_high"]

@@ -140,9 +140,11 @@ def default_precision(K: int) -> FloatArray:
     return np.array([2.0 * K, 2.0, 2.0 * K, float(K * K), 2.0])
 
 
-def shrink(rows: ClassRegression, *, probes: int, seed: int = 0) -> Shrunk:
+def shrink(rows: ClassRegression, *, probes: int, random_state: int = 0) -> Shrunk:
     """Fit the parameters and the precisions of their priors."""
-    return _shrink_exactly(rows) if is_small(rows) else _shrink_by_probes(rows, probes, seed)
+    return (
+        _shrink_exactly(rows) if is_small(rows) else _shrink_by_probes(rows, probes, random_state)
+    )
 
 
 def _shrink_exactly(rows: ClassRegression) -> Shrunk:
@@ -181,11 +183,11 @@ def _moved(move: FloatArray, i: int) -> FloatArray:
     return factor
 
 
-def _shrink_by_probes(rows: ClassRegression, probes: int, seed: int) -> Shrunk:
+def _shrink_by_probes(rows: ClassRegression, probes: int, random_state: int) -> Shrunk:
     """Do so by random signs and conjugate gradients."""
     precision = _first_precision(rows.K)
     state = rows.state(np.zeros(rows.shape))
-    signs = _signs(rows, probes, seed)
+    signs = _signs(rows, probes, random_state)
     solved = np.zeros((probes, *rows.shape))
     edf = np.zeros(5)
     for i in range(_ROUNDS):
@@ -269,9 +271,9 @@ def _fit_exactly(
     return state.theta
 
 
-def _signs(rows: ClassRegression, probes: int, seed: int) -> FloatArray:
+def _signs(rows: ClassRegression, probes: int, random_state: int) -> FloatArray:
     """Return random signs, (probes, K, 3 + 2 r), those of the matrices turned by V."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     signs = np.empty((probes, *rows.shape))
     for z in signs:
         flat = rng.choice([-1.0, 1.0], size=(rows.K, SINGLE + 2 * rows.K))

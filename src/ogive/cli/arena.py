@@ -99,7 +99,7 @@ def arena(
             families=families,
             resume=resume,
             n_jobs=jobs,
-            seed=seed,
+            random_state=seed,
             progress=step,
         )
     if output is not None:

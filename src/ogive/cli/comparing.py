@@ -78,7 +78,7 @@ def compare(
     if split is None:
         refuse("nothing is drawn at random without --split", "seed")
     with progress("reading"):
-        how = {"experiment": options["experiment"], "seed": seed, "note": note}
+        how = {"experiment": options["experiment"], "random_state": seed, "note": note}
         source = open_sampled(file, columns_of(options), **how)
         cal, test = two_parts(source, split, seed)
     _compare(cal, test, methods, view, as_json=as_json)

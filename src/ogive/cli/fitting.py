@@ -108,7 +108,7 @@ def fit(
             data,
             gamma,
             method,
-            folds=folds,
+            cv=folds,
             date=date,
             tag=tag,
             classes=done.classes,

@@ -102,7 +102,7 @@ def measure(
     check_columns(files)
     check_output(options["save_curve"], files, data=True)
     limits = limits_of(options, view)
-    how: dict[str, Any] = {"bins": bins, "seed": seed, "resamples": resamples}
+    how: dict[str, Any] = {"bins": bins, "random_state": seed, "resamples": resamples}
     if is_log(files, options):
         result, curves = _measure_log(files, part, view, how, options)
     else:

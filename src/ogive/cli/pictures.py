@@ -88,7 +88,7 @@ def plot(
     _check_graph(graph)
     need("matplotlib", extra="plot")
     with terminal.progress("drawing"):
-        how = {"experiment": options["experiment"], "seed": seed, "note": terminal.note}
+        how = {"experiment": options["experiment"], "random_state": seed, "note": terminal.note}
         source = open_sampled(file, columns_of(options), **how)
         cal, test = _parts(source, split, seed)
         save_figure(figure(*diagrams_of(graph, test, cal, view=view, method=method)), output)
@@ -146,7 +146,7 @@ def report(
     _check(file, output, (".html", ".htm"), split)
     need("jinja2", extra="cli")
     with terminal.progress("reading"):
-        how = {"experiment": options["experiment"], "seed": seed, "note": terminal.note}
+        how = {"experiment": options["experiment"], "random_state": seed, "note": terminal.note}
         source = open_sampled(file, columns_of(options), **how)
         cal, test = _parts(source, split, seed)
     if cal is None:

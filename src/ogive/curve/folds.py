@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray
 
 
-def folds(curve: Curve, k: int, *, seed: int = 0) -> Iterator[tuple[Curve, Curve]]:
+def folds(curve: Curve, k: int, *, random_state: int = 0) -> Iterator[tuple[Curve, Curve]]:
     """Yield (all but a part, the part) for k parts; parts that came out empty are left out.
 
     >>> curve = Curve.from_scores([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1])
     >>> [(rest.n, part.n) for rest, part in folds(curve, 2)]
     [(3, 1), (1, 3)]
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     hit = np.array([curve.hits, curve.square_hits])
     miss = np.array([curve.count - curve.hits, curve.square - curve.square_hits])
     whole = np.array_equal(curve.count, curve.square) and bool((curve.count % 1 == 0).all())

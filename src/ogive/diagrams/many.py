@@ -108,7 +108,7 @@ class ClassHeat:
     count: FloatArray
 
     @classmethod
-    def from_predictions(cls, preds: Predictions, *, seed: int = 0) -> ClassHeat:
+    def from_predictions(cls, preds: Predictions, *, random_state: int = 0) -> ClassHeat:
         """Measure every class of labelled predictions against the rest.
 
         >>> from ogive import Predictions
@@ -120,7 +120,7 @@ class ClassHeat:
         for k, curve in enumerate(class_curves(preds)):
             reader = TestReader()
             read(curve, reader)
-            found.append(ks_of(curve, reader, seed=seed + k, tests=preds.K))
+            found.append(ks_of(curve, reader, random_state=random_state + k, tests=preds.K))
         assert preds.labels is not None  # noqa: S101 - checked on the way
         pvalue = np.array([test.pvalue for test in found])
         count = np.bincount(preds.labels, weights=preds.weights, minlength=preds.K)

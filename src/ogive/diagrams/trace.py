@@ -140,7 +140,7 @@ class Summary:
         return CRITICAL * self.ks.sigma / self.n * sqrt(more)
 
 
-def summarise(curve: Curve, *, seed: int = 0) -> Summary:
+def summarise(curve: Curve, *, random_state: int = 0) -> Summary:
     """Read a curve once, for its graphs.
 
     >>> from ogive import Curve
@@ -157,7 +157,7 @@ def summarise(curve: Curve, *, seed: int = 0) -> Summary:
         n=curve.n,
         accuracy=means.hits / means.n,
         mean_score=means.score / means.n,
-        ks=ks_of(curve, tests, seed=seed),
+        ks=ks_of(curve, tests, random_state=random_state),
         trace=points.trace(),
         density=bins.bins(),
     )

@@ -240,7 +240,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         preds = Predictions(values, codes, kind=kind, weights=weights)
         options: dict[str, Any] = {"impossible": self.impossible}
         if fold is not None and fold[-1] > 0 and takes_folds(self.method):
-            options["folds"] = list(pairs(fold))
+            options["cv"] = list(pairs(fold))
         gamma = fit_vector(preds, self.method, vector=self.vector, **options)
         self._summaries.append(summary_of(gamma, preds, self.method))
         return gamma

@@ -153,8 +153,8 @@ class MatrixScaling(_Calibrator):
             preds,
             strengths=self.strengths,
             offset_strengths=self.offset_strengths,
-            folds=_folds(self.cv, preds),
-            seed=_seed(self.random_state),
+            cv=_folds(self.cv, preds),
+            random_state=_seed(self.random_state),
             progress=_tell(type(self).__name__) if self.verbose > 0 else None,
             n_jobs=_threads(self.n_jobs),
         )

@@ -44,16 +44,16 @@ class Checked:
 
 
 def batch(
-    gamma: Fitted, kind: Kind, *, from_scores: bool, dtype: str, points: int, seed: int
+    gamma: Fitted, kind: Kind, *, from_scores: bool, dtype: str, points: int, random_state: int
 ) -> AnyArray:
     """Return the values on which an export is checked, as the export takes them."""
     with np.errstate(over="ignore"):  # 1e4 is finite in float32 too; random values may not be
         if from_scores or (gamma.view == "score" and kind == "probs"):
-            values = scores_for(gamma, points, seed)
+            values = scores_for(gamma, points, random_state)
         elif gamma.view == "score":
-            values = log_odds_for(gamma, points, seed)
+            values = log_odds_for(gamma, points, random_state)
         else:
-            values = logits_for(gamma, points, seed)
+            values = logits_for(gamma, points, random_state)
             values = probabilities_of(values) if kind == "probs" else values
         return values.astype(dtype)
 

@@ -91,7 +91,7 @@ def export(
     dtype: str = "float32",
     column: str | None = None,
     points: int = 100_000,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Exported:
     """Write a calibrator in a form that serves it, if the form gives the artifact's numbers.
 
@@ -107,7 +107,7 @@ def export(
     column : str, optional
         For sql: the score's column, or the beginning of the names of the columns of logits. A
         name such as ``my col`` or ``p.score``; it is quoted.
-    points, seed : int
+    points, random_state : int
         How many points are compared, and the seed of the random ones.
 
     Returns
@@ -148,7 +148,9 @@ def export(
         options = {"column": column or module.default_column(gamma)}
     check_map(gamma)
     contents = module.write(gamma, kind=kind, **options)
-    values = batch(gamma, kind, from_scores=from_scores, dtype=dtype, points=points, seed=seed)
+    values = batch(
+        gamma, kind, from_scores=from_scores, dtype=dtype, points=points, random_state=random_state
+    )
     results = module.run(contents, values, **options)
     found = compare(
         gamma,

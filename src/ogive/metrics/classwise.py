@@ -56,7 +56,9 @@ class Classwise:
 
 
 @one_blas_thread()
-def classwise(preds: Predictions, *, bins: ArrayLike | int = BINS, seed: int = 0) -> Classwise:
+def classwise(
+    preds: Predictions, *, bins: ArrayLike | int = BINS, random_state: int = 0
+) -> Classwise:
     """Measure every class of labelled predictions against the rest.
 
     Parameters
@@ -64,19 +66,23 @@ def classwise(preds: Predictions, *, bins: ArrayLike | int = BINS, seed: int = 0
     preds : Predictions
     bins : int or array-like
         Bins of the class-wise ECE.
-    seed : int
-        Of the simulated p-values; class k uses seed + k.
+    random_state : int
+        Of the simulated p-values; class k uses random_state + k.
 
     >>> from ogive import Predictions
     >>> preds = Predictions([[0.8, 0.2], [0.3, 0.7]], [0, 1], kind="probs")
     >>> classwise(preds).ks.round(2)
     array([0.15, 0.1 ])
     """
-    return classwise_of(class_curves(preds), preds.classes, bins=bins, seed=seed)
+    return classwise_of(class_curves(preds), preds.classes, bins=bins, random_state=random_state)
 
 
 def classwise_of(
-    curves: Iterable[Curve], classes: ArrayLike, *, bins: ArrayLike | int = BINS, seed: int = 0
+    curves: Iterable[Curve],
+    classes: ArrayLike,
+    *,
+    bins: ArrayLike | int = BINS,
+    random_state: int = 0,
 ) -> Classwise:
     """Measure the curves of all classes, in their order."""
     rows = []
@@ -85,7 +91,7 @@ def classwise_of(
     for k, curve in enumerate(curves):
         tests, binned = TestReader(), BinReader(as_edges(curve, bins))
         read(curve, tests, binned)
-        test = ks_of(curve, tests, seed=seed + k, tests=K)
+        test = ks_of(curve, tests, random_state=random_state + k, tests=K)
         rows.append((test.value, test.pvalue, binned.bins().error(), tests.brier.value))
         n = curve.n
     ks, pvalue, ece, brier = np.array(rows).T

@@ -118,14 +118,20 @@ class Null:
         return _FewSurprises(self) if few else _ManySteps(self)
 
     def pvalue(
-        self, observed: float, *, kuiper: bool, seed: int, enough: int = 50, most: int = 10_000
+        self,
+        observed: float,
+        *,
+        kuiper: bool,
+        random_state: int,
+        enough: int = 50,
+        most: int = 10_000,
     ) -> tuple[float, float]:
         """Return how often a draw reaches `observed` (N times the error), and the draws' mean.
 
         Draws come in batches, each twice the one before, and stop once `enough` of them have
         reached it or at `most`.
         """
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         reached = draws = 0
         total, batch = 0.0, 100 * ((enough + 11) // 12)
         threshold = observed * (1.0 - 1e-9)  # a draw of the same hits may round differently

@@ -115,7 +115,9 @@ class OmnibusTest:
     log_likelihood_ratio: float
 
 
-def calibration_test(curve: Curve, *, seed: int = 0, fitted_on: float | None = None) -> OmnibusTest:
+def calibration_test(
+    curve: Curve, *, random_state: int = 0, fitted_on: float | None = None
+) -> OmnibusTest:
     """Test whether scores are calibrated, against shifts, slopes, bends, steps and tails at once.
 
     At 5 % it rejects calibrated scores in 5 % of samples, and its power is close to the best of the
@@ -124,7 +126,7 @@ def calibration_test(curve: Curve, *, seed: int = 0, fitted_on: float | None = N
     Parameters
     ----------
     curve : Curve
-    seed : int
+    random_state : int
         Of the simulated null distribution.
     fitted_on : float, optional
         Of calibrated scores: how many other rows the calibrator was fitted on. The test then
@@ -147,7 +149,7 @@ def calibration_test(curve: Curve, *, seed: int = 0, fitted_on: float | None = N
         cells.surplus = cells.surplus / noise_ratio(curve, fitted_on)
     average = Average(cells)
     observed = float(average(cells.surplus[None])[0])
-    pvalue, draws = _simulated(average, observed, np.random.default_rng(seed))
+    pvalue, draws = _simulated(average, observed, np.random.default_rng(random_state))
     parts = _parts(cells)
     strongest = min(parts, key=lambda name: parts[name])
     return OmnibusTest(pvalue, strongest, parts, draws, observed)

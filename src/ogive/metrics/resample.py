@@ -73,7 +73,7 @@ def bootstrap(
     *,
     resamples: int = 1000,
     level: float = 0.95,
-    seed: int = 0,
+    random_state: int = 0,
     progress: Progress | None = None,
 ) -> Interval:
     """Return a bootstrap interval of a measure; the module says when not to believe it.
@@ -87,7 +87,7 @@ def bootstrap(
     resamples : int
     level : float
         In (0, 1).
-    seed : int
+    random_state : int
     progress : function of (what, done, total), optional
         Called after each resample.
 
@@ -101,7 +101,7 @@ def bootstrap(
     _check(resamples, level)
     of, corrected = _named(measure)
     values = np.empty(resamples)
-    for i, sample in enumerate(resampled(curve, resamples, seed=seed)):
+    for i, sample in enumerate(resampled(curve, resamples, random_state=random_state)):
         values[i] = of(sample)
         if progress is not None:
             progress("resampling", i + 1, resamples)
@@ -117,9 +117,9 @@ def interval(value: float, values: FloatArray, *, level: float = 0.95, corrected
     return Interval(value, float(low), float(high), level, bias, corrected, values)
 
 
-def resampled(curve: Curve, resamples: int, *, seed: int = 0) -> Iterator[Curve]:
+def resampled(curve: Curve, resamples: int, *, random_state: int = 0) -> Iterator[Curve]:
     """Yield curves of rows drawn with replacement; nothing is sorted again."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     cell = np.empty(curve.tail.size, dtype=np.uint64)
     pack(curve.tail, curve.high, np.zeros(cell.size, dtype=np.bool_), cell)
     draw = _by_number(curve, rng) if _whole(curve) else _by_weight(curve, rng)

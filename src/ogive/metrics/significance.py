@@ -162,14 +162,14 @@ class TestReader:
 
 
 def ks_test(
-    curve: Curve | ArrayLike, outcomes: ArrayLike | None = None, *, seed: int = 0
+    curve: Curve | ArrayLike, outcomes: ArrayLike | None = None, *, random_state: int = 0
 ) -> CalibrationTest:
     """Test the KS error: value, p-value, interval, and what perfect calibration would show.
 
     Parameters
     ----------
     curve : Curve
-    seed : int
+    random_state : int
         Of the simulation, where the Brownian series does not hold.
 
     >>> import numpy as np
@@ -182,11 +182,11 @@ def ks_test(
     curve = as_curve(curve, outcomes)
     reader = TestReader()
     read(curve, reader)
-    return ks_of(curve, reader, seed=seed)
+    return ks_of(curve, reader, random_state=random_state)
 
 
 def kuiper_test(
-    curve: Curve | ArrayLike, outcomes: ArrayLike | None = None, *, seed: int = 0
+    curve: Curve | ArrayLike, outcomes: ArrayLike | None = None, *, random_state: int = 0
 ) -> CalibrationTest:
     """Test the Kuiper error, the range of the gap; as `ks_test`.
 
@@ -199,22 +199,32 @@ def kuiper_test(
     curve = as_curve(curve, outcomes)
     reader = TestReader()
     read(curve, reader)
-    return kuiper_of(curve, reader, seed=seed)
+    return kuiper_of(curve, reader, random_state=random_state)
 
 
-def ks_of(curve: Curve, reader: TestReader, *, seed: int, tests: int = 1) -> CalibrationTest:
+def ks_of(
+    curve: Curve, reader: TestReader, *, random_state: int, tests: int = 1
+) -> CalibrationTest:
     """Turn what the reader kept into the KS test; one of several needs smaller p-values."""
     value = largest_of(reader.gap.extremes).value
-    return _result(curve, reader, value, kuiper=False, seed=seed, tests=tests)
+    return _result(curve, reader, value, kuiper=False, random_state=random_state, tests=tests)
 
 
-def kuiper_of(curve: Curve, reader: TestReader, *, seed: int) -> CalibrationTest:
+def kuiper_of(curve: Curve, reader: TestReader, *, random_state: int) -> CalibrationTest:
     """Turn what the reader kept into the Kuiper test."""
-    return _result(curve, reader, reader.gap.extremes.kuiper, kuiper=True, seed=seed)
+    return _result(
+        curve, reader, reader.gap.extremes.kuiper, kuiper=True, random_state=random_state
+    )
 
 
 def _result(
-    curve: Curve, reader: TestReader, value: float, *, kuiper: bool, seed: int, tests: int = 1
+    curve: Curve,
+    reader: TestReader,
+    value: float,
+    *,
+    kuiper: bool,
+    random_state: int,
+    tests: int = 1,
 ) -> CalibrationTest:
     n, at, spread = reader.brier.n, largest_of(reader.gap.extremes), reader.variance
     sigma = sqrt(spread.variance)
@@ -235,7 +245,9 @@ def _result(
                 draws = {"enough": 50, "most": 10_000}
                 if tests > 1:  # most are far from rejection, and some must get far below 5 %
                     draws = {"enough": 12, "most": max(10_000, 40 * tests)}
-                pvalue, mean = null.pvalue(value * n, kuiper=kuiper, seed=seed, **draws)
+                pvalue, mean = null.pvalue(
+                    value * n, kuiper=kuiper, random_state=random_state, **draws
+                )
                 expected, method = mean / n, "simulation"
     critical = CRITICAL_RANGE if kuiper else CRITICAL
     low, high = interval_of(reader, value, critical)

@@ -102,7 +102,7 @@ def expand(files: Sequence[Path], *, skip_bad: bool = False) -> list[Path]:
 
 
 def two_parts(
-    source: Source, split: float | None = None, seed: int = 0
+    source: Source, split: float | None = None, random_state: int = 0
 ) -> tuple[Predictions, Predictions]:
     """Return the cal and the test part of a file, or two random parts of one that has none."""
     if source.has_parts:
@@ -124,7 +124,7 @@ def two_parts(
         raise FileFormatError(msg)
     whole = source.part(None)
     n = whole.values.shape[0]
-    order = np.random.default_rng(seed).permutation(n)
+    order = np.random.default_rng(random_state).permutation(n)
     cut = min(max(round(split * n), 1), n - 1)
     halves = {"cal": _take(whole, order[:cut]), "test": _take(whole, order[cut:])}
     both = Source(source.path, halves)

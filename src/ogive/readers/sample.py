@@ -36,7 +36,7 @@ def open_sampled(
     columns: Columns | None = None,
     *,
     experiment: str | None = None,
-    seed: int = 0,
+    random_state: int = 0,
     note: Callable[[str], None] | None = None,
     max_rows: int = MAX_ROWS,
 ) -> Source:
@@ -47,7 +47,7 @@ def open_sampled(
     whole = not (path.is_dir() or is_glob(str(path)))
     files = [path] if whole else expand([path])
     given = None if columns is None else columns.classes
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     kept: dict[str, _Kept] = {}
     parts_of: dict[str, Part] = {}
     for file in files:

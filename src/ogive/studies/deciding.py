@@ -99,7 +99,7 @@ def judge_fit(
         seen = look(judged_curve(test, fitted.view), fitted_on=test.calibrated_on)
         return judge(seen, gain, method=method)
     seen = look(data if isinstance(data, Curve) else judged_curve(data, fitted.view))
-    gain = gain_of(data, fitted, folds=info.folds or 0)
+    gain = gain_of(data, fitted, cv=info.folds or 0)
     before, after = info.log_loss_before, info.log_loss_after
     if gain is None and before is not None and after is not None and method != "none":
         known = _expected(data, fitted.view, method)

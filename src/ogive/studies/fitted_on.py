@@ -44,7 +44,7 @@ def fitted_on(
     gamma: Fitted,
     method: str | None = None,
     *,
-    folds: int = FOLDS,
+    cv: int = FOLDS,
     date: str | None = None,
     tag: str | None = None,
     files: Sequence[Path] = (),
@@ -62,7 +62,7 @@ def fitted_on(
     gamma : fitted map or calibrator
     method : str, optional
         The method asked for. Default: that of the calibrator.
-    folds : int
+    cv : int
         0 or 1 leaves out the error after, and the fits that it takes.
     date, tag : str, optional
         Written as they are.
@@ -82,12 +82,12 @@ def fitted_on(
     name = method or _method_of(gamma)
     if isinstance(data, Curve):
         before = _Errors(ks_error(data), nll(data))
-        after = _after_of_curve(data, name, folds) if folds > 1 else None
+        after = _after_of_curve(data, name, cv) if cv > 1 else None
     else:
         before = _errors(data, None, gamma.view)
         zero = getattr(gamma, "impossible", None)
-        how = (folds, zero, progress)
-        after = _after(data, name, gamma.view, *how) if folds > 1 else None
+        how = (cv, zero, progress)
+        after = _after(data, name, gamma.view, *how) if cv > 1 else None
     names = None if classes is None else tuple(classes)
     if isinstance(data, Predictions) and not data.one_column:
         names = tuple(data.classes.tolist())
@@ -102,7 +102,7 @@ def fitted_on(
         ks_after=None if after is None else after.ks,
         log_loss_before=before.log_loss,
         log_loss_after=None if after is None else after.log_loss,
-        folds=folds if after is not None else None,
+        folds=cv if after is not None else None,
         date=date,
         tag=tag,
         rows=None if isinstance(data, Curve) else rows_checksum(data.values),
@@ -190,7 +190,7 @@ def _after(  # noqa: PLR0917 - internal
     preds: Predictions,
     method: str,
     view: str,
-    folds: int,
+    cv: int,
     impossible: Impossible,
     progress: Progress | None,
 ) -> _Errors | None:
@@ -198,14 +198,14 @@ def _after(  # noqa: PLR0917 - internal
     assert preds.labels is not None  # noqa: S101 - it was fitted
     # Equal scores are not copies of one row, and must not stay together.
     rows_of = preds.values.reshape(preds.n, -1)
-    fold = content_folds(rows_of, preds.labels, folds, together=False)
-    if fold is None or np.unique(fold).size < folds:
+    fold = content_folds(rows_of, preds.labels, cv, together=False)
+    if fold is None or np.unique(fold).size < cv:
         return None
     score, hit = np.empty(preds.n), np.empty(preds.n, dtype=np.bool_)
     vectors = np.empty((preds.n, preds.K)) if view == VECTOR else None
     for done, (train, held_out) in enumerate(pairs(fold)):
         if progress is not None:
-            progress(f"cross-validating, fold {done + 1}", done, folds)
+            progress(f"cross-validating, fold {done + 1}", done, cv)
         try:
             parts = _rows(preds, train), _rows(preds, held_out)
             rows = _calibrated(*parts, method, view, impossible)
@@ -221,12 +221,12 @@ def _after(  # noqa: PLR0917 - internal
     return _Errors(ks_error(curve), nll(curve))
 
 
-def _after_of_curve(curve: Curve, method: str, folds: int) -> _Errors | None:
+def _after_of_curve(curve: Curve, method: str, cv: int) -> _Errors | None:
     """Return the errors of a curve's samples under maps that had not seen them."""
     if not np.array_equal(curve.count, curve.square):
         return None
     scores, hits, weights = [], [], []
-    for rest, part in dealt(curve, folds):
+    for rest, part in dealt(curve, cv):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", OgiveWarning)  # the fit to all has told already
@@ -238,7 +238,7 @@ def _after_of_curve(curve: Curve, method: str, folds: int) -> _Errors | None:
         scores += [score, score]
         hits += [np.ones(score.size), np.zeros(score.size)]
         weights += [part.hits, part.count - part.hits]
-    if len(scores) < 2 * folds:
+    if len(scores) < 2 * cv:
         return None
     joined = (np.concatenate(columns) for columns in (scores, hits))
     whole = Curve.from_scores(*joined, weights=np.concatenate(weights))

@@ -36,8 +36,8 @@ def cross_fitted_gain(
     method: str = "spline",
     *,
     view: str | View | None = None,
-    folds: int = 5,
-    seed: int = 0,
+    cv: int = 5,
+    random_state: int = 0,
     **options: Any,  # noqa: ANN401 - the method's own
 ) -> Gain:
     """Return the out-of-fold gain of a curve method over leaving the scores alone.
@@ -50,7 +50,7 @@ def cross_fitted_gain(
         A method that reads a curve.
     view : str, optional
         The view of the predictions.
-    folds, seed : int
+    cv, random_state : int
         How many parts, and the seed that deals the rows to them.
     **options
         Handed to the method's fit.
@@ -70,37 +70,37 @@ def cross_fitted_gain(
     if chosen.reads != "curve":
         msg = f"`method` must read a curve, and {method!r} reads whole predictions."
         raise InvalidInput(msg)
-    if not isinstance(folds, int) or folds < _MIN_FOLDS:
-        msg = f"`folds` must be a whole number >= {_MIN_FOLDS}, not {folds!r}."
+    if not isinstance(cv, int) or cv < _MIN_FOLDS:
+        msg = f"`cv` must be a whole number >= {_MIN_FOLDS}, not {cv!r}."
         raise InvalidInput(msg)
     sums = np.zeros(6)
-    for rest, part in parts_of(curve, folds, seed=seed):
+    for rest, part in parts_of(curve, cv, random_state=random_state):
         gamma = chosen.fit(rest, **options)
         assert isinstance(gamma, Map)  # noqa: S101 - it reads a curve
         sums += _sums(part, gamma.from_tails(part.high, part.tail))
     n, total, square, square_d, square_dd, loss = sums
     if not n:
-        msg = f"`data` has {curve.n} rows, too few for {folds} folds. Use fewer folds."
+        msg = f"`data` has {curve.n} rows, too few for {cv} folds. Use fewer folds."
         raise NotEnoughData(msg)
     mean = total / n
     spread = square_dd - 2 * mean * square_d + mean**2 * square
     error = float(np.sqrt(max(spread, 0.0))) / n
     known = _known_to_posterior(chosen.fit(curve, **options)) if method == "spline" else ()
-    return Gain(method, curve.view, curve.n, folds, float(mean), error, float(loss / n), *known)
+    return Gain(method, curve.view, curve.n, cv, float(mean), error, float(loss / n), *known)
 
 
-def gain_of(data: Predictions | Curve, gamma: Fitted, *, folds: int = 5) -> Gain | None:
+def gain_of(data: Predictions | Curve, gamma: Fitted, *, cv: int = 5) -> Gain | None:
     """Return the gain of a fitted map: its own, or by cross-fitting; None for whole matrices.
 
     With fewer than two folds, and where there are too few rows for them, only its own is known.
     """
     if isinstance(gamma, SplineMap) and gamma.gain is not None:
         return gamma.summary().gain
-    if not isinstance(gamma, Map) or gamma.method == "none" or folds < _MIN_FOLDS:
+    if not isinstance(gamma, Map) or gamma.method == "none" or cv < _MIN_FOLDS:
         return None
     with suppress(NotEnoughData), warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)  # the fit to all rows has told already
-        return cross_fitted_gain(data, gamma.method, view=gamma.view, folds=folds)
+        return cross_fitted_gain(data, gamma.method, view=gamma.view, cv=cv)
     return None
 
 

@@ -242,7 +242,7 @@ class _Estimates(NamedTuple):
 
     curve: Curve
     bins: ArrayLike | int
-    seed: int
+    random_state: int
 
     def ks(self, level: float) -> Estimate:
         """Return the KS error; at 5 % its interval is that of `ogive.ks_test`."""
@@ -265,7 +265,7 @@ class _Estimates(NamedTuple):
         size = count * count / square
         rate = (found.hits[some] / count * size + 0.5) / (size + 1.0)
         deviation = np.sqrt(square * rate * (1.0 - rate)) / found.count.sum()
-        normal = np.random.default_rng(self.seed).standard_normal((DRAWS, size.size))
+        normal = np.random.default_rng(self.random_state).standard_normal((DRAWS, size.size))
         draws = np.abs(normal) @ deviation
         value = found.error()
         low = value - float(np.quantile(draws, 1.0 - level / 2.0))

@@ -107,7 +107,7 @@ def measure_groups(
     view: str | None = None,
     *,
     bins: ArrayLike | int = BINS,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> GroupMeasurements:
     """Measure groups of rows, with p-values corrected for how many groups there are.
 
@@ -122,7 +122,7 @@ def measure_groups(
         Of predictions.
     bins : int or array-like
         Bins of ECE.
-    seed : int
+    random_state : int
         Of simulated p-values.
 
     Examples
@@ -140,7 +140,7 @@ def measure_groups(
         msg = "there are no groups to measure."
         raise InvalidInput(msg)
     rows = [
-        _measured(name, curve, bins, seed + i, len(curves))
+        _measured(name, curve, bins, random_state + i, len(curves))
         for i, (name, curve) in enumerate(sorted(curves.items()))
     ]
     adjusted = benjamini_hochberg([row["pvalue"] for row in rows])
@@ -189,13 +189,13 @@ def _rows(preds: Predictions, at: np.ndarray) -> Predictions:
 
 
 def _measured(
-    name: str, curve: Curve, bins: ArrayLike | int, seed: int, tests: int
+    name: str, curve: Curve, bins: ArrayLike | int, random_state: int, tests: int
 ) -> dict[str, Any]:
     """Measure one group of several."""
     ks, means, loss = TestReader(), MeanReader(), NllReader()
     binned = BinReader(as_edges(curve, bins))
     read(curve, ks, means, loss, binned)
-    test = ks_of(curve, ks, seed=seed, tests=tests)
+    test = ks_of(curve, ks, random_state=random_state, tests=tests)
     return {
         "group": name,
         "n": curve.n,

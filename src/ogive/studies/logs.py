@@ -67,7 +67,7 @@ def measure_reading(
     by: str | None = None,
     every: bool = False,
     bins: ArrayLike | int = BINS,
-    seed: int = 0,
+    random_state: int = 0,
     **options: Any,  # noqa: ANN401 - those of `measure`
 ) -> Measurement | Measurements | GroupMeasurements:
     """Measure what an engine has read.
@@ -79,7 +79,7 @@ def measure_reading(
         The column of groups, if it was read by groups.
     every : bool
         Several views, and all classes where they were counted.
-    bins, seed, **options
+    bins, random_state, **options
         As in `ogive.measure`.
     """
     if not reading.curves:
@@ -88,10 +88,10 @@ def measure_reading(
         raise InvalidInput(msg)
     if by is not None:
         curves = {group: curve for (_, group), curve in reading.curves.items()}
-        groups = measure_groups(curves, by, bins=bins, seed=seed)
+        groups = measure_groups(curves, by, bins=bins, random_state=random_state)
         return replace(groups, skipped=reading.skipped)
     found = [
-        _marked(measure(curve, bins=bins, seed=seed, **options), reading)
+        _marked(measure(curve, bins=bins, random_state=random_state, **options), reading)
         for (view, _), curve in reading.curves.items()
         if not (every and view.startswith("class-"))
     ]
@@ -100,7 +100,7 @@ def measure_reading(
     classes = [curve for (view, _), curve in reading.curves.items() if view.startswith("class-")]
     if not classes:
         return Measurements(tuple(found))
-    summary = classwise_of(classes, np.arange(len(classes)), bins=bins, seed=seed)
+    summary = classwise_of(classes, np.arange(len(classes)), bins=bins, random_state=random_state)
     return Measurements(tuple(found), summary)
 
 

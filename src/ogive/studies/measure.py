@@ -52,7 +52,7 @@ def measure(
     view: Literal["all"],
     *,
     bins: ArrayLike | int = ...,
-    seed: int = ...,
+    random_state: int = ...,
     resamples: int = ...,
     decide: bool = ...,
     fitted_on: float | None = ...,
@@ -64,7 +64,7 @@ def measure(
     view: View | None = ...,
     *,
     bins: ArrayLike | int = ...,
-    seed: int = ...,
+    random_state: int = ...,
     resamples: int = ...,
     decide: bool = ...,
     fitted_on: float | None = ...,
@@ -76,7 +76,7 @@ def measure(
     view: str,
     *,
     bins: ArrayLike | int = ...,
-    seed: int = ...,
+    random_state: int = ...,
     resamples: int = ...,
     decide: bool = ...,
     fitted_on: float | None = ...,
@@ -87,7 +87,7 @@ def measure(
     view: str | View | None = None,
     *,
     bins: ArrayLike | int = BINS,
-    seed: int = 0,
+    random_state: int = 0,
     resamples: int = 0,
     decide: bool = True,
     fitted_on: float | None = None,
@@ -106,7 +106,7 @@ def measure(
         measures ``"class-1"``, in `Measurement.also`.
     bins : int or array-like
         Bins of ECE and MCE: how many of equal width, or their edges.
-    seed : int
+    random_state : int
         Of the simulated p-values and of the bootstrap.
     resamples : int
         If not 0, `Measurement.intervals` has bootstrap intervals from so many resamples; KS and
@@ -134,7 +134,7 @@ def measure(
     # Whole vectors decide whether a matrix is calibrated, not one of its views.
     decide = decide and (isinstance(data, Curve) or getattr(data, "one_column", False))
     fitted_on = getattr(data, "calibrated_on", None) if fitted_on is None else fitted_on
-    how = _How(bins, seed, resamples, progress, decide, fitted_on)
+    how = _How(bins, random_state, resamples, progress, decide, fitted_on)
     if isinstance(data, Curve):
         _check_same_view(data, view)
         one = _measure_curve(data, how)
@@ -158,7 +158,7 @@ class _How(NamedTuple):
     """The options of `measure`."""
 
     bins: ArrayLike | int
-    seed: int
+    random_state: int
     resamples: int
     progress: Progress | None
     decide: bool
@@ -170,7 +170,7 @@ def _measure_all(preds: Predictions, how: _How) -> Measurements:
     views = tuple(_measure_view(preds, name, how, vectors) for name in _views(preds))
     if preds.one_column:
         return Measurements(views)
-    return Measurements(views, classwise(preds, bins=how.bins, seed=how.seed))
+    return Measurements(views, classwise(preds, bins=how.bins, random_state=how.random_state))
 
 
 def _vectors(preds: Predictions) -> VectorScores | None:
@@ -203,7 +203,7 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
 
     From a million rows on, what is smooth in the scores is read off a coarse copy of the curve.
     """
-    values, short = one_pass(curve, how.bins, how.seed)
+    values, short = one_pass(curve, how.bins, how.random_state)
     known = {} if curve.spans is None else certainty(curve, how.bins, values)
     kde = kde_error(short)
     found = {*values, "ks", "kuiper", "kde_ece"}
@@ -226,7 +226,7 @@ def _intervals(curve: Curve, how: _How) -> dict[str, tuple[float, float]]:
     """Return bootstrap intervals of what one pass over each resample gives."""
     edges = as_edges(curve, how.bins)
     rows = []
-    for sample in resampled(curve, how.resamples, seed=how.seed):
+    for sample in resampled(curve, how.resamples, random_state=how.random_state):
         rows.append(_resampled_values(sample, edges))
         if how.progress is not None:
             how.progress("resampling", len(rows), how.resamples)
@@ -255,7 +255,7 @@ def _resampled_values(curve: Curve, edges: FloatArray) -> dict[str, float]:
 
 
 def one_pass(
-    curve: Curve, bins: ArrayLike | int = BINS, seed: int = 0
+    curve: Curve, bins: ArrayLike | int = BINS, random_state: int = 0
 ) -> tuple[dict[str, Any], Curve]:
     """Return all that one pass over the curve gives, under the names of `Measurement`.
 
@@ -277,8 +277,8 @@ def one_pass(
     values = {
         "accuracy": means.hits / means.n,
         "mean_score": means.score / means.n,
-        "ks_test": ks_of(curve, tests, seed=seed),
-        "kuiper_test": kuiper_of(curve, tests, seed=seed),
+        "ks_test": ks_of(curve, tests, random_state=random_state),
+        "kuiper_test": kuiper_of(curve, tests, random_state=random_state),
         "ece": cells.error(),
         "mce": cells.error("max"),
         "ece_l2": cells.error("l2"),

@@ -44,7 +44,7 @@ def measure(
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
     bins: ArrayLike | int = BINS,
-    seed: int = 0,
+    random_state: int = 0,
     resamples: int = 0,
     progress: Progress | None = None,
 ) -> Any:  # noqa: ANN401 - Measurement, or Measurements for view="all"
@@ -68,7 +68,7 @@ def measure(
         else as `Predictions` has it.
     sample_weight, weight_kind : optional
         As in `Predictions`.
-    bins, seed, resamples, progress : optional
+    bins, random_state, resamples, progress : optional
         As in `ogive.studies.measure.measure`.
 
     Returns
@@ -83,7 +83,7 @@ def measure(
     """
     if isinstance(data, Predictions | Curve) and isinstance(outcomes, str | View):
         outcomes, view = None, outcomes
-    how = {"bins": bins, "seed": seed, "resamples": resamples, "progress": progress}
+    how = {"bins": bins, "random_state": random_state, "resamples": resamples, "progress": progress}
     if isinstance(data, Curve):
         if outcomes is not None:
             msg = "`outcomes` belong to scores, and a curve has its own. Give the curve alone."

@@ -127,7 +127,7 @@ def test_weight_2_is_the_row_twice_where_the_folds_say_so(rng):
     copies = np.repeat(np.arange(150), weights)
     twice = [tuple(np.flatnonzero(np.isin(copies, part)) for part in pair) for pair in pairs]
     repeated = Predictions(logits[copies], labels[copies], kind="logits")
-    a, b = fit_ms_odir(weighted, **GRID, folds=pairs), fit_ms_odir(repeated, **GRID, folds=twice)
+    a, b = fit_ms_odir(weighted, **GRID, cv=pairs), fit_ms_odir(repeated, **GRID, cv=twice)
     assert (a.strength, a.offset_strength, a.n) == (b.strength, b.offset_strength, b.n)
     np.testing.assert_allclose(a(weighted), b(weighted), atol=1e-6)
 
@@ -144,7 +144,7 @@ def test_threads_change_no_bit_and_progress_counts_every_fit(rng):
 def test_another_seed_is_another_split(rng):
     logits, labels = sample(rng)
     preds = Predictions(logits, labels, kind="logits")
-    assert fit_ms_odir(preds, **GRID, seed=1) != fit_ms_odir(preds, **GRID, seed=2)
+    assert fit_ms_odir(preds, **GRID, random_state=1) != fit_ms_odir(preds, **GRID, random_state=2)
 
 
 def test_the_default_grids_are_the_published_ones():
@@ -167,8 +167,8 @@ def test_too_few_rows_give_a_temperature():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (dict(folds=1), "`folds` must be at least 2, not 1"),
-        (dict(folds=999), "999 folds of [0-9]+ rows are too many: .* Use [0-9]+ or fewer"),
+        (dict(cv=1), "`cv` must be at least 2, not 1"),
+        (dict(cv=999), "999 folds of [0-9]+ rows are too many: .* Use [0-9]+ or fewer"),
         (dict(strengths=[0.0, 1.0]), "`strengths` must be finite and > 0"),
         (dict(offset_strengths=[np.inf]), "`offset_strengths` must be finite and > 0"),
     ],
@@ -227,7 +227,7 @@ def test_more_classes_than_the_published_grids_know(rng):
         preds,
         strengths=[1e2, 1e4],
         offset_strengths=[1e2],
-        folds=2,
+        cv=2,
         progress=lambda *x: seen.append(x),
     )
     p = gamma(preds)

@@ -16,7 +16,7 @@ TABLES = st.tuples(st.integers(1, 8), st.integers(1, 5)).flatmap(
 def stand(table, families, seed=0):
     names = [f"m{i}" for i in range(table.shape[1])]
     rows = standings(names, {"nll": table}, families, seconds=[None] * len(names),
-                     sources=["ogive"] * len(names), seed=seed)  # fmt: skip
+                     sources=["ogive"] * len(names), random_state=seed)  # fmt: skip
     return {row.method: row for row in rows}
 
 

@@ -95,4 +95,4 @@ def takes_folds(method: str) -> bool:
     >>> takes_folds("dir-odir"), takes_folds("temperature")
     (True, False)
     """
-    return "folds" in signature(find_method(method).fit).parameters
+    return "cv" in signature(find_method(method).fit).parameters

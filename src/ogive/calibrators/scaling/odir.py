@@ -141,8 +141,8 @@ def fit_ms_odir(
     *,
     strengths: ArrayLike | None = None,
     offset_strengths: ArrayLike | None = None,
-    folds: int | Sequence[Split] = FOLDS,
-    seed: int = SEED,
+    cv: int | Sequence[Split] = FOLDS,
+    random_state: int = SEED,
     progress: Progress | None = None,
     n_jobs: int | None = None,
 ) -> MatrixMap:
@@ -157,9 +157,9 @@ def fit_ms_odir(
         −5 to 6 (from −2 for 50 classes and more; one λ and μ for each two decades from −2 to 4
         above 256 classes, where a fit takes minutes and the search stops at the first λ that is
         worse than the one before).
-    folds : int or list of pairs
+    cv : int or list of pairs
         How many parts the rows are shuffled into, or the rows to fit and to hold out of each.
-    seed : int
+    random_state : int
         Shuffles them.
     progress : callable, optional
         Called as ``progress(what, done, total)`` after each fit, by one thread at a time.
@@ -172,7 +172,9 @@ def fit_ms_odir(
         Or, with fewer than 2 K rows or 2 rows per fold, a `TemperatureMap` and a warning.
     """
     grid = _grid(preds, strengths, offset_strengths)
-    return _fit(MsOdirMap, preds, grid, folds=folds, seed=seed, progress=progress, n_jobs=n_jobs)
+    return _fit(
+        MsOdirMap, preds, grid, cv=cv, random_state=random_state, progress=progress, n_jobs=n_jobs
+    )
 
 
 def fit_dir_odir(
@@ -180,8 +182,8 @@ def fit_dir_odir(
     *,
     strengths: ArrayLike | None = None,
     offset_strengths: ArrayLike | None = None,
-    folds: int | Sequence[Split] = FOLDS,
-    seed: int = SEED,
+    cv: int | Sequence[Split] = FOLDS,
+    random_state: int = SEED,
     progress: Progress | None = None,
     n_jobs: int | None = None,
 ) -> MatrixMap:
@@ -190,7 +192,9 @@ def fit_dir_odir(
     The parameters are those of `fit_ms_odir`.
     """
     grid = _grid(preds, strengths, offset_strengths)
-    return _fit(DirOdirMap, preds, grid, folds=folds, seed=seed, progress=progress, n_jobs=n_jobs)
+    return _fit(
+        DirOdirMap, preds, grid, cv=cv, random_state=random_state, progress=progress, n_jobs=n_jobs
+    )
 
 
 def _grid(
@@ -220,21 +224,21 @@ def _fit(
     preds: Predictions,
     grid: tuple[FloatArray, FloatArray],
     *,
-    folds: int | Sequence[Split],
-    seed: int,
+    cv: int | Sequence[Split],
+    random_state: int,
     progress: Progress | None,
     n_jobs: int | None,
 ) -> MatrixMap:
-    number = folds if isinstance(folds, int) else len(folds)
+    number = cv if isinstance(cv, int) else len(cv)
     if number < 2:  # noqa: PLR2004
-        msg = f"`folds` must be at least 2, not {number}: strengths are chosen on held-out rows."
+        msg = f"`cv` must be at least 2, not {number}: strengths are chosen on held-out rows."
         raise InvalidInput(msg)
-    if isinstance(folds, int):  # folds that are given hold the indices of all rows
+    if isinstance(cv, int):  # folds that are given hold the indices of all rows
         preds = with_weight(preds)
     if preds.n < 2 * number and number > FOLDS and preds.n >= 2 * max(preds.K, FOLDS):
         msg = (
             f"{number} folds of {preds.n} rows are too many: a fold needs 2 rows. "
-            f"Use {preds.n // 2} or fewer (cv=, folds=)."
+            f"Use {preds.n // 2} or fewer (cv=)."
         )
         raise InvalidInput(msg)
     if preds.n < 2 * max(preds.K, number):
@@ -250,7 +254,7 @@ def _fit(
     for at in blocks(preds.n, width=preds.K):
         rows[at, :-1] = cls.features(preds, at, floor)
     search = Search(rows, labelled(preds), preds.weights, *grid, hasty=preds.K > _MANY_CLASSES)
-    parts = splits(preds.n, folds, seed) if isinstance(folds, int) else folds
+    parts = splits(preds.n, cv, random_state) if isinstance(cv, int) else cv
     found = search.run(parts, progress, n_jobs)
     return cls(
         view="vector",

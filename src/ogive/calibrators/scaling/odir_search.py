@@ -45,11 +45,11 @@ class Found(NamedTuple):
     models: FloatArray
 
 
-def splits(n: int, folds: int, seed: int) -> list[Split]:
+def splits(n: int, folds: int, random_state: int) -> list[Split]:
     """Return the rows to fit and the rows held out of each fold, shuffled."""
     from sklearn.model_selection import KFold  # noqa: PLC0415 - heavy
 
-    return list(KFold(folds, shuffle=True, random_state=seed).split(np.empty(n)))
+    return list(KFold(folds, shuffle=True, random_state=random_state).split(np.empty(n)))
 
 
 def penalty(K: int, strength: float, offset_strength: float) -> FloatArray:

@@ -104,12 +104,12 @@ def means_of_families(values: FloatArray, family: IntArray, times: FloatArray) -
     return result
 
 
-def _interval(values: FloatArray, family: IntArray, seed: int) -> list[Interval | None]:
+def _interval(values: FloatArray, family: IntArray, random_state: int) -> list[Interval | None]:
     """Return the interval of each column's mean."""
     count = int(family.max()) + 1
     if count < _LEAST_FAMILIES:
         return [None] * values.shape[1]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     times = rng.multinomial(count, np.full(count, 1 / count), size=_DRAWS).astype(np.float64)
     ends = np.quantile(means_of_families(values, family, times), _ENDS, axis=0)
     return [(float(low), float(high)) for low, high in ends.T]
@@ -132,7 +132,7 @@ def standings(
     *,
     seconds: Sequence[float | None],
     sources: Sequence[str],
-    seed: int = 0,
+    random_state: int = 0,
 ) -> tuple[Standing, ...]:
     """Return how the methods stand, the lowest mean rank by the first metric first.
 
@@ -143,7 +143,7 @@ def standings(
         For each metric an (E, M) array, less being better.
     families : sequence of E names
     seconds, sources : sequences of M
-    seed : int
+    random_state : int
         Of the resampling.
     """
     family = np.unique(np.asarray(families), return_inverse=True)[1]
@@ -156,8 +156,8 @@ def standings(
             "worst": excess.max(axis=0).tolist(),
             "mean": x.mean(axis=0).tolist(),
             "wins": wins(x).tolist(),
-            "rank_interval": _interval(rank, family, seed),
-            "excess_interval": _interval(excess, family, seed),
+            "rank_interval": _interval(rank, family, random_state),
+            "excess_interval": _interval(excess, family, random_state),
             "rank_range": _range_without(rank, family),
         }
     names = list(next(iter(columns.values())))

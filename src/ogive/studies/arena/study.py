@@ -49,7 +49,7 @@ def arena(
     families: str | os.PathLike[str] | Mapping[str, str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
-    seed: int = 0,
+    random_state: int = 0,
     progress: Progress | None = None,
 ) -> Arena:
     """Fit and measure methods on every experiment of a folder, and rank them.
@@ -76,7 +76,7 @@ def arena(
         Keep finished cells in this file of JSON lines, and start from it.
     n_jobs : int, optional
         Processes. Default: ``OMP_NUM_THREADS``, else all cores.
-    seed : int
+    random_state : int
         Of the resampling of families.
     progress : function of (what, done, total), optional
 
@@ -113,7 +113,7 @@ def arena(
     field.settle(named=methods is not None)
     scores = work.scored(field)
     field.complete(scores, named=methods is not None)
-    return field.result(scores, families_of(field.facts, said), seed)
+    return field.result(scores, families_of(field.facts, said), random_state)
 
 
 def _slow() -> dict[str, str]:
@@ -232,7 +232,7 @@ class _Field:
             msg = f"no method has numbers on all experiments ({_first(self.left_out)})."
             raise FileFormatError(msg)
 
-    def result(self, scores: Scores, family: dict[str, str], seed: int) -> Arena:
+    def result(self, scores: Scores, family: dict[str, str], random_state: int) -> Arena:
         """Rank what is left."""
         labels = [entrant.label for entrant in self.entrants]
         names = [one.name for one in self.experiments]
@@ -246,7 +246,7 @@ class _Field:
             [family[name] for name in names],
             seconds=[_mean_seconds(scores, label, names) for label in labels],
             sources=[entrant.source for entrant in self.entrants],
-            seed=seed,
+            random_state=random_state,
         )
         own = [entrant.label for entrant in self.entrants if entrant.source == OWN]
         kept = {name: {label: scores[name][label] for label in labels} for name in names}
