@@ -329,7 +329,7 @@ def labelled(preds: Predictions) -> IntArray:
     check_predictions(preds)
     if preds.labels is None:
         msg = (
-            "`preds` has no labels, and this needs to know what came true. Give labels; in a file "
+            "`preds` has no labels, and this needs them. Give labels; in a file "
             "that is `labels` or `outcomes`, or a column `label` or `outcome` (--label, --outcome)."
         )
         raise InvalidInput(msg)

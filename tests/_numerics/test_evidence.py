@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ogive._numerics.evidence import DROP, LINE, Prior, obeying, posterior
+from ogive._numerics.evidence import DROP, LINE, Prior, constrained_coefficients, posterior
 from tests import naive
 from tests._numerics.trials import problem
 
@@ -82,7 +82,7 @@ def test_constraints_are_obeyed_and_the_likelihood_kept_high(rng):
     prior = Prior(np.array([0.0, 1.0]), np.ones(2) / 2, np.array([0.0, 1.0]), np.ones(2) / 2, 1.0)
     found = posterior(like, prior)
     G, g = np.array([[0.0, 1.0, 0.0]]), np.array([found.mean[1] + 0.2])
-    coef = obeying(like, found, prior, G, g)
+    coef = constrained_coefficients(like, found, prior, G, g)
     assert coef[1] == pytest.approx(g[0], abs=1e-8)
     best = max(
         like.value(np.array([a, g[0], c]))[0] - (a**2 + g[0] ** 2 + c**2) / 2

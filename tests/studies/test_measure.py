@@ -125,7 +125,7 @@ def test_verdicts(rng):
     assert fine.verdict.startswith("No miscalibration found")
     assert "would often go unseen" in fine.verdict
     certain = measure(Curve.from_scores([1.0, 0.0], [1, 0]))
-    assert certain.verdict == "All scores are 0 or 1, and all of them came true."
+    assert certain.verdict == "All scores are 0 or 1, and all of them are right."
     wrong = measure(Curve.from_scores([1.0, 0.0], [0, 0]))
     assert "beyond doubt" in wrong.verdict
     assert wrong.to_dict()["spiegelhalter"] is None

@@ -275,7 +275,7 @@ def _degrees(grid: _Grid, weight: FloatArray) -> float:
     return float(np.vdot(weight, line) + weight.sum(axis=1) @ bend)
 
 
-def obeying(
+def constrained_coefficients(
     like: Likelihood, found: Posterior, prior: Prior, G: FloatArray, g: FloatArray
 ) -> FloatArray:
     """Return coefficients with G c >= g: the average moved, then improved, within them.

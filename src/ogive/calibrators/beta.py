@@ -21,7 +21,7 @@ import numpy as np
 
 from ogive._numerics.logistic import LogisticFit, expit, logistic_fit
 from ogive.calibrators.log_odds import LogOddsMap, places
-from ogive.calibrators.platt import fit_platt, lacking, same_score, shifted, smoothed_hits
+from ogive.calibrators.platt import fit_platt, no_slope_reason, same_score, shifted, smoothed_hits
 from ogive.errors import FallbackWarning
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ def fit_beta(curve: Curve) -> BetaMap:
     >>> gamma([0.2, 0.5, 0.8]).round(3)
     array([0.2  , 0.347, 0.698])
     """
-    reason = lacking(curve)
+    reason = no_slope_reason(curve)
     if not reason and not _has_three_scores(curve.log_odds):
         reason = "the curve has two scores"
     if reason:
         _warn(f"{reason}, and 'beta' needs more: 'platt' is fitted instead.")
-        platt = shifted(curve) if lacking(curve) else fit_platt(curve)
+        platt = shifted(curve) if no_slope_reason(curve) else fit_platt(curve)
         if platt.slope < 0:  # beta never falls
             return _map(curve, 0.0, 0.0, _constant(curve, smoothed_hits(curve)))
         return _map(curve, platt.slope, platt.slope, platt.intercept)

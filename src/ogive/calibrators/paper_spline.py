@@ -207,7 +207,7 @@ def _nodes(curve: Curve, spline: CubicSpline, distinct: int) -> Place:
     spread evenly over that variation (and a little over the fractiles).
     """
     if distinct <= MAX_NODES:
-        return curve.everywhere()
+        return curve.all_rows()
     grid = np.linspace(0.0, 1.0, 1025)
     variation = spline.variation(grid)
     share = variation / variation[-1] if variation[-1] > 0 else grid

@@ -58,7 +58,7 @@ def fit_platt(curve: Curve) -> PlattMap:
     >>> gamma([0.2, 0.5, 0.8]).round(3)
     array([0.372, 0.5  , 0.628])
     """
-    reason = lacking(curve)
+    reason = no_slope_reason(curve)
     if reason:
         warnings.warn(
             f"{reason}, and 'platt' needs more: the scores are shifted, not stretched.",
@@ -86,7 +86,7 @@ def _line(eta: FloatArray, count: FloatArray, targets: FloatArray) -> tuple[floa
     return fit.intercept, float(fit.slopes[0])
 
 
-def lacking(curve: Curve) -> str:
+def no_slope_reason(curve: Curve) -> str:
     """Return what a curve lacks for a slope, in words; nothing if it has both classes."""
     if curve.total_hits in {0.0, float(curve.n)}:
         return "the curve has only " + ("hits" if curve.total_hits else "misses")
@@ -125,7 +125,7 @@ def shifted(curve: Curve) -> PlattMap:
 def fall_back(curve: Curve, method: str) -> PlattMap:
     """Return what `method` falls back to on a curve of one class, with a warning."""
     warnings.warn(
-        f"{lacking(curve)}, from which {method!r} would be certain of all that follows: "
+        f"{no_slope_reason(curve)}, from which {method!r} would be certain of all that follows: "
         "'platt' is fitted instead, and the scores are shifted.",
         FallbackWarning,
         stacklevel=3,

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
-from ogive._numerics.evidence import LINE, Posterior, Prior, obeying, posterior
+from ogive._numerics.evidence import LINE, Posterior, Prior, constrained_coefficients, posterior
 from ogive._numerics.logistic import expit
 from ogive.calibrators.gain import gain_of_fit
 from ogive.calibrators.grouped_trials import log_odds, trials_of
@@ -147,7 +147,9 @@ def _fit(curve: Curve, *, monotone: bool, again: bool) -> SplineMap:
     if monotone:
         rise = problem.spline.slopes() @ problem.to_values
         least = np.full(len(rise), MIN_SLOPE - 1.0)  # the identity has the slope 1
-        found = found._replace(mean=obeying(problem.like, found, prior, rise, least))
+        found = found._replace(
+            mean=constrained_coefficients(problem.like, found, prior, rise, least)
+        )
     if not again:
         found = _with_platt(found, trials, problem.axis, monotone=monotone)
     return _map(curve, trials, problem, found, monotone=monotone)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ogive.cli.sketch import BLANK, sketch
 from ogive.cli.terminal import as_text
-from ogive.studies.layout import of_summary, told_interval, told_pvalue
+from ogive.studies.layout import format_interval, format_pvalue, of_summary
 from ogive.views import rate_name
 
 if TYPE_CHECKING:
@@ -146,12 +146,12 @@ def _show_view(out: Console, one: Measured) -> None:
     rate = rate_name(one.view)
     rows = [[rate, _percent(one.accuracy)], ["mean score", _percent(one.mean_score)]]
     for name, test in (("KS error", one.ks_test), ("Kuiper error", one.kuiper_test)):
-        interval = "withheld" if one.fitted_rows else told_interval(test)
+        interval = "withheld" if one.fitted_rows else format_interval(test)
         about = f"about {_percent(test.expected)}"
-        pvalue = told_pvalue(test.pvalue, cell=True)
+        pvalue = format_pvalue(test.pvalue, cell=True)
         rows.append([name, _percent(test.value), interval, about, pvalue])
     if one.decision.pvalue is not None:
-        together = told_pvalue(one.decision.pvalue, cell=True)
+        together = format_pvalue(one.decision.pvalue, cell=True)
         rows.append(["calibration test", "", "", "", together])
     for name, value in (
         ("ECE", one.ece),
@@ -188,7 +188,7 @@ def _show_groups(out: Console, found: GroupMeasurements) -> None:
     rows = []
     for one in found.groups:
         shares = [_percent(value) for value in (one.mean_score, one.accuracy, one.ks)]
-        tests = [told_pvalue(value, cell=True) for value in (one.pvalue, one.pvalue_adjusted)]
+        tests = [format_pvalue(value, cell=True) for value in (one.pvalue, one.pvalue_adjusted)]
         rest = (_percent(one.ece), f"{one.nll:.4f}")
         style = "red" if one in found.off else ""
         rows.append(([str(one.group), f"{one.n:,}", *shares, *tests, *rest], style))
@@ -206,7 +206,7 @@ def _show_views(out: Console, every: Measurements) -> None:
         shares = (
             _percent(one.accuracy),
             _percent(one.ks),
-            told_pvalue(one.ks_test.pvalue, cell=True),
+            format_pvalue(one.ks_test.pvalue, cell=True),
         )
         rows.append([one.view, *shares, _percent(one.ece), f"{one.brier:.4f}", f"{one.nll:.4f}"])
     classes = every.classes

@@ -37,7 +37,7 @@ class Derived(ABC):
         """The sorted keys of single rows (`ogive.curve.keys`); None with weights or buckets."""
         return self._keys
 
-    def everywhere(self) -> Place:
+    def all_rows(self) -> Place:
         """Return all rows, in order of score."""
         before = np.concatenate([[0.0], self.fractile[:-1]])
         return Place(self.high, self.tail, before, self.fractile)

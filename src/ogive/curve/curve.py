@@ -224,7 +224,7 @@ class Curve(Derived):
         """Return a summarised curve with the rows of some ranges replaced by finer ones."""
         return Curve(summary=self.summary(), finer=(*self._finer, finer), view=self.view)
 
-    def bare(self) -> Curve:
+    def without_caches(self) -> Curve:
         """Return a summarised curve without what was derived from it."""
         return Curve(summary=self.summary(), finer=self._finer, view=self.view)
 

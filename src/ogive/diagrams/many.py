@@ -92,7 +92,7 @@ class ClassHeat:
     ----------
     names : tuple of str
     signed : (K,) array
-        Negative where the class's probabilities promise too much.
+        Negative where the class's probabilities are too high.
     pvalue : (K,) array
         Of each class's KS test by itself.
     off : (K,) bool array

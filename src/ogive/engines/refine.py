@@ -161,7 +161,7 @@ def _next(
 
 def _bare(curves: dict[Name, Curve]) -> dict[Name, Curve]:
     """Return the curves without their columns, which need not be there while the log is read."""
-    return {name: curve.bare() for name, curve in curves.items()}
+    return {name: curve.without_caches() for name, curve in curves.items()}
 
 
 def _in_question(curves: dict[Name, Curve], ranges: dict[Name, IntArray]) -> float:

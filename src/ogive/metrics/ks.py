@@ -45,7 +45,7 @@ class LargestGap:
     value : float
         The KS error, in [0, 1].
     signed : float
-        Hits minus scores there: negative if the scores promise too much.
+        Hits minus scores there: negative if the scores are too high.
     score, fractile : float
         The score at which the gap peaks, and the share of rows up to it. The gap *accumulates*
         up to there: it does not say that the scores near it are wrong.
@@ -62,10 +62,10 @@ class LargestGap:
 
 def largest_of(found: Extremes) -> LargestGap:
     """Return the extreme farther from 0: the KS error; of two as far, the first."""
-    return _said(found.farthest, found.n)
+    return _gap_of(found.farthest, found.n)
 
 
-def _said(at: Extreme, n: float) -> LargestGap:
+def _gap_of(at: Extreme, n: float) -> LargestGap:
     direction: Direction = "none"
     if at.value:
         direction = "overconfident" if at.value < 0 else "underconfident"
@@ -91,7 +91,7 @@ def largest_gap(curve: Curve | ArrayLike, hits: ArrayLike | None = None) -> Larg
     if scores.size >= _MIN_SCORES_FOR_UNSORTED_KS:
         found = largest_unsorted(scores.astype(np.float64, copy=False), outcomes)
         if found is not None:
-            return _said(found, scores.size)
+            return _gap_of(found, scores.size)
     return largest_of(extremes(Curve.from_scores(scores, outcomes)))
 
 

@@ -142,7 +142,7 @@ def accuracy(curve: Curve) -> float:
 
 
 def mean_score(curve: Curve) -> float:
-    """Return the mean score: the share of hits that the scores promise.
+    """Return the mean score: the share of hits that the scores predict.
 
     >>> from ogive import Curve
     >>> mean_score(Curve.from_scores([0.5, 1.0], [1, 0]))
@@ -196,7 +196,7 @@ class Spiegelhalter:
 
 
 def spiegelhalter(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> Spiegelhalter:
-    r"""Test whether the Brier score is what the scores themselves promise: Spiegelhalter's z.
+    r"""Test whether the Brier score is what the scores themselves predict: Spiegelhalter's z.
 
     .. math:: z = \frac{\sum w (y - p)(1 - 2p)}{\sqrt{\sum w^2 (1 - 2p)^2 p (1 - p)}}
 

@@ -119,7 +119,7 @@ def _against_fractile(f: FourPanel, top: float) -> Panel:
     marks += [Line(t.fractile, t.score, "score"), Line(t.fractile, f.probability, "hits")]
     x, y = axis(FRACTILE, 0.0, 1.0), with_headroom("probability", 0.0, top)
     lines = (t.fractile, t.score), (t.fractile, f.probability)
-    words: list[tuple[str, Role]] = [("— score", "score"), ("— came true", "hits")]
+    words: list[tuple[str, Role]] = [("— score", "score"), ("— outcomes", "hits")]
     marks += corner(words, x, y, upper=free_corner(x, y, *lines, upper=False))
     return Panel(
         title="c  not cumulative",

@@ -117,8 +117,8 @@ def _band_label(d: CumulativeDifference) -> Label:
 def difference_words(d: CumulativeDifference) -> str:
     """Say what a graph of the gap shows, for those who cannot see it."""
     s = d.summary
-    way = {"overconfident": "promise too much", "underconfident": "promise too little"}
-    means = way.get(s.ks.direction, "keep their word")
+    way = {"overconfident": "are too high", "underconfident": "are too low"}
+    means = way.get(s.ks.direction, "are right")
     words = (
         f"Cumulative hits minus scores against the share of rows. The largest gap is "
         f"{percent(s.ks.signed)} at score {s.ks.score:.3g}, after {percent(s.ks.fractile, 0)} of "
@@ -170,9 +170,9 @@ def reliability_panel(
     if r.low is not None and r.high is not None:
         marks.append(Band(r.score, r.low, r.high, "hits"))
     marks.append(Line(r.score, r.probability, "hits"))
-    words: list[tuple[str, Role]] = [("— came true", "hits")]
+    words: list[tuple[str, Role]] = [("— outcomes", "hits")]
     if r.low is not None:
-        words[0] = ("— came true, 95 % band", "hits")
+        words[0] = ("— outcomes, 95 % band", "hits")
     words += [("- - perfect calibration", "reference"), ("▮ rows with that score", "band")]
     x, y = axis("score", low, high), with_headroom("probability", low, high)
     tops = r.probability if r.high is None else r.high

@@ -116,8 +116,8 @@ def heat_panel(h: ClassHeat) -> Panel:
         title="",
         alt=(
             f"Signed KS error of {K} classes, each against the rest; {int(h.off.sum())} are off "
-            f"beyond chance. The largest: {most}. Above 0, more came true than was promised up to "
-            "the largest gap; below 0, less."
+            f"beyond chance. The largest: {most}. Above 0, the scores are too low up to "
+            "the largest gap; below 0, too high."
         ),
         x=Axis("", 0.0, float(columns)),
         y=Axis("", 0.0, float(rows)),

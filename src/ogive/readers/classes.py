@@ -83,7 +83,7 @@ def settle(
     try:
         mapping = _mapping(parts, given)
         if mapping.how == "sorted" and not guess:
-            raise _unsaid(mapping)
+            raise _unknown_order(mapping)
     except OgiveError as error:
         if not what:
             raise
@@ -102,7 +102,7 @@ def settle(
     return {name: replace(part, classes=mapping.classes) for name, part in parts.items()}, mapping
 
 
-def _unsaid(mapping: ClassMap) -> InvalidInput:
+def _unknown_order(mapping: ClassMap) -> InvalidInput:
     return InvalidInput(
         f"nothing says which of the columns {shown(mapping.columns)} has which of the labels "
         f"{shown(mapping.classes.tolist())}. Say it: --classes A,B,… (classes=[...]), in the order "

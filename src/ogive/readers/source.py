@@ -232,7 +232,7 @@ class Calibrated:
     """What `apply` writes for a part: calibrated scores of a view, or full vectors.
 
     values : (N,) scores or (N, K) probabilities
-    hits : (N,) whether the view's event came true, where that is known (scores only)
+    hits : (N,) the outcome of the view, where it is known (scores only)
     prediction : (N,) the most probable class (probabilities only)
     """
 

@@ -169,7 +169,7 @@ def _with_scores(
     results: dict[str, Calibrated],
     pa: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
-    """Put the calibrated scores where the values stood, and beside them what came true of them.
+    """Put the calibrated scores where the values stood, and beside them their outcomes.
 
     The event is the view's, so that its outcomes take the place of those of the file. Columns of
     those names that are none of the predictions' keep their contents under other names.

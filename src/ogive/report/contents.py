@@ -178,7 +178,7 @@ def how_it_was_computed(before: Measurement, repair: Repair | None) -> tuple[str
         "certain": "certainty: all scores are 0 or 1",
     }[ks.method]
     view = (
-        f"The view is {before.view}: a score and whether it came true for each of {before.n:,} "
+        f"The view is {before.view}: a score and an outcome for each of {before.n:,} "
         "rows. Rows are sorted by score, and equal scores count as one point."
     )
     error = (

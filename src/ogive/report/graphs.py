@@ -60,7 +60,7 @@ def one_graph(name: str, title: str, diagram: BeforeAfter | ClassHeat) -> Graph:
         return Graph(name, title, panels, "", None)
     caption = (
         "Cumulative hits minus scores, the lowest scores first. Where the line falls, the scores "
-        "promise too much; where it rises, too little; where it is flat, they keep their word. "
+        "are too high; where it rises, too low; where it is flat, they are right. "
         f"The grey band holds what a map fitted on {diagram.after.fitted_on or 0:,} rows leaves, "
         "19 times in 20."
     )
@@ -87,7 +87,7 @@ def map_graphs(
             "reliability",
             "Probability against score, without bins",
             panels_of(reliability),
-            f"Fitted by {reliability.method}. Below the diagonal, less came true than promised.",
+            f"Fitted by {reliability.method}. Below the diagonal the scores are too high.",
             _map_table(reliability),
         ),
         Graph(

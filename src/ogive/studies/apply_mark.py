@@ -25,7 +25,7 @@ _KEY = b"ogive"  # of the Parquet metadata
 _MAGIC = b"PAR1"  # how a Parquet file begins, and ends if it is whole
 
 
-def _said(columns: Columns) -> dict[str, Any]:
+def _columns_as_json(columns: Columns) -> dict[str, Any]:
     """Return how columns were read, as JSON has it; what older marks lack only if it was asked."""
     usual = ("score", "outcome", "label", "weight")
     every = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(columns).items()}
@@ -41,7 +41,7 @@ def mark_of(file: Path, calibrator: str | os.PathLike[str], columns: Columns) ->
         "modified": status.st_mtime_ns,
         "content": file_checksum(file),
         "calibrator": hashlib.sha256(Path(calibrator).read_bytes()).hexdigest(),
-        "columns": _said(columns),
+        "columns": _columns_as_json(columns),
     }
 
 

@@ -31,7 +31,7 @@ class Rows:
     """Calibrated rows of a view, in the order of the predictions.
 
     score : (N,) calibrated probability of the event (of the top class, for whole vectors)
-    hit : (N,) whether it came true, or None where that is not known
+    hit : (N,) the outcomes, or None where they are not known
     vectors : (N, K) calibrated probabilities, from methods that make whole vectors
     prediction : (N,) the most probable class of each vector, by its label
     """

@@ -54,7 +54,7 @@ def _rows(one: Measurement) -> list[tuple[str, float, str]]:
         *((key, value, "") for key, value in one.more.items()),
         ("Brier", one.brier, f"UNC {one.unc:.4f} - DSC {one.dsc:.4f} + MCB {one.mcb:.4f}"),
         ("NLL", one.nll, ""),
-        ("Spiegelhalter z", one.spiegelhalter, told_pvalue(one.spiegelhalter_pvalue)),
+        ("Spiegelhalter z", one.spiegelhalter, format_pvalue(one.spiegelhalter_pvalue)),
     ]
     if one.brier_vector is not None and one.nll_vector is not None:
         rows.append(("Brier, vectors", one.brier_vector, ""))
@@ -68,8 +68,8 @@ def all_views(every: Measurements) -> str:
     """Return one line per view, and the class-wise summary."""
     head = f"{'view':<14}{'accuracy':>10}{'KS':>9}{'p':>9}{'ECE':>9}{'Brier':>9}{'NLL':>9}"
     lines = [
-        f"{v.view:<14}{v.accuracy:>10.4f}{v.ks:>9.4f}{told_pvalue(v.ks_test.pvalue, cell=True):>9}"
-        f"{v.ece:>9.4f}{v.brier:>9.4f}{v.nll:>9.4f}"
+        f"{v.view:<14}{v.accuracy:>10.4f}{v.ks:>9.4f}"
+        f"{format_pvalue(v.ks_test.pvalue, cell=True):>9}{v.ece:>9.4f}{v.brier:>9.4f}{v.nll:>9.4f}"
         for v in every.views
     ]
     classes = every.classes
@@ -90,7 +90,7 @@ def all_views_html(every: Measurements) -> str:
         (
             v.view,
             *(f"{value:.4f}" for value in (v.accuracy, v.ks)),
-            told_pvalue(v.ks_test.pvalue, cell=True),
+            format_pvalue(v.ks_test.pvalue, cell=True),
             *(f"{value:.4f}" for value in (v.ece, v.brier, v.nll)),
         )
         for v in every.views
@@ -99,16 +99,16 @@ def all_views_html(every: Measurements) -> str:
     return grid("All views", head, rows, below=off)
 
 
-def told_interval(test: CalibrationTest) -> str:
+def format_interval(test: CalibrationTest) -> str:
     """Say an interval in percent; where it does not hold 0, it does not begin with 0.00."""
     low, high = f"{100 * test.low:.2f}", f"{100 * test.high:.2f} %"
     return f"above 0 … {high}" if test.low > 0.0 and float(low) == 0.0 else f"{low} … {high}"
 
 
-def told_pvalue(pvalue: float, *, cell: bool = False) -> str:
+def format_pvalue(pvalue: float, *, cell: bool = False) -> str:
     """Say a p-value: its size, unless that is beyond any doubt; `cell`: without its name.
 
-    >>> told_pvalue(0.0312), told_pvalue(1e-292), told_pvalue(0.5, cell=True)
+    >>> format_pvalue(0.0312), format_pvalue(1e-292), format_pvalue(0.5, cell=True)
     ('p = 0.031', 'p < 0.0001', '0.5')
     """
     if isnan(pvalue):
@@ -126,4 +126,4 @@ _KDE = {"kernel": "", "groups": "no spread: the L1 gap over groups of equal scor
 def _beside(low: float, high: float, expected: float, pvalue: float) -> str:
     if isnan(low):
         return "interval and p-value withheld"
-    return f"95 % [{low:.4f}, {high:.4f}]   expected {expected:.4f}   {told_pvalue(pvalue)}"
+    return f"95 % [{low:.4f}, {high:.4f}]   expected {expected:.4f}   {format_pvalue(pvalue)}"

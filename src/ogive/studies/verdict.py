@@ -23,7 +23,7 @@ from ogive.calibrators import METHODS
 from ogive.errors import FallbackWarning
 from ogive.metrics.omnibus import calibration_test, noise_ratio
 from ogive.metrics.significance import ks_test
-from ogive.studies.layout import told_pvalue
+from ogive.studies.layout import format_pvalue
 from ogive.views import rate_name
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def look(
         certain = float(ks.value == 0.0)
         return Seen(curve.n, curve.view, certain, ks, "none found", (_certain(ks),), None)
     pvalue = calibration_test(curve, fitted_on=fitted_on).pvalue
-    p = f"calibration test: {told_pvalue(pvalue)}"
+    p = f"calibration test: {format_pvalue(pvalue)}"
     against = (
         f"KS is {ks.value:.2g}; a perfectly calibrated model would show about {ks.expected:.2g}"
     )
@@ -354,5 +354,5 @@ def _range(score: FloatArray, first: int, stop: int) -> str:
 def _certain(ks: CalibrationTest) -> str:
     """All scores are 0 or 1: they leave nothing to chance."""
     if ks.value == 0.0:
-        return "All scores are 0 or 1, and all of them came true."
-    return "All scores are 0 or 1, and not all came true: miscalibrated beyond doubt."
+        return "All scores are 0 or 1, and all of them are right."
+    return "All scores are 0 or 1, and not all of them are right: miscalibrated beyond doubt."

@@ -25,7 +25,7 @@ from ogive.calibrators.identity import fit_identity
 from ogive.calibrators.impossible import impossible_in
 from ogive.calibrators.maps import Map
 from ogive.calibrators.matrix_map import MatrixMap
-from ogive.calibrators.platt import fit_platt, lacking, shifted
+from ogive.calibrators.platt import fit_platt, no_slope_reason, shifted
 from ogive.curve import Curve
 from ogive.errors import FallbackWarning, InvalidInput, NotEnoughData
 from ogive.predictions import Predictions
@@ -207,7 +207,7 @@ def fit_column(curve: Curve, method: str, options: Mapping[str, Any]) -> tuple[M
     """Fit a method to the curve of a column; also return whether Platt's had to do instead."""
     if method == "none":
         return fit_identity(curve), False
-    if method != "spline" and lacking(curve):
+    if method != "spline" and no_slope_reason(curve):
         return shifted(curve), True
     try:
         gamma = find_method(method).fit(curve, **options)
