@@ -273,7 +273,7 @@ def _what_remains(curve: Curve, ks: CalibrationTest, pvalue: float, fitted_on: f
         f"the remaining KS error, {ks.value:.2%}, is {'no ' if within else ''}larger than sampling "
         f"noise for {fitted_on:,.0f} calibration rows (up to {allowed:.2%}"
     ).replace("%", " %")
-    p = told_pvalue(pvalue)
+    p = format_pvalue(pvalue)
     if within != found:
         return f"{text}; calibration test with that noise: {p})."
     rejects = "rejects" if found else "does not reject"
