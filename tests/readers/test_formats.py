@@ -82,7 +82,7 @@ def test_json_lines(tmp_path):
     assert preds.values.tolist() == [[0.25, 0.75], [1.0, 0.0]]
     assert preds.labels.tolist() == [1, 0]
     path.write_text('{"score": 0.5, "outcome": 1}\n{"score": ')
-    with pytest.raises(FileFormatError, match="cannot be read as jsonl"):
+    with pytest.raises(InvalidInput, match="line 2 cannot be read as JSON"):
         ogive.read(path)
     path.write_text('{"score": 0.5, "outcome": 1}\n{"outcome": 1}\n')
     with pytest.raises(FileFormatError, match="`score` has no value in 1 of 2 rows"):
@@ -133,3 +133,149 @@ def test_the_index_of_pandas_is_kept(tmp_path, rng):
     assert main(["apply", str(cal), str(path), "-o", str(out)]) == 0
     assert pd.read_parquet(out).index.equals(frame.index)
     assert pa.parquet.read_table(out).num_rows == 200
+
+
+def comma(number):
+    return str(number).replace(".", ",")
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_decimal_commas_are_read_and_written(tmp_path, separator, rng):
+    s = np.round(rng.random(300), 6)
+    y = (rng.random(300) < s**2).astype(int)
+    lines = [
+        f"{comma(a)}{separator}{b}{separator}{comma(2 * a)}" for a, b in zip(s, y, strict=True)
+    ]
+    text = "\n".join([separator.join(["score", "outcome", "dose"]), *lines]) + "\n"
+    path = write(tmp_path / "a.csv", text)
+    np.testing.assert_array_equal(ogive.read(path).values, s)
+    exact = ogive.ks_error(s, y)
+    assert ogive.ks_error(ogive.engines.local.read_log(path).curve) == exact
+    cal, out = tmp_path / "cal.json", tmp_path / "out.csv"
+    assert main(["fit", str(path), "-o", str(cal), "--folds", "0"]) == 0
+    assert main(["apply", str(cal), str(path), "-o", str(out)]) == 0
+    np.testing.assert_allclose(ogive.read(out).values, ogive.load(cal)(s), rtol=1e-12)
+    row = out.read_text().splitlines()[1].split(separator)
+    assert "," in row[0]
+    assert row[1:] == lines[0].split(separator)[1:]
+    log = tmp_path / "log"
+    log.mkdir()
+    write(log / "a.csv", text)
+    assert main(["apply", str(cal), str(log), "-o", str(tmp_path / "done")]) == 0
+    done = pa.parquet.read_table(tmp_path / "done" / "a.csv.parquet")
+    np.testing.assert_allclose(done["score"].to_numpy(), ogive.load(cal)(s), rtol=1e-12)
+    assert done["dose"].to_pylist()[0] == row[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("score;outcome\n0,25;1\n0.5;0\n", "such as 0,25, but is '0.5'. Use one decimal mark"),
+        ("score;outcome\n0.25;1\n0,5;0\n", "such as 0.25, but is '0,5'. Decimal commas are"),
+        ('score,outcome\n"0,25",1\n', "separated by ; or tab"),
+        ("score;outcome\n1.000,5;1\n", "but is '1.000,5'"),
+    ],
+)
+def test_mixed_decimal_marks_are_refused(tmp_path, text, message):
+    path = write(tmp_path / "a.csv", text)
+    with pytest.raises(InvalidInput, match=r"line [23]: `score`") as error:
+        ogive.read(path)
+    assert message in str(error.value)
+    with pytest.raises(InvalidInput, match=r"line [23]: `score`"):
+        ogive.engines.local.read_log(path)
+    if len(text.splitlines()) > 2:
+        assert ogive.engines.local.read_log(path, skip_bad=True).skipped == 1
+
+
+OTHERS = {
+    "id": "007",
+    "day": "01.02.2024",
+    "when": "2024-01-02",
+    "x": "1.50",
+    "none": "",
+    "na": "NA",
+}
+
+
+def test_other_columns_of_csv_stay_the_text_they_were(tmp_path, rng):
+    n = 200
+    s = rng.random(n)
+    labels = np.where(rng.random(n) < s, "01", "00")
+    words = ",".join(OTHERS.values())
+    lines = [f"{1 - a},{a},{b},{words}" for a, b in zip(s, labels, strict=True)]
+    head = ",".join(["prob_00", "prob_01", "label", *OTHERS])
+    path = write(tmp_path / "a.csv", "\n".join([head, *lines]) + "\n")
+    cal, out = tmp_path / "cal.json", tmp_path / "out.csv"
+    names = ["--classes", "0,1"]
+    assert main(["fit", str(path), "-o", str(cal), "--folds", "0", *names]) == 0
+    assert main(["apply", str(cal), str(path), "-o", str(out), *names]) == 0
+    rows = [line.split(",") for line in out.read_text().splitlines()]
+    assert rows[0][-len(OTHERS) :] == list(OTHERS)
+    assert all(row[-len(OTHERS) :] == list(OTHERS.values()) for row in rows[1:])
+    assert [row[rows[0].index("label")] for row in rows[1:]] == labels.tolist()
+    (tmp_path / "log").mkdir()
+    write(tmp_path / "log" / "a.csv", path.read_text())
+    assert main(["apply", str(cal), str(tmp_path / "log"), "-o", str(tmp_path / "o"), *names]) == 0
+    done = pa.parquet.read_table(tmp_path / "o" / "a.csv.parquet")
+    assert {name: done[name].to_pylist()[0] for name in OTHERS} == OTHERS
+
+
+def test_outcomes_in_words_stay_words(tmp_path, rng):
+    s = rng.random(100)
+    y = np.where(rng.random(100) < s, "yes", "no")
+    path = write(tmp_path / "a.csv", "\n".join(["score,outcome", *map("{},{}".format, s, y)]))
+    cal, out = tmp_path / "cal.json", tmp_path / "out.csv"
+    yes = ["--positive", "yes"]
+    assert main(["fit", str(path), "-o", str(cal), "--folds", "0", *yes]) == 0
+    assert main(["apply", str(cal), str(path), "-o", str(out), *yes]) == 0
+    assert [line.split(",")[1] for line in out.read_text().splitlines()[1:]] == y.tolist()
+
+
+def json_rows(rng, n=300):
+    s = rng.random(n)
+    y = (rng.random(n) < s**2).astype(int)
+    rows = [{"score": a, "outcome": b, "day": "2024-01-02", "id": "007", "tags": ["a"]}
+            for a, b in zip(s.tolist(), y.tolist(), strict=True)]  # fmt: skip
+    return s, y, rows
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".ndjson"])
+def test_folders_of_json_lines_are_logs(tmp_path, suffix, rng, monkeypatch):
+    monkeypatch.setattr("ogive.readers.json_lines._BLOCK", 1 << 12)
+    s, y, rows = json_rows(rng)
+    log = tmp_path / "log"
+    log.mkdir()
+    for i in range(3):
+        lines = [json.dumps(row) for row in rows[100 * i : 100 * (i + 1)]]
+        write(log / f"{i}{suffix}", "\n".join(lines) + "\n" * (i < 2))
+    exact = ogive.ks_error(s, y)
+    assert ogive.ks_error(ogive.engines.local.read_log(log).curve) == exact
+    cal, out = str(tmp_path / "cal.json"), tmp_path / "out"
+    assert main(["measure", str(log), "--by", "day"]) == 0
+    assert main(["fit", str(log), "-o", cal, "--folds", "0"]) == 0
+    assert main(["apply", cal, str(log), "-o", str(out)]) == 0
+    done = pa.parquet.read_table(out)
+    np.testing.assert_allclose(done["score"].to_numpy(), ogive.load(cal)(s), rtol=1e-12)
+    assert done["day"].to_pylist() == ["2024-01-02"] * 300
+    few = ["--split", "0.5", "--methods", "none,platt"]
+    assert main(["compare", str(log), *few]) == 0
+    assert main(["report", str(log), "-o", str(tmp_path / "r.html"), *few]) == 0
+    one, again = log / f"0{suffix}", tmp_path / f"again{suffix}"
+    assert main(["apply", cal, str(one), "-o", str(again)]) == 0
+    unpacked = gzip.decompress(again.read_bytes()) if suffix.endswith("gz") else again.read_bytes()
+    after = [json.loads(line) for line in unpacked.splitlines()]
+    assert [row | {"score": 0} for row in after] == [row | {"score": 0} for row in rows[:100]]
+
+
+def test_a_line_that_is_no_json_is_named(tmp_path, rng, monkeypatch):
+    monkeypatch.setattr("ogive.readers.json_lines._BLOCK", 1 << 10)
+    lines = [json.dumps(row) for row in json_rows(rng, 40)[2]]
+    lines[30] = lines[30][:-9]
+    path = write(tmp_path / "a.jsonl", "\n".join(lines))
+    for read in (ogive.read, ogive.engines.local.read_log):
+        with pytest.raises(InvalidInput, match=r"line 31 cannot be read as JSON.*Mend or remove"):
+            read(path)
+    monkeypatch.setattr("ogive.readers.json_lines.MAX_LINE_BYTES", 100)
+    write(path, json.dumps({"score": 0.5, "outcome": 1, "note": "x" * 5000}))
+    with pytest.raises(FileFormatError, match="line 1 is longer"):
+        ogive.read(path)

@@ -40,6 +40,7 @@ def cal(tmp_path):
 def rows_of(folder):
     tables = [pq.read_table(file, partitioning=None) for file in open_log(folder).files]
     chosen = [table.select(["score", "outcome", "id"]) for table in tables]
+    chosen = [table.set_column(2, "id", table["id"].cast(pa.int64())) for table in chosen]
     return pa.concat_tables(chosen, promote_options="permissive")
 
 

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ogive.errors import InvalidInput, need
-from ogive.readers.csv import number_columns, wrong_cells
+from ogive.readers.csv import decimal_of, number_columns, wrong_cells
+from ogive.readers.csv_text import separator_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from ogive.engines.plan import Plan
+    from ogive.readers.columns import Layout
 
 _BLOCK = 1 << 22  # bytes that are parsed at a time
 
@@ -47,25 +49,35 @@ class Broken:
 
 
 def csv_batches(
-    file: Any,  # noqa: ANN401 - a path or an open file
+    path: Path,
     columns: Sequence[str],
     rows: int,
     *,
-    separator: str,
+    file: Any = None,  # noqa: ANN401
     newlines: bool = True,
     types: dict[str, Any] | None = None,
+    decimal: str = ".",
+    nulls: bool = True,
     broken: Broken | None = None,
 ) -> Iterator[Any]:
-    """Yield record batches of some columns of a CSV file."""
+    """Yield record batches of some columns of a CSV file, which may be open already.
+
+    nulls : whether text such as NA is no value
+    """
     csv = need("pyarrow.csv", extra="files")
     reader = csv.open_csv(
-        file,
+        path if file is None else file,
         csv.ReadOptions(block_size=_BLOCK, use_threads=broken is None),
         csv.ParseOptions(
-            invalid_row_handler=broken, newlines_in_values=newlines, delimiter=separator
+            invalid_row_handler=broken,
+            newlines_in_values=newlines,
+            delimiter=separator_of(path),
         ),
         csv.ConvertOptions(
-            include_columns=list(columns), column_types=types, strings_can_be_null=True
+            include_columns=list(columns),
+            column_types=types,
+            strings_can_be_null=nulls,
+            decimal_point=decimal,
         ),
     )
     for batch in reader:
@@ -83,6 +95,15 @@ def numeric_types(plan: Plan, *, text: bool) -> dict[str, Any]:
         if layout.truth is not None:
             del types[layout.truth]  # 0 and 1, or true and false: as it comes
     return types
+
+
+def as_text(path: Path, columns: Sequence[str], layout: Layout) -> dict[str, Any]:
+    """Return how a file is read in which columns that are none of the predictions' stay text."""
+    pa = need("pyarrow", extra="files")
+    numbers = number_columns(layout)
+    types = {name: pa.string() for name in columns if name not in layout.needed}
+    types |= dict.fromkeys(numbers, pa.float64())
+    return {"types": types, "decimal": decimal_of(path, numbers), "nulls": False}
 
 
 def raise_broken(broken: Broken, error: Exception) -> None:

@@ -1,25 +1,31 @@
 """Tables on disk, opened without reading them: their columns, their pieces, and batches of rows.
 
 A *piece* is what one worker reads from beginning to end: some row groups of a Parquet file, some
-batches of an Arrow file, a CSV file. Pieces are small, can be pickled, and are read in batches.
+batches of an Arrow file, a file of text. Pieces are small, can be pickled, and are read in batches.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ogive.errors import need
 from ogive.readers.arrow import checked, first_length, is_list
-from ogive.readers.csv_text import check_rows, header, scan, separator_of
-from ogive.readers.guard import check_regular, guarded, suffix_of
+from ogive.readers.csv_text import check_rows, header, scan
+from ogive.readers.guard import JSON_LINES, check_regular, guarded, suffix_of
 from ogive.readers.ipc import batches_of
+from ogive.readers.json_lines import blocks, parsed, schema_of
 from ogive.readers.memory import arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from ogive.readers.columns import Layout
+
+#: Columns of JSON lines are known by reading all of a file, and asked for several times.
+MAX_SCHEMAS_KEPT = 1000
 #: Rows of a piece, if the file allows it.
 PIECE = 1 << 20
 
@@ -63,8 +69,13 @@ class Table(Protocol):
     def largest(self) -> int:
         """Return the bytes of the largest part that is unpacked at once; 0 if it is small."""
 
-    def batches(self, piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        """Yield record batches of at most so many rows, with some columns."""
+    def batches(
+        self, piece: Piece, columns: Sequence[str], rows: int, layout: Layout | None = None
+    ) -> Iterator[Any]:
+        """Yield record batches of at most so many rows, with some columns.
+
+        With a layout, columns of CSV that are none of the predictions' stay the text they are.
+        """
 
 
 def open_table(path: Path) -> Table:
@@ -107,7 +118,13 @@ class _Parquet:
     def largest(self) -> int:
         return 0  # it is read in batches, however long its groups are
 
-    def batches(self, piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
+    def batches(
+        self,
+        piece: Piece,
+        columns: Sequence[str],
+        rows: int,
+        layout: Layout | None = None,  # noqa: ARG002 - columns have their types
+    ) -> Iterator[Any]:
         groups = list(piece.parts or ())
         for batch in self._file.iter_batches(
             rows, row_groups=groups, columns=list(columns), use_threads=False
@@ -145,7 +162,13 @@ class _Arrow:
     def _batch(self, i: int, columns: Sequence[str]) -> Any:  # noqa: ANN401
         return checked(self._file.get_batch(i).select(list(columns)), self.path)
 
-    def batches(self, piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
+    def batches(
+        self,
+        piece: Piece,
+        columns: Sequence[str],
+        rows: int,
+        layout: Layout | None = None,  # noqa: ARG002 - columns have their types
+    ) -> Iterator[Any]:
         for i in piece.parts or ():
             batch = self._batch(i, columns)
             for start in range(0, batch.num_rows, rows):
@@ -172,18 +195,63 @@ class _Csv:
     def largest(self) -> int:
         return 0  # it is read in blocks
 
-    def batches(self, piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        from ogive.engines.csv import csv_batches  # noqa: PLC0415 - CSV alone needs it
+    def batches(
+        self, piece: Piece, columns: Sequence[str], rows: int, layout: Layout | None = None
+    ) -> Iterator[Any]:
+        from ogive.engines.csv import as_text, csv_batches  # noqa: PLC0415 - CSV alone needs it
 
+        how: dict[str, Any] = {} if layout is None else as_text(piece.path, columns, layout)
         seen = 0
-        for batch in csv_batches(piece.path, columns, rows, separator=separator_of(piece.path)):
+        for batch in csv_batches(piece.path, columns, rows, **how):
             seen += batch.num_rows
             yield batch
         check_rows(piece.path, scan(piece.path), seen)
 
 
+class _JsonLines:
+    def __init__(self, path: Path) -> None:
+        status = path.stat()
+        self.path = path
+        self._schema = _json_schema(path, status.st_size, status.st_mtime_ns)
+
+    @property
+    def names(self) -> Sequence[str]:
+        names: Sequence[str] = self._schema.names
+        return names
+
+    def pieces(self) -> list[Piece]:
+        return [Piece(self.path, None, 0, None, self.path.stat().st_size)]
+
+    def kind(self, column: str) -> str:
+        return _kind(self._schema.field(column).type)
+
+    def width(self, column: str) -> int:
+        whole = Piece(self.path, None, 0, None, 0)
+        return first_length(self.batches(whole, [column], PIECE), column)
+
+    def largest(self) -> int:
+        return 0  # it is read in blocks
+
+    def batches(
+        self,
+        piece: Piece,
+        columns: Sequence[str],
+        rows: int,
+        layout: Layout | None = None,  # noqa: ARG002 - dates are text anyway
+    ) -> Iterator[Any]:
+        for lines in blocks(piece.path):
+            table = parsed(piece.path, *lines, self._schema).select(list(columns))
+            yield from table.combine_chunks().to_batches(max_chunksize=rows)
+
+
+@lru_cache(maxsize=MAX_SCHEMAS_KEPT)
+def _json_schema(path: Path, size: int, modified: int) -> Any:  # noqa: ANN401, ARG001
+    """Return the columns of a file, which is read for them once while it stays the same."""
+    return schema_of(path)
+
+
 #: How each suffix is opened.
-FORMATS: dict[str, type[_Parquet | _Arrow | _Csv]] = {
+FORMATS: dict[str, type[_Parquet | _Arrow | _Csv | _JsonLines]] = {
     ".parquet": _Parquet,
     ".arrow": _Arrow,
     ".feather": _Arrow,
@@ -191,6 +259,7 @@ FORMATS: dict[str, type[_Parquet | _Arrow | _Csv]] = {
     ".tsv": _Csv,
     ".csv.gz": _Csv,
     ".tsv.gz": _Csv,
+    **dict.fromkeys(JSON_LINES, _JsonLines),
 }
 
 

@@ -11,9 +11,9 @@ from ogive.engines.formats import column_names, open_table
 from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Where
 from ogive.errors import FileFormatError, OgiveError, need
-from ogive.readers.csv_text import check_rows, check_utf8, open_bytes, scan, separator_of
-from ogive.readers.guard import guarded, printable, suffix_of
-from ogive.readers.sizes import CSV
+from ogive.readers.csv import decimal_of, number_columns
+from ogive.readers.csv_text import check_rows, check_utf8, open_bytes, scan
+from ogive.readers.guard import CSV, guarded, printable, suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -47,7 +47,7 @@ def count_into(counts: Tallier, piece: Piece, progress: Progress | None = None) 
         where = Where(str(piece.path), piece.first)
         for batch in piece_batches(piece, counts.plan.needed, batch_rows(counts.plan)):
             _add(counts, batch, where)
-            if progress is not None:
+            if progress is not None and piece.rows is not None:
                 progress(batch.num_rows)
 
 
@@ -110,6 +110,7 @@ def _count_csv(counts: Tallier, piece: Piece, progress: Progress | None) -> None
     pa = need("pyarrow", extra="files")
     plan = counts.plan
     found = scan(piece.path)
+    plan = replace(plan, decimal=decimal_of(piece.path, number_columns(plan.layout)))
     try:
         own = _read_csv(piece, plan, progress, newlines=found.has_newlines)
     except pa.ArrowInvalid:
@@ -129,15 +130,11 @@ def _read_csv(piece: Piece, plan: Plan, progress: Progress | None, *, newlines: 
     types = numeric_types(plan, text=plan.text)
     told, rows = 0, batch_rows(plan)
     try:
-        separator, packed = separator_of(piece.path), piece.path.suffix.lower() == ".gz"
-        how: dict[str, Any] = {
-            "separator": separator,
-            "newlines": newlines,
-            "types": types,
-            "broken": broken,
-        }
+        packed = piece.path.suffix.lower() == ".gz"
+        how: dict[str, Any] = {"newlines": newlines, "types": types, "broken": broken}
         with open_bytes(piece.path) as file:
-            for batch in csv_batches(file, columns, rows, **how):
+            how |= {"file": file, "decimal": plan.decimal}
+            for batch in csv_batches(piece.path, columns, rows, **how):
                 _add(counts, _with_constants(batch, constant), where)
                 if progress is not None and not packed:  # of unpacked bytes nobody knows the number
                     progress(file.tell() - told)  # bytes read, a block or so ahead

@@ -51,6 +51,8 @@ class Plan:
         Ranges of places, (k, 2), of the curves that are counted; None counts all.
     text : bool
         Numbers may come as text (a CSV file that did not convert).
+    decimal : str
+        The decimal mark of numbers that come as text.
     vectors : bool
         Also add up the proper scores of whole vectors, of matrices.
     collect : bool
@@ -69,6 +71,7 @@ class Plan:
     weight_kind: WeightKind = "repetition"
     within: dict[Name, IntArray] | None = field(default=None, compare=False)
     text: bool = False
+    decimal: str = "."
     vectors: bool = False
     collect: bool = False
     budget: int | None = None

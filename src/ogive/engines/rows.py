@@ -240,7 +240,7 @@ def numbers(column: Any, name: str, plan: Plan) -> AnyArray:  # noqa: ANN401
         return found
     pa = need("pyarrow", extra="files")
     if plan.text and pa.types.is_string(column.type):
-        return np.array([number(text) for text in column.to_pylist()], dtype=np.float64)
+        return np.array([number(text, plan.decimal) for text in column.to_pylist()])
     msg = f"the column `{name}` must be numbers, but is {column.type}."
     if name == plan.layout.truth:
         scores = plan.layout.kind == "scores"

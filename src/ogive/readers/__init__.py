@@ -7,7 +7,7 @@
 ``.parquet`` ``.csv``  columns ``score``, ``outcome`` (and ``weight``); or ``label`` with
 ``.arrow`` ``.tsv``    ``logit_0``…, ``prob_0``… or ``prob_NAME``; or a list column ``logits`` or
 ``.csv.gz``            ``probs``; a column ``part`` (cal, test) splits. Text is separated by ``,``,
-``.jsonl``             ``;`` or tab
+``.jsonl`` (``.gz``)   ``;`` or tab
 ``.npy``               one array, with ``labels=`` for the file of its labels or outcomes
 ``.p`` ``.pkl``        the paper's logit files, ((cal_logits, cal_labels), (test_logits, …))
 ``.h5``                CalArena: ``{dataset}/{model}/{probas_cal, labels_cal, probas_test, …}``
@@ -45,6 +45,8 @@ FORMATS = {
     ".tsv.gz": "table",
     ".jsonl": "table",
     ".ndjson": "table",
+    ".jsonl.gz": "table",
+    ".ndjson.gz": "table",
     ".arrow": "table",
     ".feather": "table",
     ".p": "pickled",

@@ -46,12 +46,16 @@ _NUMBER = re.compile(
 )
 
 
-def number(text: str | None) -> float:
-    """Return what a cell says, NaN if it is no number.
+def number(text: str | None, decimal: str = ".") -> float:
+    """Return what a cell says, NaN if it is no number; `decimal` is its decimal mark.
 
     >>> number("0.5"), number(" 1e-3 "), number("1_0"), number("٣"), number("0,5")
     (0.5, 0.001, nan, nan, nan)
+    >>> number("0,5", ","), number("0.5", ",")
+    (0.5, nan)
     """
+    if text is not None and decimal != ".":
+        text = text.translate({ord("."): decimal, ord(decimal): "."})
     return float(text) if text is not None and _NUMBER.fullmatch(text) else np.nan
 
 

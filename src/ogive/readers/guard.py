@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+#: Suffixes of text, which may be packed.
+CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+TEXT = (*CSV, *JSON_LINES)
 _SHOWN = 200  # characters of a file's contents that an error shows
 _KINDS = (
     (stat.S_ISFIFO, "a pipe (FIFO)"),
@@ -29,7 +33,7 @@ def suffix_of(path: Path) -> str:
     ('.csv.gz', '.parquet', '.gz')
     """
     packed = "".join(path.suffixes[-2:]).lower()
-    return packed if packed in {".csv.gz", ".tsv.gz"} else path.suffix.lower()
+    return packed if packed in TEXT else path.suffix.lower()
 
 
 def check_regular(path: Path) -> None:

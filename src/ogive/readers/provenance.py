@@ -18,7 +18,7 @@ import numpy as np
 
 from ogive._files import replacing
 from ogive.errors import OgiveError, need
-from ogive.readers.guard import suffix_of
+from ogive.readers.guard import TEXT, suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 KEY = "ogive_calibrated"
 _SIDECAR = ".ogive.json"
 #: Files that have no room for it: it goes beside them.
-BESIDE = {".csv", ".tsv", ".csv.gz", ".tsv.gz", ".jsonl", ".ndjson", ".npy"}
+BESIDE = {*TEXT, ".npy"}
 _MAX_BYTES = 100_000  # of what is read: names and numbers, never more
 #: A file is recognised by all of its bytes up to this many, else by blocks of them.
 WHOLE_CHECKSUM_BYTES = 1 << 22

@@ -8,7 +8,7 @@ from ogive.errors import need
 from ogive.readers.arrow import first_length, is_list
 from ogive.readers.columns import find_columns
 from ogive.readers.csv_text import open_bytes
-from ogive.readers.guard import check_regular, guarded, suffix_of
+from ogive.readers.guard import TEXT, check_regular, guarded, suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.memory import needed_bytes
 
@@ -23,8 +23,6 @@ _TEXT = 16  # bytes of a cell of text beside its letters
 _OF_CSV = 8
 _MOST_COUNTED = 1 << 33  # unpacked bytes of .gz: no memory limit is above eight times this
 _BLOCK = 1 << 22
-CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-TEXT = (*CSV, ".jsonl", ".ndjson")
 
 
 def table_bytes(path: Path, columns: Columns, *, whole: bool) -> int:

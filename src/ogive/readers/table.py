@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +14,14 @@ from ogive.errors import FileFormatError, need, rows_that
 from ogive.readers.arrow import checked, is_list, list_lengths, numbers_of, to_numpy
 from ogive.readers.classes import is_positive
 from ogive.readers.columns import find_columns
-from ogive.readers.csv import load_csv
+from ogive.readers.csv import decimal_of, load_csv, load_text, number_columns, write_csv
 from ogive.readers.csv_text import separator_of
-from ogive.readers.guard import suffix_of
+from ogive.readers.guard import CSV, TEXT, suffix_of
 from ogive.readers.ipc import batches_of
+from ogive.readers.json_lines import load_json_lines
 from ogive.readers.memory import arrow, check_fits
 from ogive.readers.provenance import KEY
-from ogive.readers.sizes import CSV, TEXT, table_bytes
+from ogive.readers.sizes import table_bytes
 from ogive.readers.source import WHOLE, Columns, Part, Source
 
 if TYPE_CHECKING:
@@ -48,7 +49,10 @@ class _Rest:
 def read(path: Path, ask: Ask) -> Source:
     """Read a table of predictions."""
     check_fits(path, table_bytes(path, ask.columns, whole=ask.whole), ask.memory, _AS_LOG)
-    return source_of(load(path, ask.columns, whole=ask.whole), ask.columns, path)
+    source = source_of(load(path, ask.columns, whole=ask.whole), ask.columns, path)
+    if ask.whole and suffix_of(path) in CSV:
+        return replace(source, rest=replace(source.rest, table=load_text(path)))
+    return source
 
 
 def source_of(table: Any, columns: Columns, path: Path) -> Source:  # noqa: ANN401
@@ -79,13 +83,13 @@ def source_of(table: Any, columns: Columns, path: Path) -> Source:  # noqa: ANN4
 
 
 def load(path: Path, columns: Columns | None = None, *, whole: bool = True) -> Any:  # noqa: ANN401
-    """Read a file as a pyarrow.Table: all its columns, or those of the predictions."""
+    """Read a file as a pyarrow.Table: all its columns, or (always of CSV) the predictions'."""
     suffix, columns = suffix_of(path), columns or Columns()
     if suffix in CSV:
-        return load_csv(path, columns, whole=whole)
-    pa = arrow()
+        return load_csv(path, columns)
     if suffix in TEXT:
-        return need("pyarrow.json", extra="files").read_json(path)
+        return load_json_lines(path)
+    pa = arrow()
 
     def wanted(names: list[str]) -> list[str]:
         return names if whole else find_columns(names, columns, path).needed
@@ -104,8 +108,11 @@ def load(path: Path, columns: Columns | None = None, *, whole: bool = True) -> A
 def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
     """Write the table with calibrated values in place of the old ones, other columns kept."""
     table = stamped(calibrated_table(source, results), source.origin)
+    decimal = "."
+    if suffix_of(source.path) in CSV:
+        decimal = decimal_of(source.path, number_columns(source.rest.layout))
     with replacing(path) as beside:
-        _store(table, beside, suffix_of(path), source.path)
+        _store(table, beside, suffix_of(path), source.path, decimal)
 
 
 def stamped(table: Any, origin: Provenance | None) -> Any:  # noqa: ANN401
@@ -129,7 +136,7 @@ def _with_results(source: Source, results: dict[str, Calibrated]) -> Any:  # noq
     values = _scatter(rest.rows, {part: r.values for part, r in results.items()})
     first = next(iter(results.values()))
     if not first.is_matrix:
-        return _with_scores(rest.table, rest, values, results, pa)
+        return _with_scores(source, values, results, pa)
     if len(rest.layout.values) == 1:
         lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
         columns = {"probs": lists}
@@ -163,8 +170,7 @@ def _prob_name(column: str) -> str:
 
 
 def _with_scores(
-    table: Any,  # noqa: ANN401
-    rest: _Rest,
+    source: Source,
     values: AnyArray,
     results: dict[str, Calibrated],
     pa: Any,  # noqa: ANN401
@@ -174,7 +180,8 @@ def _with_scores(
     The event is the view's, so that its outcomes take the place of those of the file. Columns of
     those names that are none of the predictions' keep their contents under other names.
     """
-    layout = rest.layout
+    rest: _Rest = source.rest
+    table, layout = rest.table, rest.layout
     score, outcome = layout.names.score or "score", layout.names.outcome or "outcome"
     taken = {score, outcome} - {*layout.values, layout.truth}
     table = table.rename_columns([_moved(name, taken, table) for name in table.column_names])
@@ -183,6 +190,10 @@ def _with_scores(
     hits = {part: r.hits for part, r in results.items() if r.hits is not None}
     if len(hits) < len(results):
         return table
+    if layout.truth == outcome and all(
+        np.array_equal(h, np.asarray(source.parts[part].labels)) for part, h in hits.items()
+    ):
+        return table  # the outcomes are those of the file, in whatever words
     column = pa.array(_scatter(rest.rows, {part: h.astype(np.int8) for part, h in hits.items()}))
     if layout.truth != outcome:
         return table.add_column(place + 1, outcome, column)
@@ -199,22 +210,27 @@ def _moved(name: str, taken: set[str], table: Any) -> str:  # noqa: ANN401
     return name
 
 
-def _store(table: Any, path: Path, suffix: str, source: Path | None = None) -> None:  # noqa: ANN401
+def _store(
+    table: Any,  # noqa: ANN401
+    path: Path,
+    suffix: str,
+    source: Path | None = None,
+    decimal: str = ".",
+) -> None:
     """Write a table in a format; text with the separator of its source, if that is text too."""
     if suffix == ".parquet":
         need("pyarrow.parquet", extra="files").write_table(table, path)
-    elif suffix in CSV:
-        separator = separator_of(source) if source and suffix_of(source) in CSV else ","
-        separator = "\t" if suffix.startswith(".tsv") else separator
-        csv = need("pyarrow.csv", extra="files")
-        with gzip.open(path, "wb") if suffix.endswith(".gz") else path.open("wb") as file:
-            csv.write_csv(table, file, csv.WriteOptions(delimiter=separator))
-    elif suffix in TEXT:
-        with path.open("w", encoding="utf-8") as lines:
-            for row in table.to_pylist():
-                lines.write(json.dumps(row, allow_nan=False) + "\n")
-    else:
+        return
+    if suffix not in TEXT:
         need("pyarrow.feather", extra="files").write_feather(table, path)
+        return
+    with gzip.open(path, "wb") if suffix.endswith(".gz") else path.open("wb") as file:
+        if suffix in CSV:
+            separator = separator_of(source) if source and suffix_of(source) in CSV else ","
+            write_csv(table, file, "\t" if suffix.startswith(".tsv") else separator, decimal)
+        else:
+            for row in table.to_pylist():
+                file.write((json.dumps(row, allow_nan=False, default=str) + "\n").encode())
 
 
 def _scatter(rows: dict[str, IntArray | slice], results: dict[str, AnyArray]) -> AnyArray:

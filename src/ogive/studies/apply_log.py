@@ -333,7 +333,7 @@ class FileJob:
         rows = max(_CELLS // max(width, 1), 64)
         with guarded(self.file):
             for piece in table.pieces():
-                for batch in table.batches(piece, names, rows):
+                for batch in table.batches(piece, names, rows, layout):
                     if batch.num_rows:
                         yield pa.Table.from_batches([batch])
 
