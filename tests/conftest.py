@@ -1,5 +1,6 @@
-"""Fixtures: random numbers, and the arena where it is at hand."""
+"""Fixtures: random numbers, a command line run in this process, real model outputs."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -33,3 +34,32 @@ def arena():
             return dict(file)
 
     return read
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command line; return its exit code, stdout and stderr."""
+    from ogive.cli import main
+
+    def run(*words):
+        code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def run_json(run):
+    """Run a command with --json and check its one object against a schema."""
+
+    def run_json(schema, *words):
+        code, out, err = run(*words, "--json")
+        assert code == 0, err
+        assert out.count("\n") == 1
+        result = json.loads(out, parse_constant=pytest.fail)
+        jsonschema = pytest.importorskip("jsonschema")
+        jsonschema.validate(result, schema)
+        return result
+
+    return run_json

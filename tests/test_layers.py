@@ -122,3 +122,27 @@ def test_helpers_are_in_modules_of_their_own(path):
     for name in modules(path, package):
         tested = [part for part in name.split(".")[1:] if part.startswith("test_")]
         assert not name.startswith("tests.") or not tested, f"{name}: move it to a helper module"
+
+
+# Tests of no single module: of names, of whole topics, against other libraries, or by simulation.
+TOPICS = {"browser", "parity", "slow"}
+TOPIC_TESTS = {
+    "calibrators/curve_methods",
+    "cli/hostile",
+    "engines/memory",
+    "estimators/checks",
+    "export/frozen",
+    "export/hostile",
+    "readers/formats",
+    "readers/mutants",
+}
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.glob("*/**/test_*.py")), ids=lambda p: p.stem)
+def test_a_module_s_test_is_beside_it(path):
+    """tests/a/test_b.py is of ogive/a/b.py (or b_c for a part of it), or of the package a."""
+    folder, name = path.relative_to(TESTS).parent, path.stem.removeprefix("test_")
+    if folder.parts[0] in TOPICS or f"{folder}/{name}" in TOPIC_TESTS:
+        return
+    own = {p.stem for p in (ROOT / folder).glob("*.py")} | {folder.name}
+    assert any(f"{name}_".startswith(f"{module.lstrip('_')}_") for module in own)

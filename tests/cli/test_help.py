@@ -42,9 +42,9 @@ def test_commands_stand_under_headings_in_the_order_of_use(run):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_help_has_two_examples_that_can_be_typed(run, name):
+def test_each_help_has_examples_that_can_be_typed(run, name):
     command = ogive.commands[name]
-    assert len(command.examples) == 2
+    assert command.examples
     out = run(name, "--help")[1]
     for line, meaning in command.examples:
         assert f"$ {line}\n" in out

@@ -17,7 +17,6 @@ from ogive import ks_error
 from ogive.engines import local
 from ogive.errors import InvalidInput, InvalidType, OgiveError, UnknownName
 from ogive.studies.apply_log import apply_log
-from tests.cli.conftest import run, run_json  # noqa: F401 - fixtures
 from tests.engines.contract import PLAIN, AsLocal
 from tests.engines.logs import (
     check_apply,
@@ -220,12 +219,12 @@ def test_apply_with_a_worker_killed_writes_each_row_once(client, table, tmp_path
     assert len(list(out.glob("*.parquet"))) == 40
 
 
-def test_commands(client, run, run_json, tmp_path):  # noqa: F811 - fixtures
+def test_commands(client, run, run_json, tmp_path):
     address = client.scheduler.address
     check_commands(run_json, run, tmp_path, "--engine", "dask", "--scheduler", address)
 
 
-def test_examples_of_the_docs(client, run, tmp_path, monkeypatch):  # noqa: F811 - a fixture
+def test_examples_of_the_docs(client, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     check_examples(run, tmp_path, "dask", client.scheduler.address)
 

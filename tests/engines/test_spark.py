@@ -15,7 +15,6 @@ import pytest
 
 from ogive.engines import local
 from ogive.errors import FileFormatError, InvalidInput, InvalidType, OgiveError, UnknownName
-from tests.cli.conftest import run, run_json  # noqa: F401 - fixtures
 from tests.engines.contract import PLAIN, AsLocal
 from tests.engines.logs import (
     check_apply,
@@ -202,11 +201,11 @@ def test_a_killed_worker_loses_no_task(session, tmp_path):
     assert flag.exists()
 
 
-def test_commands(session, run, run_json, tmp_path):  # noqa: F811 - fixtures
+def test_commands(session, run, run_json, tmp_path):
     check_commands(run_json, run, tmp_path, "--engine", "spark")
 
 
-def test_examples_of_the_docs(session, run, tmp_path, monkeypatch):  # noqa: F811 - a fixture
+def test_examples_of_the_docs(session, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     check_examples(run, tmp_path, "spark", "local[2,4]")
 

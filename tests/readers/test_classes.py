@@ -5,12 +5,12 @@ import warnings
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
 import ogive
 from ogive._labels import warn_if_permuted
-from ogive.cli import main
 from ogive.errors import (
     FileFormatError,
     GuessedLabels,
@@ -30,16 +30,6 @@ def good(rng):
     """Logits of a model that is right most of the time, with its labels."""
     y = rng.integers(0, 3, 600)
     return rng.normal(size=(600, 3)) + 3.0 * np.eye(3)[y], y
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*words):
-        code = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def wide(z, names, **columns):
@@ -284,3 +274,10 @@ def test_cal_and_test_of_other_classes_are_not_compared(good):
     test = ogive.Predictions(z, y + 1, kind="logits")
     with pytest.raises(InvalidInput, match=r"`cal` has the classes 0, 1, 2 and `test` 1, 2, 3"):
         ogive.compare(cal, test, ["none"])
+
+
+def test_a_long_name_is_not_a_class(tmp_path):
+    columns = {"logit_0": [1.0, 2.0], "logit_1": [0.0, 1.0], "label": ["a", "b" * 10**6]}
+    pa.parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    with pytest.raises(FileFormatError, match="a name of 1,000,000 characters"):
+        ogive.read(tmp_path / "a.parquet")

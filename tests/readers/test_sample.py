@@ -9,7 +9,6 @@ import pyarrow.parquet
 import pytest
 
 import ogive
-from ogive.cli import main
 from ogive.errors import FileFormatError, GuessedLabels
 from ogive.readers.sample import open_sampled
 
@@ -32,28 +31,22 @@ def log(tmp_path, rng):
     return folder
 
 
-def run(capsys, *words):
-    code = main([str(word) for word in words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def test_compare_plot_and_report_read_folders_and_globs(log, tmp_path, capsys):
-    whole = run(capsys, "compare", tmp_path / "whole.parquet", "--methods", "none,platt", "--json")
+def test_compare_plot_and_report_read_folders_and_globs(log, tmp_path, run):
+    whole = run("compare", tmp_path / "whole.parquet", "--methods", "none,platt", "--json")
     expected = json.loads(whole[1])
     for path in (log, Path(f"{log}/*.parquet")):
-        code, out, err = run(capsys, "compare", path, "--methods", "none,platt", "--json")
+        code, out, err = run("compare", path, "--methods", "none,platt", "--json")
         assert code == 0, err
         assert "3 files, 900 rows; all of them are used" in err
         found = json.loads(out)
         for one, other in zip(found["methods"], expected["methods"], strict=True):
             assert one["nll"] == pytest.approx(other["nll"], rel=1e-12)
     pytest.importorskip("jinja2")
-    code, _, err = run(capsys, "report", log, "-o", tmp_path / "r.html", "--methods", "none,platt")
+    code, _, err = run("report", log, "-o", tmp_path / "r.html", "--methods", "none,platt")
     assert code == 0, err
     assert "all of them are used" in err
     pytest.importorskip("matplotlib")
-    code, _, err = run(capsys, "plot", log, "-o", tmp_path / "f.svg", "--graph", "difference")
+    code, _, err = run("plot", log, "-o", tmp_path / "f.svg", "--graph", "difference")
     assert code == 0, err
     assert "all of them are used" in err
 

@@ -108,13 +108,17 @@ def test_the_verdict_is_one_sentence_on_top(page, report):
     assert report.repair.method == report.repair.comparison.decision.method == "spline"
 
 
-def test_graphs_have_words_and_numbers_behind_them(page):
+def test_graphs_have_words_and_numbers_behind_them(page, report):
     graphs = re.findall(r"<svg .*?</svg>", page, re.DOTALL)
-    assert len(graphs) == 19
+    repair = report.repair
+    shown = [*report.graphs, *report.panels, report.class_graph]
+    shown += [repair.graph, *repair.panels, *repair.comparison_graphs]
+    assert len(graphs) == sum(len(graph.panels) for graph in shown)
     for graph in graphs:
         assert 'role="img"' in graph
         assert re.search(r"<desc id=\"[^\"]+\">[^<]{40,}</desc>", graph)
-    assert page.count("The numbers behind this graph") == 8
+    tables = [graph for graph in shown if graph.table is not None]
+    assert page.count("The numbers behind this graph") == len(tables) + 1  # and that of classes
 
 
 def test_names_are_escaped(rng):

@@ -248,7 +248,6 @@ def test_the_default_stands_first_among_its_peers():
     rows = {row.method: row for row in result.standings}
     ours = rows["spline"]
     assert result.standings[0] is ours
-    assert len(rows) == 15
     assert ours.rank["nll"] <= 2.6
     assert ours.rank["brier"] == min(row.rank["brier"] for row in rows.values())
     assert ours.mean["ks"] <= 1.03 * rows["isotonic"].mean["ks"]

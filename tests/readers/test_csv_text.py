@@ -1,5 +1,6 @@
 """Text: lines and rows add up, numbers are plain, the line named is right."""
 
+import gzip
 from decimal import Decimal
 
 import numpy as np
@@ -14,8 +15,7 @@ from ogive.errors import FileFormatError, InvalidInput, OgiveError
 from ogive.readers.csv_text import header, line_of, scan
 from ogive.studies.apply_log import apply_log
 from tests import naive
-
-BOTH = pytest.mark.parametrize("read", [ogive.read, local.curve], ids=["file", "log"])
+from tests.readers.both_ways import BOTH
 
 WORDS = r"line 2 opens a quote that is never closed"
 
@@ -123,3 +123,12 @@ def test_records_and_lines_are_those_of_the_slow_definition(tmp_path, monkeypatc
         assert scan(path).records == len(lines)
         assert [line_of(path, i) for i in range(len(lines))] == lines
         assert header(path) == ["a", "b"]
+
+
+def test_a_packed_text_is_as_large_as_what_it_unpacks_to(tmp_path):
+    path = tmp_path / "a.csv.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(b"score,outcome\n" + b"0.5,1\n" * 2_000_000)
+    assert path.stat().st_size < 50_000
+    with pytest.raises(FileFormatError, match="more than the limit of 64 MB"):
+        ogive.read(path, memory="64MB")

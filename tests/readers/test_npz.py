@@ -1,0 +1,47 @@
+"""Archives: refused by what their headers say, before they are unpacked."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive.errors import FileFormatError
+
+
+def _archive(path, **members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in members.items():
+            archive.writestr(f"{name}.npy", raw)
+
+
+def _npy(shape, raw=b"", kind="<f8"):
+    out = io.BytesIO()
+    head = {"descr": kind, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(out, head)
+    return out.getvalue() + raw
+
+
+def test_archives_are_refused_by_what_their_headers_say(tmp_path):
+    path = tmp_path / "a.npz"
+    outcomes = _npy((3,), bytes(3), "|i1")
+    _archive(path, scores=_npy((10**12,)), outcomes=outcomes)
+    with pytest.raises(FileFormatError, match=r"needs about 32 TB of memory .*Raise --memory"):
+        ogive.read(path)
+    _archive(path, scores=_npy((3,), bytes(50 << 20)), outcomes=outcomes)
+    with pytest.raises(FileFormatError, match="does not have the 24 bytes that it says"):
+        ogive.read(path)
+    with pytest.raises(FileFormatError, match=r"needs about 152 MB .* limit of 64 MB"):
+        ogive.read(path, memory="64MB")
+    _archive(path, scores=_npy((3,), bytes(24)), outcomes=outcomes, huge=_npy((10**12,)))
+    assert ogive.read(path).n == 3  # what is not needed is not unpacked
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("scores.npy", _npy((3,), bytes(24)))
+    with pytest.raises(FileFormatError, match="two arrays named 'scores'"):
+        ogive.read(path)
+
+
+def test_bytes_that_are_no_booleans_are_true(tmp_path):
+    _archive(tmp_path / "a.npz", scores=_npy((2,), bytes(16)), outcomes=_npy((2,), b"\0\7", "|b1"))
+    assert ogive.read(tmp_path / "a.npz").labels.tolist() == [0, 1]
