@@ -76,9 +76,17 @@ def curve_of(case, rows, container):
         part = rows.some(at)
         if case.kind == "logits" or container == "predictions":
             return Curve.from_predictions(
-                Predictions(part.given, part.labels, kind=case.kind, weights=part.weights, **kwargs)
+                Predictions(
+                    part.given,
+                    part.labels,
+                    kind=case.kind,
+                    sample_weight=part.sample_weight,
+                    **kwargs,
+                )
             )
-        return Curve.from_scores(part.given, part.labels, weights=part.weights, **kwargs)
+        return Curve.from_scores(
+            part.given, part.labels, sample_weight=part.sample_weight, **kwargs
+        )
 
     n = rows.labels.size
     if container == "weighted" and rows.weights is None:
@@ -111,7 +119,7 @@ def fitted(case, rows, container="numpy", dtype="float64"):
         contained(rows.given, container, dtype),
         rows.labels,
         kind=case.kind,
-        weights=rows.weights,
+        sample_weight=rows.weights,
         weight_kind=case.weight_kind,
     )
     if case.method in ODIR:

@@ -137,13 +137,17 @@ BAD = [
     (dict(values=[[object(), 1]], kind="logits"), InvalidType, "Python objects"),
     (dict(values=[[1, 2], [3]], kind="logits"), InvalidType, "cannot be read"),
     (dict(values=np.zeros((2, 2, 2)), kind="logits"), InvalidInput, "must be 1-D or 2-D"),
-    (dict(values=LOGITS, weights=[1, -1], kind="logits"), InvalidInput, ">= 0: 1 of 2 rows.*row 1"),
-    (dict(values=LOGITS, weights=[1, NAN], kind="logits"), InvalidInput, "finite"),
-    (dict(values=LOGITS, weights=[0, 0], kind="logits"), InvalidInput, "all 0"),
     (
-        dict(values=LOGITS, weights=[1], kind="logits"),
+        dict(values=LOGITS, sample_weight=[1, -1], kind="logits"),
         InvalidInput,
-        "`weights` must have one entry",
+        ">= 0: 1 of 2 rows.*row 1",
+    ),
+    (dict(values=LOGITS, sample_weight=[1, NAN], kind="logits"), InvalidInput, "finite"),
+    (dict(values=LOGITS, sample_weight=[0, 0], kind="logits"), InvalidInput, "all 0"),
+    (
+        dict(values=LOGITS, sample_weight=[1], kind="logits"),
+        InvalidInput,
+        "`sample_weight` must have one entry",
     ),
     (dict(values=LOGITS, weight_kind="survey", kind="logits"), UnknownName, "weight_kind"),
 ]
@@ -177,7 +181,7 @@ def test_masked_entries_are_refused():
 @pytest.mark.parametrize("weight", [1e150, 1e-150])
 def test_weights_whose_squares_leave_the_range_are_refused(weight):
     with pytest.raises(InvalidInput, match="Divide all of them by their mean"):
-        Predictions([0.2, 0.9], [0, 1], kind="probs", weights=[1.0, weight])
+        Predictions([0.2, 0.9], [0, 1], kind="probs", sample_weight=[1.0, weight])
 
 
 def test_labels_that_no_integer_holds_are_refused():

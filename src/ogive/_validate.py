@@ -125,7 +125,7 @@ def check_length(array: AnyArray, name: str, n: int, of: str) -> None:
         raise InvalidInput(msg)
 
 
-def as_hits(values: ArrayLike, n: int, *, name: str = "hits", of: str = "scores") -> BoolArray:
+def as_hits(values: ArrayLike, n: int, *, name: str = "outcomes", of: str = "scores") -> BoolArray:
     """Return outcomes as booleans; anything but 0 and 1 is refused."""
     array = as_array(values, name)
     check_length(array, name, n, of)
@@ -153,30 +153,32 @@ def as_weights(values: ArrayLike | None, n: int, *, of: str, kind: WeightKind) -
     """Return weights as float64, finite and >= 0, not all 0; repetitions can be counted."""
     if values is None:
         return None
-    weights = as_floats(values, "weights", ndim=(1,)).astype(np.float64, copy=False)
-    check_length(weights, "weights", n, of)
+    weights = as_floats(values, "sample_weight", ndim=(1,)).astype(np.float64, copy=False)
+    check_length(weights, "sample_weight", n, of)
     bad = ~((weights >= 0) & (weights < np.inf))
     if bad.any():
         first = weights[int(bad.argmax())]
-        msg = f"`weights` must be finite and >= 0: {rows_that(bad)} ({first}). Drop those rows."
+        msg = (
+            f"`sample_weight` must be finite and >= 0: {rows_that(bad)} ({first}). Drop those rows."
+        )
         raise InvalidInput(msg)
     far = (weights > HEAVIEST) | ((weights > 0) & (weights < 1 / HEAVIEST))
     if far.any():
         first = weights[int(far.argmax())]
         msg = (
-            f"`weights` must be 0, or from {1 / HEAVIEST:g} to {HEAVIEST:g}: {rows_that(far)} "
-            f"({first}). Divide all of them by their mean."
+            f"`sample_weight` must be 0, or from {1 / HEAVIEST:g} to {HEAVIEST:g}: "
+            f"{rows_that(far)} ({first}). Divide all of them by their mean."
         )
         raise InvalidInput(msg)
     if kind == "repetition" and weights.sum() > MOST_REPETITIONS:
         msg = (
-            f"`weights` of kind 'repetition' add up to {weights.sum():.4g} rows, more than can be "
-            "counted exactly (2^53, 9e15). Divide all of them by a common factor; weights that are "
-            "not counts of rows are weight_kind='sampling'."
+            f"`sample_weight` of kind 'repetition' add up to {weights.sum():.4g} rows, more than "
+            "can be counted exactly (2^53, 9e15). Divide all of them by a common factor; weights "
+            "that are not counts of rows are weight_kind='sampling'."
         )
         raise InvalidInput(msg)
     if not weights.any():
-        msg = "`weights` are all 0: there is nothing to measure. Give some row a weight."
+        msg = "`sample_weight` are all 0: there is nothing to measure. Give some row a weight."
         raise InvalidInput(msg)
     return weights
 

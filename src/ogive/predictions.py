@@ -70,7 +70,7 @@ class Predictions:
         What `values` are.
     classes : sequence of K labels, optional
         The class of each column, where the rule above does not hold.
-    weights : array-like, (N,), optional
+    sample_weight : array-like, (N,), optional
         A weight for each row.
     weight_kind : {"repetition", "sampling"}
         Weight 2 is the same as the row twice, or: the row stands for two others (survey or
@@ -88,7 +88,7 @@ class Predictions:
         The index of the true class of each row.
     classes : (K,) array
         The label of each column.
-    weights : (N,) float64 array or None
+    sample_weight : (N,) float64 array or None
     weight_kind : str
     renormalised : int
         How many rows of probabilities are divided by their sum.
@@ -119,7 +119,7 @@ class Predictions:
         *,
         kind: Kind,
         classes: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         weight_kind: WeightKind = "repetition",
         renormalise: bool = False,
         n_jobs: int | None = None,
@@ -140,8 +140,8 @@ class Predictions:
         self.n: int = self.values.shape[0]
         self.K: int = 2 if self.one_column else self.values.shape[1]
         self.weight_kind: WeightKind = as_weight_kind(weight_kind)
-        self.weights: FloatArray | None = as_weights(
-            weights, self.n, of=kind, kind=self.weight_kind
+        self.sample_weight: FloatArray | None = as_weights(
+            sample_weight, self.n, of=kind, kind=self.weight_kind
         )
         self.labels: IntArray | None
         self.classes, self.labels = index_labels(labels, classes, self.n, self.K, kind)
@@ -161,7 +161,7 @@ class Predictions:
 
     def __repr__(self) -> str:
         labels = "" if self.labels is not None else ", no labels"
-        weights = "" if self.weights is None else f", {self.weight_kind} weights"
+        weights = "" if self.sample_weight is None else f", {self.weight_kind} weights"
         divided = f", {self.renormalised:,} renormalised" if self.renormalised else ""
         return (
             f"Predictions({self.n:,} rows, {self.K} classes, kind={self.kind!r}"

@@ -49,13 +49,13 @@ def test_any_curve_gives_probabilities(name, data):
 def test_weights_repeats_and_shards_give_the_same_map(name, data):
     scores, hits, weights = data
     weights = weights + 1
-    whole = Curve.from_scores(scores, hits, weights=weights)
+    whole = Curve.from_scores(scores, hits, sample_weight=weights)
     repeated = Curve.from_scores(np.repeat(scores, weights), np.repeat(hits, weights))
     half = scores.size // 2
     if not half:
         return
-    merged = Curve.from_scores(scores[half:], hits[half:], weights=weights[half:]).merge(
-        Curve.from_scores(scores[:half], hits[:half], weights=weights[:half])
+    merged = Curve.from_scores(scores[half:], hits[half:], sample_weight=weights[half:]).merge(
+        Curve.from_scores(scores[:half], hits[:half], sample_weight=weights[:half])
     )
     gamma = fitted(name, whole)
     if gamma is None:

@@ -10,7 +10,7 @@ from tests import naive, strategies
 @given(strategies.scored(min_size=2, max_size=25, weights=True))
 def test_it_equals_the_max_min_formula(data):
     scores, hits, weights = data
-    curve = Curve.from_scores(scores, hits, weights=weights)
+    curve = Curve.from_scores(scores, hits, sample_weight=weights)
     if curve.total_hits in (0, curve.n):
         return
     expected = naive.isotonic(curve.hits / curve.count, curve.count)

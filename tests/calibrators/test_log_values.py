@@ -89,5 +89,5 @@ def test_half_the_digits_only_for_many_values_that_have_no_more(monkeypatch):
 def test_rows_are_counted_in_whole_numbers_where_they_are_whole():
     values = [[2.0, 0.0], [0.0, 3.0]]
     assert str(row_count(Predictions(values, kind="logits"))) == "2"
-    assert str(row_count(Predictions(values, kind="logits", weights=[1.0, 2.0]))) == "3"
-    assert row_count(Predictions(values, kind="logits", weights=[1.0, 0.5])) == 1.5
+    assert str(row_count(Predictions(values, kind="logits", sample_weight=[1.0, 2.0]))) == "3"
+    assert row_count(Predictions(values, kind="logits", sample_weight=[1.0, 0.5])) == 1.5

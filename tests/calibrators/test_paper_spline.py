@@ -117,15 +117,15 @@ def test_a_constraint_is_the_best_fit_among_those_that_obey(rng):
 def test_weights_shards_and_repeats_give_the_same_spline(data):
     scores, hits, weights = data
     weights = weights + 1
-    whole = Curve.from_scores(scores, hits, weights=weights)
+    whole = Curve.from_scores(scores, hits, sample_weight=weights)
     if whole.score.size < 3:
         return
     repeated = Curve.from_scores(np.repeat(scores, weights), np.repeat(hits, weights))
     half = scores.size // 2
-    merged = Curve.from_scores(scores[half:], hits[half:], weights=weights[half:]).merge(
-        Curve.from_scores(scores[:half], hits[:half], weights=weights[:half])
+    merged = Curve.from_scores(scores[half:], hits[half:], sample_weight=weights[half:]).merge(
+        Curve.from_scores(scores[:half], hits[:half], sample_weight=weights[:half])
     )
-    scaled = Curve.from_scores(scores, hits, weights=weights * 0.5)
+    scaled = Curve.from_scores(scores, hits, sample_weight=weights * 0.5)
     first = fit_paper_spline(whole, knots=3)
     for other in (repeated, merged, scaled):
         again = fit_paper_spline(other, knots=3)
@@ -262,7 +262,7 @@ def test_anything_but_a_curve_is_refused():
 def test_rows_of_weight_one_are_the_same_nodes(rng):
     for n in (25, 4000):
         s, hits = rng.random(n), rng.random(n) < 0.5
-        plain, weighted = (Curve.from_scores(s, hits, weights=w) for w in (None, np.ones(n)))
+        plain, weighted = (Curve.from_scores(s, hits, sample_weight=w) for w in (None, np.ones(n)))
         first, second = fit_paper_spline(plain), fit_paper_spline(weighted)
         assert first.tail.size == n
         np.testing.assert_array_equal(first.tail, second.tail)

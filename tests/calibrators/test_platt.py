@@ -55,7 +55,7 @@ def test_sampling_weights_have_no_unit(scale, rng):
     s = rng.random(500)
     hits, w = rng.random(500) < s**2, rng.random(500)
     maps = [
-        fit_platt(Curve.from_scores(s, hits, weights=c * w, weight_kind="sampling"))
+        fit_platt(Curve.from_scores(s, hits, sample_weight=c * w, weight_kind="sampling"))
         for c in (1.0, scale)
     ]
     assert maps[0].slope == pytest.approx(maps[1].slope, rel=1e-9)

@@ -71,7 +71,7 @@ def test_the_order_of_rows_and_shards_does_not_matter(data, seed):
 @given(data=strategies.scored(min_size=2, max_size=80, weights=True))
 def test_weight_two_is_a_row_twice(data):
     scores, hits, weights = data
-    weighted = fitted(Curve.from_scores(scores, hits, weights=weights))
+    weighted = fitted(Curve.from_scores(scores, hits, sample_weight=weights))
     repeated = fitted(Curve.from_scores(np.repeat(scores, weights), np.repeat(hits, weights)))
     np.testing.assert_allclose(weighted(GRID), repeated(GRID), atol=1e-10)
 
@@ -81,7 +81,7 @@ def test_sampling_weights_have_no_unit(data, power):
     scores, hits = data
     weights = 1.0 + np.arange(scores.size) % 3
     one, other = (
-        fitted(Curve.from_scores(scores, hits, weights=w, weight_kind="sampling"))
+        fitted(Curve.from_scores(scores, hits, sample_weight=w, weight_kind="sampling"))
         for w in (weights, 2.0**power * weights)
     )
     np.testing.assert_allclose(one(GRID), other(GRID), atol=1e-10)
@@ -90,7 +90,9 @@ def test_sampling_weights_have_no_unit(data, power):
 def test_equal_sampling_weights_are_no_weights(rng):
     scores, hits, _ = bent(rng, 900)
     weights = np.full(900, 0.1)
-    gamma = fit_spline(Curve.from_scores(scores, hits, weights=weights, weight_kind="sampling"))
+    gamma = fit_spline(
+        Curve.from_scores(scores, hits, sample_weight=weights, weight_kind="sampling")
+    )
     np.testing.assert_allclose(
         gamma(GRID), fit_spline(Curve.from_scores(scores, hits))(GRID), atol=1e-9
     )
@@ -221,7 +223,7 @@ def test_bundles_keep_the_sums_of_a_line(kind, rng):
     scores[100:300] = 1.0
     weights = None if kind == "keys" else 1.0 + rng.integers(0, 3, 30_000)
     kinds = {} if kind == "keys" else {"weight_kind": kind}
-    curve = Curve.from_scores(scores, hits, weights=weights, **kinds)
+    curve = Curve.from_scores(scores, hits, sample_weight=weights, **kinds)
     trials = trials_of(curve)
     scale = curve.count.sum() / curve.square.sum()
     assert 300 < trials.offset.size <= 2048

@@ -147,7 +147,11 @@ def test_scores_that_hardly_differ_get_a_line_whatever_the_rounding(rng, scale):
     curves = [
         Curve.from_predictions(
             Predictions(
-                scale * eta, hits.astype(int), kind="logits", weights=w, weight_kind="sampling"
+                scale * eta,
+                hits.astype(int),
+                kind="logits",
+                sample_weight=w,
+                weight_kind="sampling",
             )
         )
         for w in (weights, weights / 1000.0, weights * 3.0)

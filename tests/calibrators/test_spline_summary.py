@@ -97,7 +97,7 @@ def test_the_expected_gain_is_a_mean_over_the_posterior(rng):
     assert gamma.expected_gain == pytest.approx(likely, rel=0.3)  # the truth at its mean
     assert gamma.expected_total == pytest.approx(400 * gamma.expected_gain)
     doubled = fit_spline(
-        Curve.from_scores(scores, hits, weights=np.full(400, 7.0), weight_kind="sampling")
+        Curve.from_scores(scores, hits, sample_weight=np.full(400, 7.0), weight_kind="sampling")
     )
     assert doubled.expected_total == pytest.approx(gamma.expected_total, rel=1e-6)
 
@@ -120,7 +120,7 @@ def test_the_gain_ignores_order_and_counts_weights(rng):
     back = fit_spline(Curve.from_scores(scores[::-1], hits[::-1]))
     assert back.gain == gamma.gain
     twice = fit_spline(Curve.from_scores(np.tile(scores, 2), np.tile(hits, 2)))
-    weighted = fit_spline(Curve.from_scores(scores, hits, weights=np.full(300, 2.0)))
+    weighted = fit_spline(Curve.from_scores(scores, hits, sample_weight=np.full(300, 2.0)))
     assert weighted.gain == pytest.approx(twice.gain, rel=1e-9)
     assert weighted.gain_error == pytest.approx(twice.gain_error, rel=1e-9)
 

@@ -17,7 +17,7 @@ def scores(rng):
 def test_sums_stay_and_rows_keep_their_order(rng, scores, kind):
     hits = rng.random(scores.size) < scores
     weights = None if kind is None else rng.integers(1, 5, scores.size) / 2
-    curve = Curve.from_scores(scores, hits, weights=weights, weight_kind=kind or "repetition")
+    curve = Curve.from_scores(scores, hits, sample_weight=weights, weight_kind=kind or "repetition")
     short = coarse(curve)
     assert short.score.size < 0.5 * curve.score.size
     assert (np.diff(short.score) >= 0).all()

@@ -42,7 +42,7 @@ def test_permuting_rows_changes_nothing(data, random):
 @given(strategies.scored(weights=True))
 def test_a_weight_repeats_the_row(data):
     scores, hits, weights = data
-    a = Curve.from_scores(scores, hits, weights=weights)
+    a = Curve.from_scores(scores, hits, sample_weight=weights)
     b = Curve.from_scores(np.repeat(scores, weights), np.repeat(hits, weights))
     assert a == b
     assert a.n == b.n
@@ -52,7 +52,7 @@ def test_a_weight_repeats_the_row(data):
 @given(strategies.scored(weights=True))
 def test_sampling_weights_keep_their_squares(data):
     scores, hits, weights = data
-    curve = Curve.from_scores(scores, hits, weights=weights, weight_kind="sampling")
+    curve = Curve.from_scores(scores, hits, sample_weight=weights, weight_kind="sampling")
     w = weights.astype(float)
     for t, square, of_hits in zip(curve.score, curve.square, curve.square_hits, strict=True):
         at = scores.astype(float) == t
@@ -67,7 +67,9 @@ def test_merged_shards_equal_the_whole(data, shard, weighted):
     shard = np.array(shard[: scores.size])
     whole = Curve.from_scores(scores, hits)
     parts = [
-        Curve.from_scores(scores[at], hits[at], weights=None if weights is None else weights[at])
+        Curve.from_scores(
+            scores[at], hits[at], sample_weight=None if weights is None else weights[at]
+        )
         for at in (shard == 2, shard == 0, shard == 1)
         if at.any()
     ]
@@ -123,7 +125,7 @@ def test_blocks_and_long_ties_change_nothing(rng):
     assert curve.hits.sum() == hits.sum() == curve.total_hits
     group = np.searchsorted(distinct, s)
     np.testing.assert_array_equal(curve.hits, np.bincount(group, weights=hits))
-    weighted = Curve.from_scores(s, hits, weights=np.ones(s.size))
+    weighted = Curve.from_scores(s, hits, sample_weight=np.ones(s.size))
     assert weighted == curve
     assert ks_error(weighted) == pytest.approx(ks_error(curve), abs=1e-13)
 
@@ -171,7 +173,10 @@ def test_logits_that_round_to_one_keep_their_order(rng):
 def test_at_fractiles_finds_the_rows(rng):
     s = rng.integers(0, 40, 1000) / 40
     hits = rng.random(1000) < s
-    for curve in (Curve.from_scores(s, hits), Curve.from_scores(s, hits, weights=np.ones(1000))):
+    for curve in (
+        Curve.from_scores(s, hits),
+        Curve.from_scores(s, hits, sample_weight=np.ones(1000)),
+    ):
         place = curve.at_fractiles(curve.fractile)
         np.testing.assert_array_equal(place.tail, curve.tail)
         np.testing.assert_allclose(place.after, curve.fractile)
@@ -197,7 +202,7 @@ def test_weights_of_predictions_reach_the_curve(rng):
     z, y = rng.normal(size=(50, 4)), rng.integers(0, 4, 50)
     w = rng.integers(0, 3, 50)
     w[0] = 1
-    a = Curve.from_predictions(Predictions(z, y, kind="logits", weights=w), "top-2")
+    a = Curve.from_predictions(Predictions(z, y, kind="logits", sample_weight=w), "top-2")
     twice = Predictions(np.repeat(z, w, axis=0), np.repeat(y, w), kind="logits")
     assert a == Curve.from_predictions(twice, "top-2")
 
@@ -213,17 +218,29 @@ def test_a_curve_is_read_only_and_pickles(rng):
 
 NAN = float("nan")
 BAD = [
-    (dict(scores=[], hits=[]), InvalidInput, "`scores` is empty"),
-    (dict(scores=[0.5, NAN], hits=[0, 1]), InvalidInput, r"\[0, 1\]: 1 of 2 rows.*row 1 \(nan\)"),
-    (dict(scores=[0.5, -0.1], hits=[0, 1]), InvalidInput, r"row 1 \(-0.1\).*kind='logits'"),
-    (dict(scores=[1.5, 0.5], hits=[0, 1]), InvalidInput, r"row 0 \(1.5\)"),
-    (dict(scores=[0.5], hits=[0, 1]), InvalidInput, "`hits` must have one entry per row"),
-    (dict(scores=[0.5, 0.5], hits=[0, 2]), InvalidInput, r"`hits` must be 0 or 1: 1 of 2.*\(2\)"),
-    (dict(scores=[0.5, 0.5], hits=[0, 0.3]), InvalidInput, "0.3.*weight"),
-    (dict(scores=[0.5, 0.5], hits=[0, NAN]), InvalidInput, "must be 0 or 1"),
-    (dict(scores=[0.5, 0.5], hits=["a", "b"]), InvalidType, "`hits` must be 0 or 1"),
-    (dict(scores=[[0.5], [0.5]], hits=[0, 1]), InvalidInput, "must be 1-D"),
-    (dict(scores=[0.5], hits=[1], weights=[-1]), InvalidInput, "`weights` must be finite"),
+    (dict(scores=[], outcomes=[]), InvalidInput, "`scores` is empty"),
+    (
+        dict(scores=[0.5, NAN], outcomes=[0, 1]),
+        InvalidInput,
+        r"\[0, 1\]: 1 of 2 rows.*row 1 \(nan\)",
+    ),
+    (dict(scores=[0.5, -0.1], outcomes=[0, 1]), InvalidInput, r"row 1 \(-0.1\).*kind='logits'"),
+    (dict(scores=[1.5, 0.5], outcomes=[0, 1]), InvalidInput, r"row 0 \(1.5\)"),
+    (dict(scores=[0.5], outcomes=[0, 1]), InvalidInput, "`outcomes` must have one entry per row"),
+    (
+        dict(scores=[0.5, 0.5], outcomes=[0, 2]),
+        InvalidInput,
+        r"`outcomes` must be 0 or 1: 1 of 2.*\(2\)",
+    ),
+    (dict(scores=[0.5, 0.5], outcomes=[0, 0.3]), InvalidInput, "0.3.*weight"),
+    (dict(scores=[0.5, 0.5], outcomes=[0, NAN]), InvalidInput, "must be 0 or 1"),
+    (dict(scores=[0.5, 0.5], outcomes=["a", "b"]), InvalidType, "`outcomes` must be 0 or 1"),
+    (dict(scores=[[0.5], [0.5]], outcomes=[0, 1]), InvalidInput, "must be 1-D"),
+    (
+        dict(scores=[0.5], outcomes=[1], sample_weight=[-1]),
+        InvalidInput,
+        "`sample_weight` must be finite",
+    ),
 ]
 
 

@@ -49,7 +49,7 @@ def test_logits_whose_batches_lack_classes(view):
 
 def test_weights_and_counts_mix():
     stream = CurveStream()
-    stream.update([0.2, 0.8], [0, 1], weights=[0.5, 1.5])
+    stream.update([0.2, 0.8], [0, 1], sample_weight=[0.5, 1.5])
     stream.update([0.2], [1])
     assert stream.n == 3
     assert stream.curve().total_hits == 2.5

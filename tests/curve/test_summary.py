@@ -140,7 +140,7 @@ def test_an_exact_curve_merges_into_a_summary(a, b):
 
 
 def test_a_summary_of_weights_merges_with_counts():
-    a = Curve.from_scores([0.2, 0.9], [0, 1], weights=[0.5, 2.5])
+    a = Curve.from_scores([0.2, 0.9], [0, 1], sample_weight=[0.5, 2.5])
     b = Curve.from_scores([0.2, 0.8], [1, 0])
     both = a.summarised(12).merge(b)
     assert both.n == 5
@@ -149,7 +149,7 @@ def test_a_summary_of_weights_merges_with_counts():
 
 
 def test_whole_weights_are_counts():
-    a = Curve.from_scores([0.2, 0.9], [0, 1], weights=[2, 3])
+    a = Curve.from_scores([0.2, 0.9], [0, 1], sample_weight=[2, 3])
     assert a.summarised(9) == Curve.from_scores([0.2] * 2 + [0.9] * 3, [0, 0, 1, 1, 1]).summarised(
         9
     )
@@ -186,10 +186,12 @@ def test_heavy_repetition_weights_stay_inside_their_brackets(rng, weight, bits):
     scores, hits = rng.random(8).round(3), rng.random(8) < 0.5
     scores[1] = scores[0] + 1e-6
     weights = np.full(8, weight)
-    whole = Curve.from_scores(scores, hits, weights=weights)
+    whole = Curve.from_scores(scores, hits, sample_weight=weights)
     truth = exact_ks(scores.tolist(), hits.tolist(), weights.tolist())
     assert ks_error(whole) == pytest.approx(truth, abs=1e-15)
-    parts = [Curve.from_scores(scores[i::2], hits[i::2], weights=weights[i::2]) for i in (0, 1)]
+    parts = [
+        Curve.from_scores(scores[i::2], hits[i::2], sample_weight=weights[i::2]) for i in (0, 1)
+    ]
     stream = CurveStream(bits=bits)
     for i in (0, 1):
         stream.update(scores[i::2], hits[i::2], weights[i::2])
@@ -208,7 +210,7 @@ def test_heavy_repetition_weights_stay_inside_their_brackets(rng, weight, bits):
 
 
 def test_sums_of_integers_give_way_to_floats_before_they_overflow():
-    one = Curve.from_scores([0.3, 0.3001], [0, 1], weights=[EDGE / 4, EDGE / 4])
+    one = Curve.from_scores([0.3, 0.3001], [0, 1], sample_weight=[EDGE / 4, EDGE / 4])
     total = one.summarised(4)
     assert total.summary().sums.dtype == np.int64
     for _ in range(3):
@@ -222,9 +224,11 @@ def test_more_repetitions_than_can_be_counted_are_refused():
     for weights in ([1e19, 1.0], [2.0**53, 1.0, 2.0]):
         n = len(weights)
         with pytest.raises(InvalidInput, match=r"counted exactly.*common factor.*'sampling'"):
-            Curve.from_scores([0.5] * n, [0] * n, weights=weights)
+            Curve.from_scores([0.5] * n, [0] * n, sample_weight=weights)
         with pytest.raises(InvalidInput, match="counted exactly"):
             CurveStream().update([0.5] * n, [1] * n, weights)
-        survey = Curve.from_scores([0.5] * n, [0] * n, weights=weights, weight_kind="sampling")
+        survey = Curve.from_scores(
+            [0.5] * n, [0] * n, sample_weight=weights, weight_kind="sampling"
+        )
         assert ks_error(survey.summarised(8)) == 0.5
-    assert Curve.from_scores([0.5], [1], weights=[2.0**53]).n == 2**53
+    assert Curve.from_scores([0.5], [1], sample_weight=[2.0**53]).n == 2**53

@@ -54,7 +54,9 @@ def test_few_rows_are_drawn_one_by_one(rows):
 def test_the_numbers_of_a_graph_are_those_of_measure(rng, weights):
     scores, hits, _ = overconfident(rng, 5000)
     w = None if weights is None else rng.integers(1, 4, 5000).astype(float)
-    curve = Curve.from_scores(scores.round(3), hits, weights=w, weight_kind=weights or "repetition")
+    curve = Curve.from_scores(
+        scores.round(3), hits, sample_weight=w, weight_kind=weights or "repetition"
+    )
     measured, shown = ogive.measure(curve), CumulativeDifference.from_curve(curve)
     assert shown.summary.ks == measured.ks_test
     assert shown.summary.accuracy == measured.accuracy

@@ -81,7 +81,7 @@ class AsLocal:
         engine, where = cluster
         log = write_log(tmp_path / "log", table, 5)
         found, want = engine.curve(log, bits=6, **where), local.curve(log, bits=6)
-        whole = Curve.from_scores(table["score"], table["outcome"], weights=table["weight"])
+        whole = Curve.from_scores(table["score"], table["outcome"], sample_weight=table["weight"])
         assert found.n == pytest.approx(want.n, rel=1e-12)
         assert ks_error(found) == pytest.approx(ks_error(whole), abs=1e-12)
         assert np.allclose(found.summary().sums, want.summary().sums, rtol=1e-12)

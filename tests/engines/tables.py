@@ -31,7 +31,7 @@ def logits_table(n=3000, K=4, seed=0, lists=False):
 def exact(table, view="score"):
     if "score" in table.column_names:
         weights = table["weight"].to_numpy() if "weight" in table.column_names else None
-        return Curve.from_scores(table["score"], table["outcome"], weights=weights)
+        return Curve.from_scores(table["score"], table["outcome"], sample_weight=weights)
     values = np.stack([table[f"logit_{k}"].to_numpy() for k in range(4)], axis=1)
     return Curve.from_predictions(Predictions(values, table["label"], kind="logits"), view)
 

@@ -243,7 +243,9 @@ def curves():
     scores[:20], scores[20:40] = 0.0, 1.0
     curve = ogive.Curve.from_scores(scores, outcomes)
     weights = rng.random(300) + 0.1
-    weighed = ogive.Curve.from_scores(scores, outcomes, weights=weights, weight_kind="sampling")
+    weighed = ogive.Curve.from_scores(
+        scores, outcomes, sample_weight=weights, weight_kind="sampling"
+    )
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for each in (curve, curve.summarised(4), curve.summarised(), weighed.summarised(5)):

@@ -30,7 +30,7 @@ def test_a_round_trip_is_exact(rows, bits, tmp_path_factory):
 
 
 def test_weights_survive(tmp_path):
-    curve = Curve.from_scores([0.2, 0.7], [0, 1], weights=[0.3, 0.4], weight_kind="sampling")
+    curve = Curve.from_scores([0.2, 0.7], [0, 1], sample_weight=[0.3, 0.4], weight_kind="sampling")
     ogive.save(curve.summarised(), tmp_path / "a.curve")
     np.testing.assert_array_equal(ogive.load(tmp_path / "a.curve").square, curve.square)
 

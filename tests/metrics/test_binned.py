@@ -17,7 +17,7 @@ def test_equal_width_equals_its_definition(data, bins):
     s = scores.astype(float)
     edges = equal_width(bins)
     for weights in (None, w):
-        curve = Curve.from_scores(scores, hits, weights=weights)
+        curve = Curve.from_scores(scores, hits, sample_weight=weights)
         for norm in ("l1", "l2", "max"):
             expected = naive.ece(s, hits, edges, weights, norm)
             assert ece(curve, bins, norm=norm) == pytest.approx(expected, abs=1e-12)
@@ -40,7 +40,7 @@ def test_equal_mass_equals_its_definition(data, bins):
 @given(strategies.scored(weights=True), SOME_BINS, st.sampled_from(["width", "mass"]))
 def test_weight_two_is_the_row_twice(data, bins, spacing):
     scores, hits, w = data
-    weighted = Curve.from_scores(scores, hits, weights=w)
+    weighted = Curve.from_scores(scores, hits, sample_weight=w)
     repeated = Curve.from_scores(np.repeat(scores, w), np.repeat(hits, w))
     for measure in (ece, mce, debiased_ece2):
         a, b = (measure(curve, bins, spacing=spacing) for curve in (weighted, repeated))

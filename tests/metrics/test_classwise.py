@@ -46,7 +46,7 @@ def test_class_curves_in_several_pieces(rng, monkeypatch):
 def test_weights(rng, kind):
     logits, labels = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
     weights = rng.integers(1, 4, 60)
-    preds = Predictions(logits, labels, kind="logits", weights=weights, weight_kind=kind)
+    preds = Predictions(logits, labels, kind="logits", sample_weight=weights, weight_kind=kind)
     rows = np.repeat(np.arange(60), weights)
     twice = Predictions(logits[rows], labels[rows], kind="logits")
     assert classwise(preds).ks == pytest.approx(classwise(twice).ks, abs=1e-12)

@@ -11,7 +11,7 @@ from tests import naive, strategies
 def test_it_equals_its_definition(data):
     scores, hits, w = data
     for weights in (None, w):
-        parts = decompose(Curve.from_scores(scores, hits, weights=weights))
+        parts = decompose(Curve.from_scores(scores, hits, sample_weight=weights))
         mcb, dsc, unc = naive.corp(scores.astype(float), hits, weights)
         assert parts.mcb == pytest.approx(mcb, abs=1e-12)
         assert parts.dsc == pytest.approx(dsc, abs=1e-12)

@@ -23,7 +23,7 @@ def test_it_equals_its_definition(data):
 def test_it_equals_its_definition_with_weights(data):
     scores, hits, weights = data
     for kind in ("repetition", "sampling"):
-        curve = Curve.from_scores(scores, hits, weights=weights / 3, weight_kind=kind)
+        curve = Curve.from_scores(scores, hits, sample_weight=weights / 3, weight_kind=kind)
         expected = naive.ks(
             scores.astype(float)[weights > 0], hits[weights > 0], weights[weights > 0]
         )

@@ -54,7 +54,7 @@ def test_the_way_follows_the_number_of_surprises(rng):
 
 def test_a_row_of_sampling_weight_jumps_by_its_weight(rng):
     scores, weights = np.array([0.01, 0.02]), np.array([3.0, 5.0])
-    curve = Curve.from_scores(scores, [0, 0], weights=weights, weight_kind="sampling")
+    curve = Curve.from_scores(scores, [0, 0], sample_weight=weights, weight_kind="sampling")
     high = _FewSurprises(Null(curve)).draw(rng, DRAWS).high
     assert set(high.round(3)) <= {0.0, 2.97, 4.87, 7.87}
     assert np.mean(high > 4) == pytest.approx(0.02, abs=0.01)
@@ -92,7 +92,7 @@ def test_heavy_rows_are_drawn_by_their_outcomes(heavy, weight, tail, rng):
     weights[:heavy] = weight
     if tail is not None:
         scores[:heavy] = tail * rng.uniform(0.5, 1.5, heavy)
-    curve = Curve.from_scores(scores, scores > 0.5, weights=weights, weight_kind="sampling")
+    curve = Curve.from_scores(scores, scores > 0.5, sample_weight=weights, weight_kind="sampling")
     found = walked(curve, rng, 4000)
     slow = naive.null_extremes(scores, rng, DRAWS, weights)
     for kuiper, values in ((False, np.abs(slow).max(axis=1)), (True, slow[:, 1] - slow[:, 0])):
@@ -109,7 +109,7 @@ def test_a_heavy_row_among_light_ones_of_its_score_is_found(hits):
     weights[0] = 1000.0
     outcomes = np.arange(101) % 3 == 0
     outcomes[0] = hits
-    null = Null(Curve.from_scores(scores, outcomes, weights=weights, weight_kind="sampling"))
+    null = Null(Curve.from_scores(scores, outcomes, sample_weight=weights, weight_kind="sampling"))
     assert null.unit.max() == pytest.approx(1000.0)
     assert null.variance.sum() == pytest.approx((1000.0**2 + 100) * 0.21)
     assert np.sum(null.unit * null.rows) == pytest.approx(1100.0)
@@ -119,7 +119,7 @@ def test_a_heavy_row_among_light_ones_of_its_score_is_found(hits):
 def test_rows_of_equal_sampling_weight_stay_as_they_are(rng):
     scores = rng.random(500).round(1)
     a, b = (
-        Null(Curve.from_scores(scores, rng.random(500) < scores, weights=w, weight_kind=kind))
+        Null(Curve.from_scores(scores, rng.random(500) < scores, sample_weight=w, weight_kind=kind))
         for w, kind in ((np.full(500, 2.5), "sampling"), (np.full(500, 1.0), "repetition"))
     )
     assert a.unit == pytest.approx(2.5)

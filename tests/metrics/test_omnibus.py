@@ -46,7 +46,7 @@ def test_the_average_of_likelihood_ratios_is_one_under_calibration(rng, monkeypa
     monkeypatch.setattr(omnibus, "SPREAD", 0.3)
     p = rng.beta(1.0, 4.0, 300)
     for weights in (None, rng.exponential(size=300)):
-        rows = {"weights": weights, "weight_kind": "sampling"}
+        rows = {"sample_weight": weights, "weight_kind": "sampling"}
         cells = Cells(Curve.from_scores(p, rng.random(300) < p, **rows))
         ratios = np.exp(Average(cells)(cells.draw(rng, 8000)))
         assert ratios.mean() == pytest.approx(1.0, abs=5 * ratios.std() / np.sqrt(8000) + 0.005)
@@ -55,7 +55,7 @@ def test_the_average_of_likelihood_ratios_is_one_under_calibration(rng, monkeypa
 @pytest.mark.parametrize("kind", ["exact", "merged", "summarised", "weight 1", "sampling"])
 def test_all_forms_of_a_curve_agree(kind, rng):
     scores, hits, _ = simulate.overconfident(rng, 900, factor=1.3)
-    rows = {"weights": np.full(900, 2.5), "weight_kind": "sampling"}
+    rows = {"sample_weight": np.full(900, 2.5), "weight_kind": "sampling"}
     whole = Curve.from_scores(scores, hits)
     other = {
         "exact": lambda: Curve.from_scores(scores[::-1], hits[::-1]),
@@ -63,7 +63,7 @@ def test_all_forms_of_a_curve_agree(kind, rng):
             Curve.from_scores(scores[300:], hits[300:])
         ),
         "summarised": whole.summarised,
-        "weight 1": lambda: Curve.from_scores(scores, hits, weights=np.ones(900)),
+        "weight 1": lambda: Curve.from_scores(scores, hits, sample_weight=np.ones(900)),
         "sampling": lambda: Curve.from_scores(scores, hits, **rows),
     }[kind]()
     a, b = calibration_test(whole), calibration_test(other)
@@ -152,7 +152,9 @@ def test_the_noise_of_a_fit_is_allowed_for(rng):
     assert plain < 0.05 < small
     assert large == pytest.approx(plain, abs=1e-6)
     assert omnibus.noise_ratio(curve, 500.0) == pytest.approx(np.sqrt(5.0))
-    heavy = Curve.from_scores(scores, outcomes, weights=np.full(2000, 7.0), weight_kind="sampling")
+    heavy = Curve.from_scores(
+        scores, outcomes, sample_weight=np.full(2000, 7.0), weight_kind="sampling"
+    )
     assert omnibus.noise_ratio(heavy, 500.0) == pytest.approx(np.sqrt(5.0))
 
 

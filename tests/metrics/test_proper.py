@@ -16,7 +16,7 @@ def test_they_equal_their_definitions(data):
     s = scores.astype(float)
     for weights in (None, w, w / 7):
         for kind in ("repetition", "sampling"):
-            curve = Curve.from_scores(scores, hits, weights=weights, weight_kind=kind)
+            curve = Curve.from_scores(scores, hits, sample_weight=weights, weight_kind=kind)
             assert brier(curve) == pytest.approx(naive.brier(s, hits, weights), abs=1e-12)
             assert nll(curve) == pytest.approx(naive.nll(s, hits, weights), abs=1e-12)
             expected = np.average(s, weights=weights)
@@ -29,7 +29,7 @@ def test_spiegelhalter_equals_its_definition(data):
     scores, hits, w = data
     s = scores.astype(float)
     for kind in ("repetition", "sampling"):
-        curve = Curve.from_scores(scores, hits, weights=w, weight_kind=kind)
+        curve = Curve.from_scores(scores, hits, sample_weight=w, weight_kind=kind)
         top, variance = naive.spiegelhalter(s, hits, w, kind)
         if variance > 1e-9:
             assert spiegelhalter(curve).z == pytest.approx(top / variance**0.5, abs=1e-9)
@@ -45,7 +45,7 @@ def test_spiegelhalter_of_certain_scores():
 @given(strategies.scored(weights=True))
 def test_weight_two_is_the_row_twice(data):
     scores, hits, w = data
-    weighted = Curve.from_scores(scores, hits, weights=w)
+    weighted = Curve.from_scores(scores, hits, sample_weight=w)
     repeated = Curve.from_scores(np.repeat(scores, w), np.repeat(hits, w))
     for measure in (brier, nll, mean_score, accuracy, lambda c: spiegelhalter(c).pvalue):
         assert measure(weighted) == pytest.approx(measure(repeated), abs=1e-12)

@@ -15,7 +15,7 @@ def test_resamples_are_curves_of_the_same_scores(data):
     scores, hits, w = data
     cases = ((None, "repetition"), (w, "repetition"), (w, "sampling"), (w / 3, "repetition"))
     for weights, kind in cases:
-        curve = Curve.from_scores(scores, hits, weights=weights, weight_kind=kind)
+        curve = Curve.from_scores(scores, hits, sample_weight=weights, weight_kind=kind)
         for sample in resampled(curve, 3):
             assert set(sample.score) <= set(curve.score)
             assert (np.diff(sample.score) >= 0).all()
@@ -39,7 +39,7 @@ def test_the_spread_with_sampling_weights(rng):
     w = rng.exponential(size=4000)
     loss = (scores - hits) ** 2
     error = np.sqrt(np.sum(w**2 * (loss - np.average(loss, weights=w)) ** 2)) / w.sum()
-    curve = Curve.from_scores(scores, hits, weights=w, weight_kind="sampling")
+    curve = Curve.from_scores(scores, hits, sample_weight=w, weight_kind="sampling")
     assert bootstrap(curve, "brier", resamples=2000).values.std() == pytest.approx(error, rel=0.06)
 
 

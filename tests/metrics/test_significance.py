@@ -33,7 +33,7 @@ def test_the_two_forms_of_the_series_meet():
 def test_the_values_are_the_errors(data):
     scores, hits, w = data
     for weights, kind in ((None, "repetition"), (w, "repetition"), (w / 3, "sampling")):
-        curve = Curve.from_scores(scores, hits, weights=weights, weight_kind=kind)
+        curve = Curve.from_scores(scores, hits, sample_weight=weights, weight_kind=kind)
         ks, kuiper, gap = ks_test(curve), kuiper_test(curve), largest_gap(curve)
         assert ks.value == ks_error(curve) == gap.value
         assert (ks.signed, ks.score, ks.fractile) == (gap.signed, gap.score, gap.fractile)
@@ -49,7 +49,7 @@ def test_the_values_are_the_errors(data):
 @given(strategies.scored(weights=True))
 def test_weight_two_is_the_row_twice(data):
     scores, hits, w = data
-    a = Curve.from_scores(scores, hits, weights=w)
+    a = Curve.from_scores(scores, hits, sample_weight=w)
     b = Curve.from_scores(np.repeat(scores, w), np.repeat(hits, w))
     for test in (ks_test, kuiper_test):
         first, second = test(a), test(b)
@@ -62,7 +62,7 @@ def test_sampling_weights_are_noisier(rng):
     scores, hits, _ = simulate.overconfident(rng, 2000, factor=1.0)
     weights = rng.exponential(size=2000) ** 2
     a, b = (
-        ks_test(Curve.from_scores(scores, hits, weights=weights, weight_kind=kind))
+        ks_test(Curve.from_scores(scores, hits, sample_weight=weights, weight_kind=kind))
         for kind in ("repetition", "sampling")
     )
     variance = scores * (1 - scores)
@@ -75,7 +75,7 @@ def test_scaling_sampling_weights_changes_nothing(rng):
     scores, hits, _ = simulate.overconfident(rng, 300)
     weights = rng.random(300)
     a, b = (
-        ks_test(Curve.from_scores(scores, hits, weights=w, weight_kind="sampling"))
+        ks_test(Curve.from_scores(scores, hits, sample_weight=w, weight_kind="sampling"))
         for w in (weights, 1024 * weights)
     )
     assert (a.value, a.pvalue, a.low, a.high) == pytest.approx((b.value, b.pvalue, b.low, b.high))
@@ -130,14 +130,16 @@ def test_anything_but_a_curve_is_refused():
 def test_a_few_heavy_rows_are_not_brownian(heavy, weight, rng):
     scores, weights = rng.uniform(0.02, 0.98, 10_000), np.ones(10_000)
     hits = rng.random(10_000) < scores
-    rows = {"weight_kind": "sampling", "weights": weights}
+    rows = {"weight_kind": "sampling", "sample_weight": weights}
     assert ks_test(Curve.from_scores(scores, hits, **rows)).method == "brownian"
     weights[:heavy] = weight
     hits[:heavy] = scores[:heavy] > 0.5
     curve = Curve.from_scores(scores, hits, **rows)
-    halves = Curve.from_scores(scores[::2], hits[::2], weights=weights[::2], weight_kind="sampling")
+    halves = Curve.from_scores(
+        scores[::2], hits[::2], sample_weight=weights[::2], weight_kind="sampling"
+    )
     others = Curve.from_scores(
-        scores[1::2], hits[1::2], weights=weights[1::2], weight_kind="sampling"
+        scores[1::2], hits[1::2], sample_weight=weights[1::2], weight_kind="sampling"
     )
     for each in (curve, halves.merge(others), curve.summarised()):
         assert ks_test(each).method == kuiper_test(each).method == "simulation"
@@ -150,7 +152,7 @@ def test_three_heavy_rows_reject_no_more_than_they_should(rng):
         scores, weights = rng.uniform(0.02, 0.98, 2000), np.ones(2000)
         weights[:3] = 1000.0
         curve = Curve.from_scores(
-            scores, rng.random(2000) < scores, weights=weights, weight_kind="sampling"
+            scores, rng.random(2000) < scores, sample_weight=weights, weight_kind="sampling"
         )
         rejected += ks_test(curve, random_state=i).pvalue <= 0.05
     assert rejected <= 15

@@ -15,7 +15,7 @@ def test_kde_ece_equals_its_definition(data):
     scores, hits, w = data
     s = scores.astype(float)
     for weights in (None, w):
-        curve = Curve.from_scores(scores, hits, weights=weights)
+        curve = Curve.from_scores(scores, hits, sample_weight=weights)
         expected = naive.kde_ece(s, hits, weights)
         if expected is None:
             expected = naive.l1_gap(s, hits, weights)
@@ -37,7 +37,7 @@ def test_smooth_ece_is_the_width_that_equals_its_error(data):
     # On the points the kernel is taken at, sharing residuals between neighbours is exact.
     s = np.round(scores.astype(float) * 2**13) / 2**13
     for weights in (None, w):
-        value = smooth_ece(Curve.from_scores(s, hits, weights=weights))
+        value = smooth_ece(Curve.from_scores(s, hits, sample_weight=weights))
         if value > 2e-3:  # wider than a few points
             assert naive.smooth_error(s, hits, value, weights) == pytest.approx(value, abs=1e-12)
 
@@ -66,7 +66,7 @@ def test_smoothing_never_adds(data):
 @given(strategies.scored(weights=True))
 def test_weight_two_is_the_row_twice(data):
     scores, hits, w = data
-    weighted = Curve.from_scores(scores, hits, weights=w)
+    weighted = Curve.from_scores(scores, hits, sample_weight=w)
     repeated = Curve.from_scores(np.repeat(scores, w), np.repeat(hits, w))
     assert smooth_ece(weighted) == pytest.approx(smooth_ece(repeated), abs=1e-12)
     assert kde_ece(weighted) == pytest.approx(kde_ece(repeated), abs=1e-12)
@@ -86,7 +86,7 @@ def test_many_rows_are_joined_in_cells_without_moving_kde_ece(rng, monkeypatch):
     scores = np.concatenate([rng.random(3000) ** 0.2, rng.integers(0, 11, 500) / 10])
     hits = rng.random(3500) < scores**2
     for weights in (None, rng.integers(1, 4, 3500)):
-        curve = Curve.from_scores(scores, hits, weights=weights)
+        curve = Curve.from_scores(scores, hits, sample_weight=weights)
         exact = kde_error(curve)
         monkeypatch.setattr("ogive.metrics.kde._MIN_ROWS_FOR_CELLS", 100)
         joined = kde_error(curve)

@@ -26,7 +26,7 @@ def test_weights_and_calibrated_vectors(rng):
     logits, labels = rng.normal(size=(50, 4)), rng.integers(0, 4, 50)
     w = rng.integers(0, 3, 50)
     w[0] = 1
-    weighted = Predictions(logits, labels, kind="logits", weights=w)
+    weighted = Predictions(logits, labels, kind="logits", sample_weight=w)
     rows = np.repeat(np.arange(50), w)
     plain = Predictions(logits[rows], labels[rows], kind="logits")
     assert brier_vector(weighted) == pytest.approx(brier_vector(plain), abs=1e-12)

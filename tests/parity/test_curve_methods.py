@@ -24,7 +24,7 @@ def test_isotonic_is_scikit_learn_s(rows, weighted, rng):
     scores, hits, weights = rows
     w = weights if weighted else None
     theirs = IsotonicRegression(out_of_bounds="clip").fit(scores, hits, sample_weight=w)
-    ours = fit_isotonic(Curve.from_scores(scores, hits, weights=w))
+    ours = fit_isotonic(Curve.from_scores(scores, hits, sample_weight=w))
     s = np.concatenate([rng.random(2000), [0.0, 1.0], scores])
     np.testing.assert_allclose(ours(s), theirs.predict(s), atol=1e-10)
 
@@ -37,7 +37,7 @@ def test_platt_is_scikit_learn_s_sigmoid_on_log_odds(rows, weighted):
     w = weights.astype(float) if weighted else None
     eta = np.log(scores) - np.log1p(-scores)
     a, b = _sigmoid_calibration(eta, hits.astype(float), sample_weight=w)
-    ours = fit_platt(Curve.from_scores(scores, hits, weights=w))
+    ours = fit_platt(Curve.from_scores(scores, hits, sample_weight=w))
     np.testing.assert_allclose([ours.slope, ours.intercept], [-a, -b], atol=2e-4)
 
 

@@ -244,7 +244,7 @@ def _check_predictions(preds):
     assert np.isfinite(p).all()
     assert ((p >= 0) & (p <= 1)).all()
     assert preds.labels is None or ((preds.labels >= 0) & (preds.labels < preds.K)).all()
-    assert preds.weights is None or np.isfinite(preds.weights).all()
+    assert preds.sample_weight is None or np.isfinite(preds.sample_weight).all()
 
 
 def _check_log(path):

@@ -40,7 +40,7 @@ def test_npz_of_each_kind(tmp_path, logits):
     preds = ogive.read(tmp_path / "a.npz")
     np.testing.assert_array_equal(preds.values, z)
     np.testing.assert_array_equal(preds.labels, y)
-    assert preds.weights.sum() == 40
+    assert preds.sample_weight.sum() == 40
     p = preds.probabilities()
     np.savez(tmp_path / "b.npz", probs=p, labels=y)
     assert ogive.read(tmp_path / "b.npz").kind == "probs"
@@ -62,7 +62,7 @@ def test_tables_of_scores(tmp_path, suffix, rng):
     write_table(named, tmp_path / f"n{suffix}")
     again = ogive.read(tmp_path / f"n{suffix}", score="p", outcome="y", weight="id")
     np.testing.assert_array_equal(again.values, s)
-    assert again.weights.tolist() == list(range(20))
+    assert again.sample_weight.tolist() == list(range(20))
 
 
 @pytest.mark.parametrize("suffix", TABLES)

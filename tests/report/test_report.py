@@ -194,7 +194,7 @@ def test_certain_scores():
 def test_weights_and_many_classes(rng):
     logits = rng.standard_normal((600, 80))
     preds = Predictions(
-        logits, rng.integers(0, 80, 600), kind="logits", weights=rng.random(600),
+        logits, rng.integers(0, 80, 600), kind="logits", sample_weight=rng.random(600),
         weight_kind="sampling",
     )  # fmt: skip
     made = build_report(preds, method="platt")

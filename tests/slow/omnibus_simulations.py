@@ -235,7 +235,7 @@ def level(scores, n, draws, weights=None, seed=3):
     for i in range(draws):
         p = scores(rng, n)
         w = None if weights is None else weights(rng, n)
-        curve = Curve.from_scores(p, rng.random(n) < p, weights=w, weight_kind="sampling")
+        curve = Curve.from_scores(p, rng.random(n) < p, sample_weight=w, weight_kind="sampling")
         pvalue = calibration_test(curve, random_state=i).pvalue
         found += [pvalue <= 0.05, pvalue <= 0.01]
     return found / draws

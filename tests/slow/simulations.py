@@ -57,7 +57,7 @@ def level(kind, n, draws, weights=None):
     for i in range(draws):
         p = KINDS[kind](rng, n)
         w = None if weights is None else weights(rng, n)
-        curve = Curve.from_scores(p, rng.random(n) < p, weights=w, weight_kind="sampling")
+        curve = Curve.from_scores(p, rng.random(n) < p, sample_weight=w, weight_kind="sampling")
         ks, kuiper = both_tests(curve, seed=i)
         found += [ks.pvalue <= 0.05, kuiper.pvalue <= 0.05, ks.low == 0.0]
     return found / draws
@@ -89,7 +89,7 @@ def level_of_heavy(name, draws):
     found = np.zeros(4)
     for i in range(draws):
         p = KINDS[kind](rng, n)
-        rows = {"weights": weights(rng, n), "weight_kind": "sampling"}
+        rows = {"sample_weight": weights(rng, n), "weight_kind": "sampling"}
         tests = both_tests(Curve.from_scores(p, rng.random(n) < p, **rows), seed=i)
         found += [test.pvalue <= at for at in (0.05, 0.01) for test in tests]
     return found / draws

@@ -53,7 +53,7 @@ def test_every_number_is_that_of_the_calibrated_rows(parts):
 def test_weights_count_as_repeats(parts, rng):
     cal, test = parts
     w = rng.integers(1, 3, test.n)
-    weighted = Predictions(test.values, test.labels, kind="probs", weights=w)
+    weighted = Predictions(test.values, test.labels, kind="probs", sample_weight=w)
     repeated = Predictions(np.repeat(test.values, w), np.repeat(test.labels, w), kind="probs")
     a, b = (compare(cal, t, ["none", "platt"]).best for t in (weighted, repeated))
     assert a.nll == pytest.approx(b.nll, rel=1e-12)

@@ -83,7 +83,7 @@ def test_what_is_not_known_is_none(preds):
     info = fitted_on(curve, gamma, cv=0)
     assert info.ks_after is None
     assert info.ks_before == ks_error(curve)
-    weighted = Curve.from_scores([0.2, 0.7], [0, 1], weights=[1, 2.5], weight_kind="sampling")
+    weighted = Curve.from_scores([0.2, 0.7], [0, 1], sample_weight=[1, 2.5], weight_kind="sampling")
     assert fitted_on(weighted, gamma).ks_after is None
     assert fitted_on(Curve.from_scores([0.2, 0.7], [0, 1]), gamma).ks_after is None
     few = _rows(preds, np.arange(8))

@@ -41,7 +41,7 @@ def test_parts_of_a_tie_are_whole_and_even(rng):
 
 def test_fractional_weights_are_not_cut(rng):
     scores, weights = rng.random(200), rng.random(200) + 0.5
-    curve = Curve.from_scores(scores, scores < 0.5, weights=weights, weight_kind="sampling")
+    curve = Curve.from_scores(scores, scores < 0.5, sample_weight=weights, weight_kind="sampling")
     before = cells(curve)
     for _, part in folds(curve, 4):
         for key, value in cells(part).items():

@@ -59,7 +59,7 @@ def test_one_broken_limit_of_two_fails(rng):
 
 def test_weights_of_two_are_rows_twice(rng):
     scores, outcomes = rng.random(200), rng.random(200) < 0.5
-    weighted = Curve.from_scores(scores, outcomes, weights=np.full(200, 2.0))
+    weighted = Curve.from_scores(scores, outcomes, sample_weight=np.full(200, 2.0))
     twice = Curve.from_scores(np.tile(scores, 2), np.tile(outcomes, 2))
     for limit in ("max_ks", "max_ece"):
         a, b = (gate(curve, **{limit: 0.1}).deciding for curve in (weighted, twice))

@@ -21,7 +21,7 @@ KEYS |= {"brier", "nll", "verdict"}
 def test_it_gives_what_each_measure_gives_alone(data):
     scores, hits, w = data
     for weights in (None, w):
-        curve = Curve.from_scores(scores, hits, weights=weights)
+        curve = Curve.from_scores(scores, hits, sample_weight=weights)
         result = measure(curve).to_dict()
         for key, of in MEASURES.items():
             alone = of(curve)

@@ -27,28 +27,28 @@ FARTHEST_VALUE = 1e200
 
 def row_count(preds: Predictions) -> float:
     """Return N: the number of rows, or the sum of their weights (an int if it is whole)."""
-    if preds.weights is None:
+    if preds.sample_weight is None:
         return preds.n
-    total = float(preds.weights.sum())
+    total = float(preds.sample_weight.sum())
     return int(total) if total.is_integer() else total
 
 
 def with_weight(preds: Predictions) -> Predictions:
     """Return the predictions without their rows of weight 0, which must not change any fit.
 
-    >>> preds = Predictions([[2.0, 0.0], [9.0, 0.0]], [0, 1], kind="logits", weights=[1, 0])
+    >>> preds = Predictions([[2.0, 0.0], [9.0, 0.0]], [0, 1], kind="logits", sample_weight=[1, 0])
     >>> with_weight(preds).n
     1
     """
     check_predictions(preds)
-    if preds.weights is None or preds.weights.all():
+    if preds.sample_weight is None or preds.sample_weight.all():
         return preds
-    at = np.flatnonzero(preds.weights)
+    at = np.flatnonzero(preds.sample_weight)
     return Predictions(
         preds.values[at],
         None if preds.labels is None else preds.labels[at],
         kind=preds.kind,
-        weights=preds.weights[at],
+        sample_weight=preds.sample_weight[at],
         weight_kind=preds.weight_kind,
     )
 
@@ -64,7 +64,11 @@ def rescaled(preds: Predictions, factor: float) -> Predictions:
     logs = preds.log_masses(slice(0, preds.n))
     logs *= factor
     return Predictions(
-        logs, preds.labels, kind="logits", weights=preds.weights, weight_kind=preds.weight_kind
+        logs,
+        preds.labels,
+        kind="logits",
+        sample_weight=preds.sample_weight,
+        weight_kind=preds.weight_kind,
     )
 
 
@@ -75,9 +79,9 @@ def effective_rows(preds: Predictions) -> float:
 
 def weight_scale(preds: Predictions) -> float:
     """Return what makes sampling weights add up to the rows they are worth (Kish); else 1."""
-    if preds.weights is None or preds.weight_kind != "sampling":
+    if preds.sample_weight is None or preds.weight_kind != "sampling":
         return 1.0
-    return float(preds.weights.sum() / (preds.weights @ preds.weights))
+    return float(preds.sample_weight.sum() / (preds.sample_weight @ preds.sample_weight))
 
 
 def enough_digits(preds: Predictions) -> DTypeLike:

@@ -32,13 +32,13 @@ _ROWS = 1 << 18  # numbers in a block of rows: wide enough to write whole cache 
 def class_curves(preds: Predictions, *, n_jobs: int | None = None) -> Iterator[Curve]:
     """Yield the curve of each class in turn: the same as of ``view="class-k"``."""
     labelled(preds)
-    plain = preds.weights is None
+    plain = preds.sample_weight is None
     for k, column in class_keys(preds, ordered=plain, n_jobs=n_jobs):
         name = f"class-{k}"
-        if preds.weights is None:
+        if preds.sample_weight is None:
             yield Curve(keys=column, view=name)
         else:
-            groups = groups_of_weighted(column, preds.weights, preds.weight_kind)
+            groups = groups_of_weighted(column, preds.sample_weight, preds.weight_kind)
             yield Curve(groups=groups, view=name)
 
 

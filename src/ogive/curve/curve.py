@@ -105,9 +105,9 @@ class Curve(Derived):
     def from_scores(
         cls,
         scores: ArrayLike,
-        hits: ArrayLike,
+        outcomes: ArrayLike,
         *,
-        weights: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         weight_kind: WeightKind = "repetition",
         view: str = "score",
     ) -> Curve:
@@ -115,18 +115,18 @@ class Curve(Derived):
 
         Parameters
         ----------
-        scores, hits : array-like, (N,)
-        weights : array-like, (N,), optional
+        scores, outcomes : array-like, (N,)
+        sample_weight : array-like, (N,), optional
         weight_kind : {"repetition", "sampling"}
             See `Predictions`.
         view : str
             What the scores are, if they are not the probability of a binary event.
         """
         s = as_floats(scores, "scores", ndim=(1,))
-        hit = as_hits(hits, s.size)
+        hit = as_hits(outcomes, s.size)
         keys = keys_of_scores(s, hit)
         kind = as_weight_kind(weight_kind)
-        w = as_weights(weights, s.size, of="scores", kind=kind)
+        w = as_weights(sample_weight, s.size, of="scores", kind=kind)
         return cls._from_keys(keys, w, kind, view)
 
     @classmethod
@@ -153,7 +153,7 @@ class Curve(Derived):
         chosen = check_view(view, preds)
         labelled(preds)
         keys = keys_of_view(preds, chosen, n_jobs=n_jobs)
-        return cls._from_keys(keys, preds.weights, preds.weight_kind, chosen.name, n_jobs)
+        return cls._from_keys(keys, preds.sample_weight, preds.weight_kind, chosen.name, n_jobs)
 
     @classmethod
     def _from_keys(
@@ -301,7 +301,7 @@ def as_curve(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> Cur
 def check_curve(curve: object) -> Curve:
     """Return the curve, or say how to build one."""
     if not isinstance(curve, Curve):
-        way = "predictions(preds)" if isinstance(curve, Predictions) else "scores(scores, hits)"
+        way = "predictions(preds)" if isinstance(curve, Predictions) else "scores(scores, outcomes)"
         msg = (
             f"`curve` must be a Curve, not {type(curve).__name__}; build it with Curve.from_{way}."
         )

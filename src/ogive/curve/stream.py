@@ -73,18 +73,20 @@ class CurveStream:
         self._counter = Counter(self.bits)
         self._weighted = Adder(self.bits)
 
-    def update(self, values: ArrayLike, truth: ArrayLike, weights: ArrayLike | None = None) -> None:
+    def update(
+        self, values: ArrayLike, outcomes: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> None:
         """Take in a batch; nothing changes if a row breaks a rule.
 
         Parameters
         ----------
         values : array-like, (n,) or (n, K)
             Scores, or logits or probabilities as said at the start.
-        truth : array-like, (n,)
+        outcomes : array-like, (n,)
             Outcomes, 0 or 1; or the indices of the true classes.
-        weights : array-like, (n,), optional
+        sample_weight : array-like, (n,), optional
         """
-        keys, w = self._keys(values, truth, weights)
+        keys, w = self._keys(values, outcomes, sample_weight)
         if w is None:
             with self._lock:
                 self._counter.add(keys)
@@ -138,18 +140,25 @@ class CurveStream:
         self._lock = threading.Lock()
 
     def _keys(
-        self, values: ArrayLike, truth: ArrayLike, weights: ArrayLike | None
+        self, values: ArrayLike, outcomes: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[KeyArray, FloatArray | None]:
         if self.kind == "scores":
             s = as_floats(values, "scores", ndim=(1,))
-            keys = keys_of_scores(s, as_hits(truth, s.size))
-            return keys, as_weights(weights, s.size, of="scores", kind=self.weight_kind)
+            keys = keys_of_scores(s, as_hits(outcomes, s.size))
+            return keys, as_weights(sample_weight, s.size, of="scores", kind=self.weight_kind)
         kind: Kind = "logits" if self.kind == "logits" else "probs"
         how: WeightKind = self.weight_kind
-        preds = Predictions(values, kind=kind, weights=weights, weight_kind=how)
-        labels = as_hits(truth, preds.n, name="labels", of=kind) if preds.one_column else truth
+        preds = Predictions(values, kind=kind, sample_weight=sample_weight, weight_kind=how)
+        labels = (
+            as_hits(outcomes, preds.n, name="labels", of=kind) if preds.one_column else outcomes
+        )
         # The classes are given, since a batch need not hold them all.
         preds = Predictions(
-            values, labels, kind=kind, weights=weights, weight_kind=how, classes=preds.classes
+            values,
+            labels,
+            kind=kind,
+            sample_weight=sample_weight,
+            weight_kind=how,
+            classes=preds.classes,
         )
-        return keys_of_view(preds, check_view(self.view, preds)), preds.weights
+        return keys_of_view(preds, check_view(self.view, preds)), preds.sample_weight

@@ -123,7 +123,7 @@ class ClassHeat:
             found.append(ks_of(curve, reader, random_state=random_state + k, tests=preds.K))
         assert preds.labels is not None  # noqa: S101 - checked on the way
         pvalue = np.array([test.pvalue for test in found])
-        count = np.bincount(preds.labels, weights=preds.weights, minlength=preds.K)
+        count = np.bincount(preds.labels, weights=preds.sample_weight, minlength=preds.K)
         return cls(
             tuple(str(name) for name in preds.classes),
             np.array([test.signed for test in found]),

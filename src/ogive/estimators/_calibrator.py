@@ -76,7 +76,7 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
             labels,
             kind=self.kind,
             classes=self._class_names(labels, values.shape[1]),
-            weights=weights,
+            sample_weight=weights,
             n_jobs=_threads(self.n_jobs),
         )
         check_impossible(self.impossible)

@@ -237,7 +237,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         fold: IntArray | None = None,
     ) -> MatrixMap:
         """Fit a calibrator; one that cross-validates by itself takes the folds there are."""
-        preds = Predictions(values, codes, kind=kind, weights=weights)
+        preds = Predictions(values, codes, kind=kind, sample_weight=weights)
         options: dict[str, Any] = {"impossible": self.impossible}
         if fold is not None and fold[-1] > 0 and takes_folds(self.method):
             options["cv"] = list(pairs(fold))

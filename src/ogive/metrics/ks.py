@@ -73,29 +73,29 @@ def _gap_of(at: Extreme, n: float) -> LargestGap:
     return LargestGap(abs(signed), signed, at.score, at.rows / n, direction)
 
 
-def largest_gap(curve: Curve | ArrayLike, hits: ArrayLike | None = None) -> LargestGap:
-    """Return the KS error with its sign and its place; of a curve, or of scores and hits.
+def largest_gap(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> LargestGap:
+    """Return the KS error with its sign and its place; of a curve, or of scores and outcomes.
 
     >>> from ogive import Curve
     >>> gap = largest_gap(Curve.from_scores([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 0]))
     >>> gap.direction, round(gap.signed, 3), gap.score, gap.fractile
     ('overconfident', -0.275, 0.8, 0.75)
     """
-    if hits is None:
+    if outcomes is None:
         return largest_of(extremes(check_curve(curve)))
     if isinstance(curve, Curve):
-        msg = "`hits` belong to scores, and a curve has its own. Give the curve alone."
+        msg = "`outcomes` belong to scores, and a curve has its own. Give the curve alone."
         raise InvalidInput(msg)
     scores = as_floats(curve, "scores", ndim=(1,))
-    outcomes = as_hits(hits, scores.size)
+    hit = as_hits(outcomes, scores.size)
     if scores.size >= _MIN_SCORES_FOR_UNSORTED_KS:
-        found = largest_unsorted(scores.astype(np.float64, copy=False), outcomes)
+        found = largest_unsorted(scores.astype(np.float64, copy=False), hit)
         if found is not None:
             return _gap_of(found, scores.size)
-    return largest_of(extremes(Curve.from_scores(scores, outcomes)))
+    return largest_of(extremes(Curve.from_scores(scores, hit)))
 
 
-def ks_error(curve: Curve | ArrayLike, hits: ArrayLike | None = None) -> float:
+def ks_error(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> float:
     """Return the KS calibration error: the largest gap, a fraction between 0 and 1.
 
     A perfectly calibrated model shows about 1.25 sqrt(sum p (1 − p)) / N on a finite sample.
@@ -104,7 +104,7 @@ def ks_error(curve: Curve | ArrayLike, hits: ArrayLike | None = None) -> float:
     ----------
     curve : Curve, or array-like (N,)
         A curve, or scores in [0, 1].
-    hits : array-like (N,), optional
+    outcomes : array-like (N,), optional
         The outcomes of scores. If many of them are measured and nothing else is wanted of them,
         this is quicker than a curve, which sorts them. The result is the same but for rounding.
 
@@ -116,7 +116,7 @@ def ks_error(curve: Curve | ArrayLike, hits: ArrayLike | None = None) -> float:
     >>> ks_error([0.5, 0.75], [1, 1])
     0.375
     """
-    return largest_gap(curve, hits).value
+    return largest_gap(curve, outcomes).value
 
 
 def kuiper_error(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> float:

@@ -86,7 +86,7 @@ def vector_scores(preds: Predictions, probabilities: ArrayLike | None = None) ->
     (0.47, 0.714, 0.5)
     """
     rows = vector_rows(preds, probabilities)
-    return VectorScores(*(_mean(row, preds.weights) for row in rows))
+    return VectorScores(*(_mean(row, preds.sample_weight) for row in rows))
 
 
 def brier_vector(preds: Predictions, probabilities: ArrayLike | None = None) -> float:

@@ -109,7 +109,7 @@ class CurveDisplay:
         ax : matplotlib Axes, optional
             Default: a new figure, which is not shown.
         """
-        preds = Predictions(y_prob, y_true, kind=kind, classes=classes, weights=sample_weight)
+        preds = Predictions(y_prob, y_true, kind=kind, classes=classes, sample_weight=sample_weight)
         two = preds.K == 2 and not preds.one_column  # noqa: PLR2004
         curve = Curve.from_predictions(preds, view or ("class-1" if two else None))
         return cls(curve, graph=graph, method=method, name=name).plot(ax)

@@ -97,7 +97,7 @@ class Part:
             self.values,
             labels,
             kind=kind,
-            weights=self.weights,
+            sample_weight=self.weights,
             classes=self.classes,
             renormalise=self.renormalise,
         )

@@ -214,7 +214,7 @@ def compare(
     if progress:
         progress("done", len(chosen), len(chosen))
     best = min(outcomes, key=lambda outcome: (outcome.stopped, outcome.numbers["nll"]))
-    weights = np.ones(test.n) if test.weights is None else test.weights
+    weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
     none = next((one for one in outcomes if one.method == "none"), None)
     rows = (_against(outcome, best, none, weights) for outcome in outcomes)
     ranked = tuple(sorted(rows, key=_place))

@@ -169,7 +169,7 @@ def _errors(preds: Predictions, vectors: FloatArray | None, view: str) -> _Error
             vectors,
             preds.labels,
             kind="probs",
-            weights=preds.weights,
+            sample_weight=preds.sample_weight,
             weight_kind=preds.weight_kind,
         )
     top = "class-1" if preds.one_column else "top-1"
@@ -216,8 +216,8 @@ def _after(  # noqa: PLR0917 - internal
             vectors[held_out] = rows.vectors
     if vectors is not None:
         return _errors(preds, vectors, VECTOR)
-    weights = preds.weights
-    curve = Curve.from_scores(score, hit, weights=weights, weight_kind=preds.weight_kind)
+    weights = preds.sample_weight
+    curve = Curve.from_scores(score, hit, sample_weight=weights, weight_kind=preds.weight_kind)
     return _Errors(ks_error(curve), nll(curve))
 
 
@@ -241,7 +241,7 @@ def _after_of_curve(curve: Curve, method: str, cv: int) -> _Errors | None:
     if len(scores) < 2 * cv:
         return None
     joined = (np.concatenate(columns) for columns in (scores, hits))
-    whole = Curve.from_scores(*joined, weights=np.concatenate(weights))
+    whole = Curve.from_scores(*joined, sample_weight=np.concatenate(weights))
     return _Errors(ks_error(whole), nll(whole))
 
 
@@ -262,6 +262,6 @@ def _rows(preds: Predictions, at: IntArray) -> Predictions:
         preds.values[at],
         preds.labels[at],
         kind=preds.kind,
-        weights=None if preds.weights is None else preds.weights[at],
+        sample_weight=None if preds.sample_weight is None else preds.sample_weight[at],
         weight_kind=preds.weight_kind,
     )

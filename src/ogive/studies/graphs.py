@@ -103,9 +103,11 @@ def repaired_curves(
         if rows.hit is None:
             msg = "the predictions have no labels, so that nothing can be drawn. Give labels."
             raise InvalidInput(msg)
-        weights, kind = preds.weights, preds.weight_kind
+        weights, kind = preds.sample_weight, preds.weight_kind
         curves.append(
-            Curve.from_scores(rows.score, rows.hit, weights=weights, weight_kind=kind, view=view)
+            Curve.from_scores(
+                rows.score, rows.hit, sample_weight=weights, weight_kind=kind, view=view
+            )
         )
     return curves[0], curves[1], gamma.n
 

@@ -183,7 +183,7 @@ def _rows(preds: Predictions, at: np.ndarray) -> Predictions:
         None if preds.labels is None else preds.classes[preds.labels[at]],
         kind=preds.kind,
         classes=preds.classes,
-        weights=None if preds.weights is None else preds.weights[at],
+        sample_weight=None if preds.sample_weight is None else preds.sample_weight[at],
         weight_kind=preds.weight_kind,
     )
 

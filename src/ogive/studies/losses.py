@@ -25,9 +25,11 @@ CRITICAL_T = 1.96  # of `hall_t`: 2.5 % of equally good methods are found worse
 
 def scores_of(rows: Rows, test: Predictions, view: str) -> tuple[dict[str, float], FloatArray]:
     """Return the numbers of calibrated rows, and their log losses, (N,)."""
-    weights = np.ones(test.n) if test.weights is None else test.weights
+    weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
     hit = np.asarray(rows.hit, dtype=np.float64)
-    curve = Curve.from_scores(rows.score, hit, weights=test.weights, weight_kind=test.weight_kind)
+    curve = Curve.from_scores(
+        rows.score, hit, sample_weight=test.sample_weight, weight_kind=test.weight_kind
+    )
     if view == VECTOR:
         squares, losses, _ = vector_rows(test, rows.vectors)
     else:

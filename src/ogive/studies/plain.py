@@ -90,7 +90,12 @@ def measure(
             raise InvalidInput(msg)
         return measuring.measure(data, view, **how)  # type: ignore[call-overload]
     preds = as_predictions(
-        data, outcomes, kind=kind, classes=classes, weights=sample_weight, weight_kind=weight_kind
+        data,
+        outcomes,
+        kind=kind,
+        classes=classes,
+        sample_weight=sample_weight,
+        weight_kind=weight_kind,
     )
     return measuring.measure(preds, view, **how)  # type: ignore[call-overload]
 
@@ -199,7 +204,9 @@ def calibrate(
     >>> probabilities.round(2), calibrator.method
     (array([0.29, 0.71]), 'platt')
     """
-    preds = as_predictions(scores, outcomes, kind=kind, classes=classes, weights=sample_weight)
+    preds = as_predictions(
+        scores, outcomes, kind=kind, classes=classes, sample_weight=sample_weight
+    )
     matrix = np.ndim(preds.values) == _MATRIX
     gamma = fit(preds, method, VECTOR if not preds.one_column else None)
     given = scores if new is None else new
@@ -240,7 +247,7 @@ def as_predictions(
     *,
     kind: Kind | None = None,
     classes: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
 ) -> Predictions:
     """Return predictions of scores and outcomes, or of a matrix and labels; of frames too."""
@@ -272,7 +279,7 @@ def as_predictions(
         labels,
         kind=kind or "probs",
         classes=_names(data, outcomes) if classes is None and not one_column else classes,
-        weights=weights,
+        sample_weight=sample_weight,
         weight_kind=weight_kind,
     )
     warn_if_permuted(preds, "`scores`")

@@ -60,7 +60,7 @@ def test_weights_repeats_and_order_give_the_same_vectors(way, method, rng):
     logits, labels = sample(rng, n=600)
     weights = rng.integers(0, 4, 600)
     weighted = fit_vector(
-        Predictions(logits, labels, kind="logits", weights=weights), method, vector=way
+        Predictions(logits, labels, kind="logits", sample_weight=weights), method, vector=way
     )
     rows = rng.permutation(np.repeat(np.arange(600), weights))
     repeated = fit_vector(
@@ -78,8 +78,8 @@ def test_weight_0_is_no_row(way, method, kind, rng):
     weights[:80] = 0.0
     logits[:40] *= 30.0  # far beyond all others, and the smallest masses of all
     values = logits if kind == "logits" else softmax(logits, axis=1)
-    whole = Predictions(values, labels, kind=kind, weights=weights)
-    part = Predictions(values[80:], labels[80:], kind=kind, weights=weights[80:])
+    whole = Predictions(values, labels, kind=kind, sample_weight=weights)
+    part = Predictions(values[80:], labels[80:], kind=kind, sample_weight=weights[80:])
     a, b = (quiet_fit(preds, method, vector=way)(whole) for preds in (whole, part))
     np.testing.assert_allclose(a, b, atol=1e-12)
 
@@ -93,7 +93,7 @@ def test_sampling_weights_have_no_unit(way, method, rng):
     both = [
         quiet_fit(
             Predictions(
-                logits, labels, kind="logits", weights=unit * weights, weight_kind="sampling"
+                logits, labels, kind="logits", sample_weight=unit * weights, weight_kind="sampling"
             ),
             method,
             vector=way,

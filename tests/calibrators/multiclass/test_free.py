@@ -142,7 +142,9 @@ def test_sampling_weights_have_no_scale(fit, rng):
 
     def fitted(scale):
         kind = "sampling"
-        return fit(Predictions(z, y, kind="logits", weights=scale * weights, weight_kind=kind))
+        return fit(
+            Predictions(z, y, kind="logits", sample_weight=scale * weights, weight_kind=kind)
+        )
 
     fresh = Predictions(z, kind="logits")
     np.testing.assert_allclose(fitted(1.0)(fresh), fitted(1000.0)(fresh), atol=1e-9)

@@ -105,10 +105,10 @@ def test_probabilities_with_zeros_stay_finite(rng):
 def test_weights_count_in_every_fit(rng):
     logits, labels = sample(rng)
     odd = np.arange(150) % 2
-    weighted = Predictions(logits, labels, kind="logits", weights=1.0 + 99.0 * odd)
+    weighted = Predictions(logits, labels, kind="logits", sample_weight=1.0 + 99.0 * odd)
     gamma = fit_ms_odir(weighted, strengths=[1e3], offset_strengths=[1e3])
     train, x = splits(150, 5, 15)[0][0], logits
-    w = weighted.weights[train]
+    w = weighted.sample_weight[train]
     best = naive.matrix_loss(gamma.matrix[0], gamma.offset[0], x[train], labels[train], 1e3, 1e3, w)
     plain = fit_ms_odir(
         Predictions(logits, labels, kind="logits"), strengths=[1e3], offset_strengths=[1e3]
@@ -122,7 +122,7 @@ def test_weights_count_in_every_fit(rng):
 def test_weight_2_is_the_row_twice_where_the_folds_say_so(rng):
     logits, labels = sample(rng)
     weights = rng.integers(1, 4, 150)
-    weighted = Predictions(logits, labels, kind="logits", weights=weights)
+    weighted = Predictions(logits, labels, kind="logits", sample_weight=weights)
     pairs = splits(150, 3, 0)
     copies = np.repeat(np.arange(150), weights)
     twice = [tuple(np.flatnonzero(np.isin(copies, part)) for part in pair) for pair in pairs]

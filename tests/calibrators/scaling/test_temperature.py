@@ -108,7 +108,7 @@ def test_one_column_is_class_1_of_two(rng):
 def test_weight_2_is_the_row_twice_and_order_does_not_matter(rng):
     logits, labels = sample(rng, 300, 4, 2.0)
     weights = rng.integers(0, 4, 300)
-    weighted = fit_temperature(Predictions(logits, labels, kind="logits", weights=weights))
+    weighted = fit_temperature(Predictions(logits, labels, kind="logits", sample_weight=weights))
     rows = rng.permutation(np.repeat(np.arange(300), weights))
     repeated = fit_temperature(Predictions(logits[rows], labels[rows], kind="logits"))
     assert weighted.factor == pytest.approx(repeated.factor, rel=1e-10)
@@ -265,14 +265,14 @@ def test_the_careful_factor_does_not_sharpen_after_a_lucky_sample(rng):
 def test_the_careful_factor_of_weights(rng):
     logits, labels = sample(rng, 60, 3, 2.0)
     w = rng.integers(1, 4, 60)
-    twice = careful_factor(Predictions(logits, labels, kind="logits", weights=w))
+    twice = careful_factor(Predictions(logits, labels, kind="logits", sample_weight=w))
     again = np.repeat(np.arange(60), w)
     assert twice == pytest.approx(
         careful_factor(Predictions(logits[again], labels[again], kind="logits"))
     )
     sampled = (
         careful_factor(
-            Predictions(logits, labels, kind="logits", weights=c * w, weight_kind="sampling")
+            Predictions(logits, labels, kind="logits", sample_weight=c * w, weight_kind="sampling")
         )
         for c in (1.0, 1e-6)
     )

@@ -45,7 +45,7 @@ def test_the_slope_is_zero_at_the_answer(rng):
 def test_weight_2_is_the_row_twice(rng):
     logits, labels = sample(rng, n=300)
     weights = rng.integers(1, 4, 300)
-    weighted = fit_vector(Predictions(logits, labels, kind="logits", weights=weights))
+    weighted = fit_vector(Predictions(logits, labels, kind="logits", sample_weight=weights))
     rows = np.repeat(np.arange(300), weights)
     repeated = fit_vector(Predictions(logits[rows], labels[rows], kind="logits"))
     np.testing.assert_allclose(weighted.factor, repeated.factor, atol=1e-10)
@@ -212,7 +212,7 @@ def test_the_fallback_counts_weights_not_rows(rng):
     def fitted(weights, kind="repetition", rows=slice(None)):
         return fit_vector(
             Predictions(
-                logits[rows], labels[rows], kind="logits", weights=weights, weight_kind=kind
+                logits[rows], labels[rows], kind="logits", sample_weight=weights, weight_kind=kind
             )
         )
 

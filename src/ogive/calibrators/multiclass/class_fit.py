@@ -173,9 +173,9 @@ def _read(
     """
     index = np.arange(preds.n)
     weights = np.ones(preds.n)
-    if preds.weights is not None:
-        index = np.flatnonzero(preds.weights > 0)
-        weights = preds.weights[index] * weight_scale(preds)
+    if preds.sample_weight is not None:
+        index = np.flatnonzero(preds.sample_weight > 0)
+        weights = preds.sample_weight[index] * weight_scale(preds)
     n, K = index.size, preds.K
     logs = np.empty((K, n), dtype=np.float64 if n * K <= _MAX_NUMBERS_IN_FLOAT64 else np.float32)
     hashes = np.empty(n, dtype=np.uint64)
@@ -195,7 +195,9 @@ def _read(
         block *= factor  # before digits are dropped: then the scale of logits costs none
         logs[:, put] = block.T
 
-    weighted = np.ones(preds.n, dtype=np.bool_) if preds.weights is None else preds.weights > 0
+    weighted = (
+        np.ones(preds.n, dtype=np.bool_) if preds.sample_weight is None else preds.sample_weight > 0
+    )
     before = np.concatenate([[0], np.cumsum(weighted)])
     for_each_block(read, preds.n, width=K, n_jobs=n_jobs)
     half = float(np.log(2.0)) / (factor if preds.kind == "logits" else 1.0)
@@ -314,8 +316,8 @@ def _unseen(preds: Predictions, rows: _Rows, halved: list[_Half], share: float) 
             scores = change.base + scores.dtype.type(share) * (scores - change.base)
         index = rows.index[at]
         weights = change.weights
-        if preds.weights is not None and preds.weight_kind == "sampling":
-            weights = preds.weights[index]
+        if preds.sample_weight is not None and preds.weight_kind == "sampling":
+            weights = preds.sample_weight[index]
         yield Unseen(index, scores, weights)
 
 

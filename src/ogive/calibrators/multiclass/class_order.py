@@ -43,7 +43,7 @@ def mean_range(preds: Predictions, *, n_jobs: int | None = None) -> float:
         ranges[at] = -logs.min(axis=1, initial=0.0, where=logs > -np.inf)
 
     for_each_block(work, preds.n, width=preds.K, n_jobs=n_jobs)
-    return float(np.average(ranges, weights=preds.weights)) or 1.0
+    return float(np.average(ranges, weights=preds.sample_weight)) or 1.0
 
 
 def class_order(preds: Predictions, scale: float, *, n_jobs: int | None = None) -> IntArray:
@@ -71,7 +71,7 @@ def _keys(preds: Predictions, scale: float, colours: FloatArray, n_jobs: int | N
     """Return the key of each class, rounded, (K,)."""
     labels = preds.labels
     assert labels is not None  # noqa: S101 - checked by fit_classes
-    weights = np.ones(preds.n) if preds.weights is None else preds.weights
+    weights = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
     parts: dict[int, FloatArray] = {}
 
     def work(at: slice) -> None:

@@ -191,12 +191,12 @@ def column_curve(
     rows: BoolArray | None = None,
 ) -> Curve:
     """Return the curve of a column of log-odds (of some rows), with the predictions' weights."""
-    weights = preds.weights
+    weights = preds.sample_weight
     if rows is not None:
         log_odds, hit = log_odds[rows], hit[rows]
         weights = None if weights is None else weights[rows]
     column = Predictions(
-        log_odds, hit, kind="logits", weights=weights, weight_kind=preds.weight_kind
+        log_odds, hit, kind="logits", sample_weight=weights, weight_kind=preds.weight_kind
     )
     curve = Curve.from_predictions(column)
     curve.view = view

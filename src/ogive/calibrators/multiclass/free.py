@@ -302,12 +302,12 @@ def _read_tops(
 
 def _curve(preds: Predictions, tops: _Tops) -> Curve:
     """Return the curve of the top class."""
-    plain = preds.weights is None
+    plain = preds.sample_weight is None
     column = Predictions(
         tops.log_odds,
         tops.hit,
         kind="logits",
-        weights=None if plain and bool((tops.weights == 1.0).all()) else tops.weights,
+        sample_weight=None if plain and bool((tops.weights == 1.0).all()) else tops.weights,
         weight_kind=preds.weight_kind,
     )
     curve = Curve.from_predictions(column)

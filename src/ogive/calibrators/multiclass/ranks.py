@@ -205,11 +205,11 @@ def fit_ranks(
     power = 1.0
     if method != "none" and R < preds.K - 1:
         weights = None
-        if preds.weights is not None:
-            weights = weight_scale(preds) * preds.weights[rows.place == R]
+        if preds.sample_weight is not None:
+            weights = weight_scale(preds) * preds.sample_weight[rows.place == R]
         power = best_power(*rows.rest, weights)
     held = broken(_shares(maps, rows.log_odds), preds.K)[2]
-    share = float(np.average(held, weights=preds.weights))
+    share = float(np.average(held, weights=preds.sample_weight))
     return RanksMap(
         view="vector",
         n=maps[0].n,

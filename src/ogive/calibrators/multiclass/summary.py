@@ -100,7 +100,7 @@ def summary_of(
     before, after = preds.probabilities(), gamma(preds, n_jobs=n_jobs)
     at = chosen[:, None]
     p, q = (np.take_along_axis(x, at, axis=1)[:, 0] for x in (before, after))
-    weights = np.ones(preds.n) if preds.weights is None else preds.weights
+    weights = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
     ranges = tuple(_ranges(p, q, weights))
     words = {"overconfident" if part.way == "too high" else "underconfident" for part in ranges}
     edf = _edf(gamma)
@@ -133,7 +133,7 @@ def _log_losses(
     assert preds.labels is not None  # noqa: S101 - it was fitted
     at = (np.arange(preds.n), preds.labels)
     first, last = (np.log(np.clip(x[at], _CLIP, 1.0 - _CLIP)) for x in (before, after))
-    n, weights = effective_rows(preds), preds.weights
+    n, weights = effective_rows(preds), preds.sample_weight
     saved = last - first
     mean = float(np.average(saved, weights=weights))
     error = float(np.sqrt(np.average((saved - mean) ** 2, weights=weights) / n))

@@ -253,7 +253,9 @@ def _fit(
     rows = np.ones((preds.n, preds.K + 1))
     for at in blocks(preds.n, width=preds.K):
         rows[at, :-1] = cls.features(preds, at, floor)
-    search = Search(rows, labelled(preds), preds.weights, *grid, hasty=preds.K > _MANY_CLASSES)
+    search = Search(
+        rows, labelled(preds), preds.sample_weight, *grid, hasty=preds.K > _MANY_CLASSES
+    )
     parts = splits(preds.n, cv, random_state) if isinstance(cv, int) else cv
     found = search.run(parts, progress, n_jobs)
     return cls(

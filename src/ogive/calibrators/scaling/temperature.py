@@ -296,7 +296,7 @@ def _read(preds: Predictions, n_jobs: int | None) -> _Rows:
 
     zeros: list[bool] = []
     for_each_block(work, preds.n, width=preds.K, n_jobs=n_jobs)
-    weight = np.ones(preds.n) if preds.weights is None else preds.weights.copy()
+    weight = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight.copy()
     weight[own == -np.inf] = 0.0
     own[own == -np.inf] = 0.0
     widest = -float(lowest[weight > 0].min(initial=0.0))

@@ -192,7 +192,7 @@ class ScaledRows:
         self.preds, self.floor, self.n_jobs = preds, zero_floor(preds), n_jobs
         self.progress, self.steps = progress, 0
         self.dtype = enough_digits(preds)
-        weights = np.ones(preds.n) if preds.weights is None else preds.weights
+        weights = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
         self.weights = (weights / weights.sum()).astype(self.dtype)
         self.mean, self.spread = np.zeros(preds.K), np.ones(preds.K)
         self.mean = self._each(lambda at, z: (z @ self.weights[at])[None], 1)[0]

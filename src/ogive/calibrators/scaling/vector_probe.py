@@ -55,7 +55,7 @@ def stopped_early(preds: Predictions, *, n_jobs: int | None = None) -> VectorMap
     train, rest = _some(preds, ~held_out), _some(preds, held_out)
     temperature = fit_temperature(train, n_jobs=n_jobs)
     before = _losses(temperature, rest)
-    weights = np.ones(rest.n) if rest.weights is None else rest.weights
+    weights = np.ones(rest.n) if rest.sample_weight is None else rest.sample_weight
     with one_blas_thread():
         rows = ScaledRows(train, temperature.factor, n_jobs)
         theta, penalty = rows.start, np.full(rows.start.shape, RIDGE / 2.0)
@@ -94,7 +94,7 @@ def _some(preds: Predictions, chosen: BoolArray) -> Predictions:
         preds.values[chosen],
         labelled(preds)[chosen],
         kind=preds.kind,
-        weights=None if preds.weights is None else preds.weights[chosen],
+        sample_weight=None if preds.sample_weight is None else preds.sample_weight[chosen],
         weight_kind=preds.weight_kind,
     )
 

@@ -151,7 +151,7 @@ def recalibrated(gamma: Map, curve: Curve) -> Curve:
     hits = np.repeat([1, 0], scores.size)
     seen = weights > 0
     return Curve.from_scores(
-        np.tile(scores, 2)[seen], hits[seen], weights=weights[seen], view=curve.view
+        np.tile(scores, 2)[seen], hits[seen], sample_weight=weights[seen], view=curve.view
     )
 
 
