@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import astuple
 
 import pytest
 
@@ -43,3 +44,40 @@ def test_rooms_are_attributes():
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
     with pytest.raises(AttributeError, match=r"'ogive.export' has no attribute 'doors'"):
         ogive.export.doors  # noqa: B018
+
+
+ONE_VIEW = {  # every public measure of one view: its numbers
+    "bootstrap": lambda *a, **k: astuple(ogive.bootstrap(*a, **k, measure="ks", resamples=5))[:3],
+    "brackets": lambda *a, **k: ogive.brackets(*a, **k),
+    "brier": ogive.brier,
+    "calibration_test": ogive.calibration_test,
+    "decompose": ogive.decompose,
+    "ece": ogive.ece,
+    "kde_ece": ogive.kde_ece,
+    "ks_error": ogive.ks_error,
+    "ks_test": ogive.ks_test,
+    "kuiper_error": ogive.kuiper_error,
+    "kuiper_test": ogive.kuiper_test,
+    "largest_gap": ogive.largest_gap,
+    "mce": ogive.mce,
+    "nll": ogive.nll,
+    "smooth_ece": ogive.smooth_ece,
+    "spiegelhalter": ogive.spiegelhalter,
+}
+
+
+@pytest.mark.parametrize("name", ONE_VIEW)
+def test_a_measure_takes_a_curve_or_scores_and_outcomes_with_weights(name, rng):
+    measure, scores = ONE_VIEW[name], rng.random(200)
+    outcomes, weight = rng.random(200) < scores, rng.integers(1, 4, 200).astype(float)
+    for how in (
+        {},
+        {"sample_weight": weight},
+        {"sample_weight": weight, "weight_kind": "sampling"},
+    ):
+        curve = ogive.Curve.from_scores(scores, outcomes, **how)
+        assert measure(scores, outcomes, **how) == measure(curve)
+    with pytest.raises(ogive.errors.InvalidInput, match="`sample_weight` belongs to scores"):
+        measure(curve, sample_weight=weight)
+    with pytest.raises(ogive.errors.UnknownName, match="weight_kind"):
+        measure(scores, outcomes, weight_kind="survey")

@@ -283,19 +283,27 @@ class Curve(Derived):
     _repr_html_ = curve_form
 
 
-def as_curve(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> Curve:
+def as_curve(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> Curve:
     """Return the curve that every measure is given: as such, or as scores and outcomes.
 
-    >>> as_curve([0.9, 0.4], [1, 0]).n
-    2
+    >>> as_curve([0.9, 0.4], [1, 0], sample_weight=[1, 2]).n
+    3
     """
-    if outcomes is None:
-        return check_curve(curve)
-    if isinstance(curve, Curve):
-        msg = "`outcomes` belong to scores, and a curve has its own. Give the curve alone."
-        raise InvalidInput(msg)
-    scores = as_floats(curve, "scores", ndim=(1,))
-    return Curve.from_scores(scores, as_hits(outcomes, scores.size, name="outcomes"))
+    if isinstance(curve, Curve) or outcomes is None:
+        found = check_curve(curve)
+        given = {"outcomes": outcomes, "sample_weight": sample_weight}
+        for name, value in given.items():
+            if value is not None:
+                msg = f"`{name}` belongs to scores, and a curve has its own. Give the curve alone."
+                raise InvalidInput(msg)
+        return found
+    return Curve.from_scores(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
 
 
 def check_curve(curve: object) -> Curve:

@@ -28,7 +28,7 @@ from ogive.errors import InvalidInput
 from ogive.metrics.onepass import read
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike, FloatArray
+    from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve.keys import Run
 
 #: Equal-width bins unless told otherwise; the paper's tables use 25.
@@ -205,6 +205,8 @@ def ece(
     *,
     spacing: str = "width",
     norm: str = "l1",
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
 ) -> float:
     """Return the expected calibration error.
 
@@ -218,6 +220,8 @@ def ece(
         How many bins, or their edges.
     spacing : {"width", "mass"}
     norm : {"l1", "l2", "max"}
+    sample_weight, weight_kind : optional
+        Of scores, as in `Curve.from_scores`.
 
     >>> from ogive import Curve
     >>> round(ece(Curve.from_scores([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 0]), 5), 3)
@@ -225,17 +229,10 @@ def ece(
     >>> round(ece([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 0], bins=5), 3)
     0.5
     """
-    found, bins = _curve_and_bins(curve, outcomes, bins)
-    return bin_rows(found, bins, spacing=spacing).error(norm)
-
-
-def _curve_and_bins(
-    curve: Curve | ArrayLike, outcomes: ArrayLike | None, bins: ArrayLike | int
-) -> tuple[Curve, ArrayLike | int]:
-    """Return the curve and the bins; the second argument after a curve is its bins."""
     if isinstance(curve, Curve) and outcomes is not None:
-        return curve, outcomes
-    return as_curve(curve, outcomes), bins
+        bins, outcomes = outcomes, None  # a curve has its own: its second argument is the bins
+    found = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    return bin_rows(found, bins, spacing=spacing).error(norm)
 
 
 def mce(
@@ -244,6 +241,8 @@ def mce(
     bins: ArrayLike | int = BINS,
     *,
     spacing: str = "width",
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
 ) -> float:
     """Return the maximum calibration error: the largest gap of any bin that is not empty.
 
@@ -251,7 +250,9 @@ def mce(
     >>> round(mce(Curve.from_scores([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 0]), 5), 3)
     0.75
     """
-    found, bins = _curve_and_bins(curve, outcomes, bins)
+    if isinstance(curve, Curve) and outcomes is not None:
+        bins, outcomes = outcomes, None  # a curve has its own: its second argument is the bins
+    found = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     return bin_rows(found, bins, spacing=spacing).error("max")
 
 

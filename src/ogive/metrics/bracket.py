@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive.curve.curve import check_curve
+from ogive.curve.curve import Curve, as_curve
 from ogive.curve.spans import tail_at
 from ogive.metrics.binned import BINS, as_edges
 from ogive.metrics.gap import Within, between
@@ -35,8 +35,7 @@ from ogive.metrics.proper import CLIP, mean_score
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ogive._typing import ArrayLike, BoolArray, FloatArray, IntArray
-    from ogive.curve import Curve
+    from ogive._typing import ArrayLike, BoolArray, FloatArray, IntArray, WeightKind
     from ogive.curve.spans import Spans
 
 Bracket = tuple[float, float]
@@ -100,7 +99,14 @@ def candidate_ranges(curve: Curve) -> IntArray:
     return np.stack([spans.first[first], spans.last[last] + 1], axis=1)
 
 
-def brackets(curve: Curve, bins: ArrayLike | int = BINS) -> dict[str, Bracket]:
+def brackets(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    bins: ArrayLike | int = BINS,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> dict[str, Bracket]:
     """Return guaranteed brackets of KS, Kuiper, ECE, Brier, log loss and the mean score.
 
     Of a curve that holds every score they are empty: both ends are the number itself. Bins of
@@ -114,7 +120,9 @@ def brackets(curve: Curve, bins: ArrayLike | int = BINS) -> dict[str, Bracket]:
     >>> low <= ks_error(curve) <= high, high - low < 0.003
     (True, True)
     """
-    check_curve(curve)
+    if isinstance(curve, Curve) and outcomes is not None:
+        bins, outcomes = outcomes, None  # a curve has its own: its second argument is the bins
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     if curve.spans is None:
         curve = curve.summarised(52)
     n = curve.n

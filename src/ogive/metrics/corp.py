@@ -29,7 +29,7 @@ from ogive.metrics.onepass import read
 from ogive.metrics.proper import brier, nll
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike, FloatArray
+    from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve.keys import Run
 
 Kind = Literal["brier", "nll"]
@@ -107,7 +107,12 @@ def _pooled(weights: FloatArray, hits: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def decompose(
-    curve: Curve | ArrayLike, outcomes: ArrayLike | None = None, score: str = "brier"
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    score: str = "brier",
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
 ) -> Decomposition:
     """Split the Brier score (or ``"nll"``) into miscalibration, discrimination, uncertainty.
 
@@ -118,7 +123,7 @@ def decompose(
     """
     if isinstance(curve, Curve) and isinstance(outcomes, str):
         score, outcomes = outcomes, None  # a curve has its own: its second argument is the score
-    curve = as_curve(curve, outcomes)
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     chosen = as_choice(score, "score", _SCORES)
     reader = PoolReader()
     read(curve, reader)

@@ -34,7 +34,7 @@ from ogive._numerics.blas import one_blas_thread
 from ogive.curve.curve import as_curve, check_curve
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike, FloatArray
+    from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve import Curve
     from ogive.curve.keys import Run
 
@@ -89,7 +89,13 @@ def kde_error(curve: Curve) -> KernelError:
     return KernelError(l1_gap(curve), 0.0, "groups")
 
 
-def kde_ece(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> float:
+def kde_ece(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> float:
     """Return the KDE-ECE; see `kde_error` for what it falls back to.
 
     >>> import numpy as np
@@ -98,7 +104,7 @@ def kde_ece(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> floa
     >>> round(kde_ece(Curve.from_scores(scores, scores > 0.5)), 3)
     0.241
     """
-    curve = as_curve(curve, outcomes)
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     return kde_error(curve).value
 
 

@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ogive._validate import as_floats, as_hits
-from ogive.curve.curve import Curve, as_curve, check_curve
-from ogive.errors import InvalidInput
+from ogive._validate import as_floats, as_hits, as_weight_kind
+from ogive.curve.curve import Curve, as_curve
 from ogive.metrics.gap import extremes
 from ogive.metrics.unsorted_gap import largest_unsorted
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike
+    from ogive._typing import ArrayLike, WeightKind
     from ogive.metrics.gap import Extreme, Extremes
 
 Direction = Literal["overconfident", "underconfident", "none"]
@@ -73,7 +72,13 @@ def _gap_of(at: Extreme, n: float) -> LargestGap:
     return LargestGap(abs(signed), signed, at.score, at.rows / n, direction)
 
 
-def largest_gap(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> LargestGap:
+def largest_gap(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> LargestGap:
     """Return the KS error with its sign and its place; of a curve, or of scores and outcomes.
 
     >>> from ogive import Curve
@@ -81,11 +86,13 @@ def largest_gap(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> 
     >>> gap.direction, round(gap.signed, 3), gap.score, gap.fractile
     ('overconfident', -0.275, 0.8, 0.75)
     """
-    if outcomes is None:
-        return largest_of(extremes(check_curve(curve)))
-    if isinstance(curve, Curve):
-        msg = "`outcomes` belong to scores, and a curve has its own. Give the curve alone."
-        raise InvalidInput(msg)
+    if outcomes is None or sample_weight is not None or isinstance(curve, Curve):
+        return largest_of(
+            extremes(
+                as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+            )
+        )
+    as_weight_kind(weight_kind)
     scores = as_floats(curve, "scores", ndim=(1,))
     hit = as_hits(outcomes, scores.size)
     if scores.size >= _MIN_SCORES_FOR_UNSORTED_KS:
@@ -95,7 +102,13 @@ def largest_gap(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> 
     return largest_of(extremes(Curve.from_scores(scores, hit)))
 
 
-def ks_error(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> float:
+def ks_error(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> float:
     """Return the KS calibration error: the largest gap, a fraction between 0 and 1.
 
     A perfectly calibrated model shows about 1.25 sqrt(sum p (1 − p)) / N on a finite sample.
@@ -107,6 +120,8 @@ def ks_error(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> flo
     outcomes : array-like (N,), optional
         The outcomes of scores. If many of them are measured and nothing else is wanted of them,
         this is quicker than a curve, which sorts them. The result is the same but for rounding.
+    sample_weight, weight_kind : optional
+        Of scores, as in `Curve.from_scores`.
 
     Examples
     --------
@@ -116,10 +131,16 @@ def ks_error(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> flo
     >>> ks_error([0.5, 0.75], [1, 1])
     0.375
     """
-    return largest_gap(curve, outcomes).value
+    return largest_gap(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind).value
 
 
-def kuiper_error(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> float:
+def kuiper_error(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> float:
     """Return the Kuiper calibration error: the range of the gap, in [KS, 2 KS].
 
     It adds up what the gap reaches on both sides of 0, and so does not let a deficit at low
@@ -129,4 +150,6 @@ def kuiper_error(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) ->
     >>> kuiper_error(Curve.from_scores([0.5, 0.75], [1, 0]))
     0.375
     """
-    return extremes(as_curve(curve, outcomes)).kuiper
+    return extremes(
+        as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    ).kuiper

@@ -54,11 +54,11 @@ import numpy as np
 from scipy.special import chdtrc, ndtr
 
 from ogive.curve.coarse import coarse
-from ogive.curve.curve import check_curve
+from ogive.curve.curve import as_curve
 from ogive.metrics.cells import Cells
 
 if TYPE_CHECKING:
-    from ogive._typing import FloatArray
+    from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve import Curve
 
 Part: TypeAlias = Literal["ks", "kuiper", "shift", "temperature", "shape", "steps"]
@@ -116,7 +116,13 @@ class OmnibusTest:
 
 
 def calibration_test(
-    curve: Curve, *, random_state: int = 0, fitted_on: float | None = None
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+    random_state: int = 0,
+    fitted_on: float | None = None,
 ) -> OmnibusTest:
     """Test whether scores are calibrated, against shifts, slopes, bends, steps and tails at once.
 
@@ -125,7 +131,8 @@ def calibration_test(
 
     Parameters
     ----------
-    curve : Curve
+    curve, outcomes, sample_weight, weight_kind
+        A curve; or scores with their outcomes, and weights as in `Curve.from_scores`.
     random_state : int
         Of the simulated null distribution.
     fitted_on : float, optional
@@ -143,7 +150,7 @@ def calibration_test(
     >>> test.pvalue < 0.001, test.strongest
     (True, 'ks')
     """
-    check_curve(curve)
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     cells = Cells(coarse(curve) if curve.n > MIN_ROWS_FOR_COARSE_COPY else curve)
     if fitted_on is not None:
         cells.surplus = cells.surplus / noise_ratio(curve, fitted_on)

@@ -26,7 +26,7 @@ from ogive.curve.keys import dot
 from ogive.metrics.onepass import read
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike, FloatArray
+    from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve import Curve
     from ogive.curve.keys import Run
 
@@ -153,27 +153,39 @@ def mean_score(curve: Curve) -> float:
     return reader.score / reader.n
 
 
-def brier(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> float:
+def brier(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> float:
     """Return the Brier score of the view: the mean of (score − hit)².
 
     >>> from ogive import Curve
     >>> brier(Curve.from_scores([0.5, 1.0], [1, 0]))
     0.625
     """
-    curve = as_curve(curve, outcomes)
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     reader = BrierReader()
     read(curve, reader)
     return reader.value
 
 
-def nll(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> float:
+def nll(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> float:
     """Return the log loss of the view, scores clipped to [1e-7, 1 − 1e-7].
 
     >>> from ogive import Curve
     >>> round(nll(Curve.from_scores([0.5, 0.8], [1, 1])), 4)
     0.4581
     """
-    curve = as_curve(curve, outcomes)
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     reader = NllReader()
     read(curve, reader)
     return reader.value
@@ -195,7 +207,13 @@ class Spiegelhalter:
     pvalue: float
 
 
-def spiegelhalter(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> Spiegelhalter:
+def spiegelhalter(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> Spiegelhalter:
     r"""Test whether the Brier score is what the scores themselves predict: Spiegelhalter's z.
 
     .. math:: z = \frac{\sum w (y - p)(1 - 2p)}{\sqrt{\sum w^2 (1 - 2p)^2 p (1 - p)}}
@@ -212,7 +230,7 @@ def spiegelhalter(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -
     >>> round(result.z, 3), round(result.pvalue, 6)
     (4.216, 2.5e-05)
     """
-    curve = as_curve(curve, outcomes)
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     reader = SpiegelhalterReader()
     read(curve, reader)
     return spiegelhalter_of(reader)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive.curve.curve import Curve, check_curve
+from ogive.curve.curve import Curve, as_curve
 from ogive.curve.keys import pack
 from ogive.curve.ties import Groups
 from ogive.errors import InvalidInput, UnknownName
@@ -32,7 +32,7 @@ from ogive.errors import InvalidInput, UnknownName
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ogive._typing import FloatArray, Progress
+    from ogive._typing import ArrayLike, FloatArray, Progress, WeightKind
 
 # Means, whose bootstrap needs no correction; everything else is treated as an error >= 0.
 MEANS = frozenset({"accuracy", "mean_score", "brier", "nll", "spiegelhalter"})
@@ -68,9 +68,12 @@ class Interval:
 
 
 def bootstrap(
-    curve: Curve,
-    measure: str | Callable[[Curve], float],
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | str | Callable[[Curve], float] | None = None,
+    measure: str | Callable[[Curve], float] = "ks",
     *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
     resamples: int = 1000,
     level: float = 0.95,
     random_state: int = 0,
@@ -80,10 +83,15 @@ def bootstrap(
 
     Parameters
     ----------
-    curve : Curve
+    curve : Curve, or array-like (N,)
+        A curve, or scores in [0, 1].
+    outcomes : array-like (N,), optional
+        The outcomes of scores. After a curve, which has its own, the second argument is `measure`.
     measure : str or function of a curve
         A key of `ogive.metrics.MEASURES`, or any function. A function's interval is a plain
         percentile interval; so is that of means. Errors are corrected for their bias.
+    sample_weight, weight_kind : optional
+        Of scores, as in `Curve.from_scores`.
     resamples : int
     level : float
         In (0, 1).
@@ -97,7 +105,9 @@ def bootstrap(
     >>> result.value, result.low < 0.75 < result.high
     (0.75, True)
     """
-    check_curve(curve)
+    if isinstance(outcomes, str) or callable(outcomes):  # after a curve
+        measure, outcomes = outcomes, None
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     _check(resamples, level)
     of, corrected = _named(measure)
     values = np.empty(resamples)

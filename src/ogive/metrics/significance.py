@@ -32,7 +32,7 @@ from ogive.metrics.onepass import read
 from ogive.metrics.proper import BrierReader
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike, FloatArray
+    from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve import Curve
     from ogive.curve.keys import Run
     from ogive.metrics.ks import Direction
@@ -162,13 +162,19 @@ class TestReader:
 
 
 def ks_test(
-    curve: Curve | ArrayLike, outcomes: ArrayLike | None = None, *, random_state: int = 0
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+    random_state: int = 0,
 ) -> CalibrationTest:
     """Test the KS error: value, p-value, interval, and what perfect calibration would show.
 
     Parameters
     ----------
-    curve : Curve
+    curve, outcomes, sample_weight, weight_kind
+        A curve; or scores with their outcomes, and weights as in `Curve.from_scores`.
     random_state : int
         Of the simulation, where the Brownian series does not hold.
 
@@ -179,14 +185,19 @@ def ks_test(
     >>> round(result.value, 3), result.pvalue < 1e-9, round(result.expected, 3)
     (0.125, True, 0.016)
     """
-    curve = as_curve(curve, outcomes)
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     reader = TestReader()
     read(curve, reader)
     return ks_of(curve, reader, random_state=random_state)
 
 
 def kuiper_test(
-    curve: Curve | ArrayLike, outcomes: ArrayLike | None = None, *, random_state: int = 0
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+    random_state: int = 0,
 ) -> CalibrationTest:
     """Test the Kuiper error, the range of the gap; as `ks_test`.
 
@@ -196,7 +207,7 @@ def kuiper_test(
     >>> round(kuiper_test(Curve.from_scores(scores, scores > 0.5)).value, 3)
     0.125
     """
-    curve = as_curve(curve, outcomes)
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     reader = TestReader()
     read(curve, reader)
     return kuiper_of(curve, reader, random_state=random_state)

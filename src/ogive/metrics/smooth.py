@@ -30,7 +30,7 @@ from ogive.curve.curve import as_curve
 from ogive.metrics.onepass import read
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike, FloatArray
+    from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve import Curve
     from ogive.curve.keys import Run
 
@@ -90,7 +90,13 @@ class Smoother:
         return float(size.sum() - 0.5 * (size[0] + size[-1])) / (size.size - 1)
 
 
-def smooth_ece(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> float:
+def smooth_ece(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> float:
     """Return the smooth ECE.
 
     >>> import numpy as np
@@ -99,7 +105,7 @@ def smooth_ece(curve: Curve | ArrayLike, outcomes: ArrayLike | None = None) -> f
     >>> round(smooth_ece(Curve.from_scores(scores, scores > 0.5)), 3)
     0.152
     """
-    curve = as_curve(curve, outcomes)
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     reader = ResidualReader()
     read(curve, reader)
     return smooth_of(reader)
