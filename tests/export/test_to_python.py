@@ -8,11 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from ogive.calibrators.log_values import FARTHEST_VALUE
-from ogive.calibrators.multiclass.class_structure import LEAST_LOG
-from ogive.calibrators.stick_breaking import MARGIN
 from ogive.errors import ExportError
-from ogive.export import plain_vector, to_python
+from ogive.export import to_python
 from ogive.export.check import expected
 from ogive.export.grid import logits_for, scores_for
 from ogive.predictions import Predictions
@@ -102,13 +99,6 @@ def test_the_decision_is_kept():
     found = np.array([calibrate(row) for row in preds.values.tolist()])
     np.testing.assert_array_equal(found.argmax(axis=1), preds.values.argmax(axis=1))
     np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
-
-
-def test_constants_that_are_written_twice_agree():
-    assert plain_vector.MARGIN == MARGIN
-    assert math.log(2.0**-52) == plain_vector.SMALLEST
-    assert plain_vector.FARTHEST == FARTHEST_VALUE
-    assert plain_vector.LEAST_LOG == LEAST_LOG
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ stay finite where the map is flat.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ from ogive.export.forms import LogOddsForm, TailForm
 from ogive.views import OfClass, TopRank, WithinTop, parse_view
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ogive._typing import AnyArray, FloatArray, Kind
     from ogive.export.forms import Form, Pieces
@@ -38,6 +39,9 @@ class Namespace(Protocol):
     def minimum(self, x: Array, y: Array) -> Array: ...  # noqa: D102
     def maximum(self, x: Array, y: Array) -> Array: ...  # noqa: D102
     def where(self, condition: Array, x: Array, y: Array) -> Array: ...  # noqa: D102
+    def if_any(self, flags: Array, new: Callable[[], Array], old: Array) -> Array:
+        """Return `new` in rows with a flag, which are 0 or 1, and `old` in others."""
+
     def sum(self, x: Array) -> Array:
         """Add up along axis 1, keeping it."""
 
@@ -69,6 +73,55 @@ class Namespace(Protocol):
         """Return for each column the sum of it and all after it."""
 
     def matmul(self, x: Array, y: Array) -> Array: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class Traced:
+    """The name of what a step gives, where a program is written down instead of run.
+
+    The operators of Python add a step to the `graph`, named as ONNX does.
+    """
+
+    graph: Any
+    name: str
+    integer: bool = False
+
+    def __add__(self, other: Any) -> Any:  # noqa: ANN401
+        return self.graph.node("Add", self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:  # noqa: ANN401
+        return self.graph.node("Sub", self, other)
+
+    def __rsub__(self, other: Any) -> Any:  # noqa: ANN401
+        return self.graph.node("Sub", other, self)
+
+    def __mul__(self, other: Any) -> Any:  # noqa: ANN401
+        return self.graph.node("Mul", self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:  # noqa: ANN401
+        return self.graph.node("Div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:  # noqa: ANN401
+        return self.graph.node("Div", other, self)
+
+    def __neg__(self) -> Any:  # noqa: ANN401
+        return self.graph.node("Neg", self)
+
+    def __lt__(self, other: Any) -> Any:  # noqa: ANN401
+        return self.graph.node("Less", self, other)
+
+    def __le__(self, other: Any) -> Any:  # noqa: ANN401
+        return self.graph.node("LessOrEqual", self, other)
+
+    def __gt__(self, other: Any) -> Any:  # noqa: ANN401
+        return self.graph.node("Greater", self, other)
+
+    def __and__(self, other: Any) -> Any:  # noqa: ANN401
+        return self.graph.node("And", self, other)
 
 
 def clip(xp: Namespace, x: Array, low: Array, high: Array) -> Array:

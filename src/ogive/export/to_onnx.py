@@ -9,18 +9,18 @@ is not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import ogive
 from ogive.errors import need
+from ogive.export.arrays import Traced
 from ogive.export.schema import description
 from ogive.export.vectors import program_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ogive._typing import AnyArray, FloatArray, Kind
     from ogive.calibrators.maps import Fitted
@@ -47,7 +47,7 @@ def model(gamma: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> An
     name = {"logits": "log_odds", "probs": "scores"}[kind] if one else str(kind)
     K = getattr(program, "K", "classes")
     element = {"float32": onnx.TensorProto.FLOAT, "float64": onnx.TensorProto.DOUBLE}[dtype]
-    x = graph.node("Cast", _Value(graph, name), to=onnx.TensorProto.DOUBLE)
+    x = graph.node("Cast", Traced(graph, name), to=onnx.TensorProto.DOUBLE)
     if one:
         x = graph.node("Reshape", x, graph.integers([-1, 1]))
     constants = {key: graph.table(key, array) for key, array in program.constants.items()}
@@ -93,52 +93,6 @@ def run(contents: bytes, values: AnyArray, dtype: str = "float32") -> FloatArray
     return result
 
 
-@dataclass(frozen=True, eq=False)
-class _Value:
-    """The output of a node, with the operators of Python."""
-
-    graph: _Graph
-    name: str
-    integer: bool = False
-
-    def __add__(self, other: Any) -> _Value:  # noqa: ANN401
-        return self.graph.node("Add", self, other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> _Value:  # noqa: ANN401
-        return self.graph.node("Sub", self, other)
-
-    def __rsub__(self, other: Any) -> _Value:  # noqa: ANN401
-        return self.graph.node("Sub", other, self)
-
-    def __mul__(self, other: Any) -> _Value:  # noqa: ANN401
-        return self.graph.node("Mul", self, other)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> _Value:  # noqa: ANN401
-        return self.graph.node("Div", self, other)
-
-    def __rtruediv__(self, other: Any) -> _Value:  # noqa: ANN401
-        return self.graph.node("Div", other, self)
-
-    def __neg__(self) -> _Value:
-        return self.graph.node("Neg", self)
-
-    def __lt__(self, other: Any) -> _Value:  # noqa: ANN401
-        return self.graph.node("Less", self, other)
-
-    def __le__(self, other: Any) -> _Value:  # noqa: ANN401
-        return self.graph.node("LessOrEqual", self, other)
-
-    def __gt__(self, other: Any) -> _Value:  # noqa: ANN401
-        return self.graph.node("Greater", self, other)
-
-    def __and__(self, other: Any) -> _Value:  # noqa: ANN401
-        return self.graph.node("And", self, other)
-
-
 class _Graph:
     """The namespace of `ogive.export.arrays`: each call adds a node."""
 
@@ -146,81 +100,84 @@ class _Graph:
         self.onnx = onnx
         self.nodes: list[Any] = []
         self.tables: list[Any] = []
-        self.numbers: dict[tuple[str, bytes], _Value] = {}
+        self.numbers: dict[tuple[str, bytes], Traced] = {}
 
-    def node(self, op: str, *inputs: Any, name: str | None = None, **options: Any) -> _Value:  # noqa: ANN401
-        integer = any(isinstance(value, _Value) and value.integer for value in inputs[-2:])
+    def node(self, op: str, *inputs: Any, name: str | None = None, **options: Any) -> Traced:  # noqa: ANN401
+        integer = any(isinstance(value, Traced) and value.integer for value in inputs[-2:])
         values = [self._number(value, integer=integer) for value in inputs]
         out = name or f"{op.lower()}_{len(self.nodes)}"
         entry = self.onnx.helper.make_node(op, [v.name for v in values], [out], **options)
         self.nodes.append(entry)
-        return _Value(self, out, integer and op in {"Add", "Where"})
+        return Traced(self, out, integer and op in {"Add", "Where"})
 
-    def table(self, name: str, array: AnyArray) -> _Value:
+    def table(self, name: str, array: AnyArray) -> Traced:
         self.tables.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
-        return _Value(self, name, array.dtype == np.int64)
+        return Traced(self, name, array.dtype == np.int64)
 
     def used_tables(self) -> list[Any]:
         """Return the tables that some node reads; onnxruntime warns of others."""
         read = {name for entry in self.nodes for name in entry.input}
         return [table for table in self.tables if table.name in read]
 
-    def integers(self, values: Sequence[int]) -> _Value:
+    def integers(self, values: Sequence[int]) -> Traced:
         return self._constant(np.array(values, dtype=np.int64))
 
-    def _number(self, value: Any, *, integer: bool) -> _Value:  # noqa: ANN401
-        if isinstance(value, _Value):
+    def _number(self, value: Any, *, integer: bool) -> Traced:  # noqa: ANN401
+        if isinstance(value, Traced):
             return value
         return self._constant(np.array(value, dtype=np.int64 if integer else np.float64))
 
-    def _constant(self, array: AnyArray) -> _Value:
+    def _constant(self, array: AnyArray) -> Traced:
         key = (f"{array.dtype}{array.shape}", array.tobytes())
         if key not in self.numbers:
             self.numbers[key] = self.table(f"number_{len(self.numbers)}", array)
         return self.numbers[key]
 
-    def exp(self, x: _Value) -> _Value:
+    def exp(self, x: Traced) -> Traced:
         return self.node("Exp", x)
 
-    def log(self, x: _Value) -> _Value:
+    def log(self, x: Traced) -> Traced:
         return self.node("Log", x)
 
-    def absolute(self, x: _Value) -> _Value:
+    def absolute(self, x: Traced) -> Traced:
         return self.node("Abs", x)
 
-    def minimum(self, x: _Value, y: Any) -> _Value:  # noqa: ANN401
+    def minimum(self, x: Traced, y: Any) -> Traced:  # noqa: ANN401
         return self.node("Min", x, y)
 
-    def maximum(self, x: _Value, y: Any) -> _Value:  # noqa: ANN401
+    def maximum(self, x: Traced, y: Any) -> Traced:  # noqa: ANN401
         return self.node("Max", x, y)
 
-    def where(self, condition: _Value, x: Any, y: Any) -> _Value:  # noqa: ANN401
+    def where(self, condition: Traced, x: Any, y: Any) -> Traced:  # noqa: ANN401
         return self.node("Where", condition, x, y)
 
-    def sum(self, x: _Value) -> _Value:
+    def if_any(self, flags: Traced, new: Callable[[], Traced], old: Traced) -> Traced:
+        return self.where(self.max(flags) > 0.0, new(), old)
+
+    def sum(self, x: Traced) -> Traced:
         return self.node("ReduceSum", x, self.integers([1]), keepdims=1)
 
-    def max(self, x: _Value) -> _Value:
+    def max(self, x: Traced) -> Traced:
         return self.node("ReduceMax", x, axes=[1], keepdims=1)
 
-    def take(self, table: _Value, index: _Value) -> _Value:
+    def take(self, table: Traced, index: Traced) -> Traced:
         found = self.node("Gather", table, index)
-        return _Value(self, found.name)
+        return Traced(self, found.name)
 
-    def columns(self, x: _Value, first: int, last: int | None) -> _Value:
+    def columns(self, x: Traced, first: int, last: int | None) -> Traced:
         end = np.iinfo(np.int64).max if last is None else last
         start, stop, axis = (self.integers([i]) for i in (first, end, 1))
         found = self.node("Slice", x, start, stop, axis)
-        return _Value(self, found.name, x.integer)
+        return Traced(self, found.name, x.integer)
 
-    def without(self, x: _Value, first: int, last: int) -> _Value:
+    def without(self, x: Traced, first: int, last: int) -> Traced:
         nothing = 0.0 * self.columns(x, first, last)
         return self.join([self.columns(x, 0, first), nothing, self.columns(x, last, None)])
 
-    def join(self, parts: Sequence[_Value]) -> _Value:
+    def join(self, parts: Sequence[Traced]) -> Traced:
         return self.node("Concat", *parts, axis=1)
 
-    def descending(self, x: _Value, first: int | None) -> tuple[_Value, _Value]:
+    def descending(self, x: Traced, first: int | None) -> tuple[Traced, Traced]:
         if first is None:
             count = self.node(
                 "Slice", self.node("Shape", x), self.integers([1]), self.integers([2])
@@ -230,17 +187,17 @@ class _Graph:
         names = [f"top_{len(self.nodes)}", f"order_{len(self.nodes)}"]
         make = self.onnx.helper.make_node
         self.nodes.append(make("TopK", [x.name, count.name], names, axis=1, largest=1, sorted=1))
-        return _Value(self, names[0]), _Value(self, names[1], integer=True)
+        return Traced(self, names[0]), Traced(self, names[1], integer=True)
 
-    def gather(self, x: _Value, index: _Value) -> _Value:
-        return _Value(self, self.node("GatherElements", x, index, axis=1).name)
+    def gather(self, x: Traced, index: Traced) -> Traced:
+        return Traced(self, self.node("GatherElements", x, index, axis=1).name)
 
-    def scatter(self, x: _Value, index: _Value, values: _Value) -> _Value:
-        return _Value(self, self.node("ScatterElements", x, index, values, axis=1).name)
+    def scatter(self, x: Traced, index: Traced, values: Traced) -> Traced:
+        return Traced(self, self.node("ScatterElements", x, index, values, axis=1).name)
 
-    def sum_to_the_end(self, x: _Value) -> _Value:
+    def sum_to_the_end(self, x: Traced) -> Traced:
         axis = self._constant(np.array(1, dtype=np.int64))
-        return _Value(self, self.node("CumSum", x, axis, reverse=1).name)
+        return Traced(self, self.node("CumSum", x, axis, reverse=1).name)
 
-    def matmul(self, x: _Value, y: _Value) -> _Value:
+    def matmul(self, x: Traced, y: Traced) -> Traced:
         return self.node("MatMul", x, y)

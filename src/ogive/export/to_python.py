@@ -2,7 +2,8 @@
 
 For a map of a score it is ``calibrate(score)`` or ``calibrate(log_odds=eta)``; for full vectors
 ``calibrate(row)`` takes and returns a list of K numbers. The arithmetic is the text of
-`plain_score` (and `plain_vector`), the numbers are literals that read back as the same float64.
+`plain_score`, or of `plain_rows` and the steps of the array program, one line each. The numbers
+are literals that read back as the same float64.
 """
 
 from __future__ import annotations
@@ -21,11 +22,15 @@ import numpy as np
 import ogive
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.errors import ExportError
+from ogive.export.arrays import Traced
 from ogive.export.forms import LogOddsForm, form_of
 from ogive.export.rules import shown
 from ogive.export.schema import description
+from ogive.export.vectors import program_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from ogive._typing import AnyArray, FloatArray, Kind
     from ogive.calibrators.maps import Fitted
     from ogive.export.forms import Form
@@ -42,24 +47,45 @@ _VECTOR = '''
 
 def calibrate(values):
     """Return the calibrated probabilities of a row of {K} {what}."""
-    return from_vector(CALIBRATOR, values, {kind!r})
+    x = checked(values, {kind!r}, {K})
+{steps}
+    return {result}
 '''
 _COLUMN = '''
 
 def calibrate(value):
     """Return the calibrated probability of class 1, from its {what}."""
-    row = {row}
-    return from_vector(CALIBRATOR, row, {kind!r})[1]
+    x = checked({row}, {kind!r}, 2)[1:]
+{steps}
+    return {result}[0]
 '''
+
+# The steps that take numbers one by one. Programs compute both sides of a choice and keep one, so
+# that infinities are made, as arrays do, where Python would raise.
+_EACH = {
+    "absolute": "abs({0})",
+    "add": "{0} + {1}",
+    "and": "{0} and {1}",
+    "div": "{0} / {1} if {1} else {0} * inf",
+    "exp": "exp({0}) if {0} < 709.0 else inf",
+    "greater": "{0} > {1}",
+    "less": "{0} < {1}",
+    "lessorequal": "{0} <= {1}",
+    "log": "log({0}) if {0} > 0.0 else -inf",
+    "maximum": "max({0}, {1})",
+    "minimum": "min({0}, {1})",
+    "mul": "{0} * {1}",
+    "neg": "-{0}",
+    "sub": "{0} - {1}",
+    "where": "{1} if {0} else {2}",
+}
 
 # What the text of an export may be made of.
 _MODULES = ("bisect", "math")
 _IMPORTED = {"bisect_left", "exp", "fsum", "inf", "log"}
 _BUILTINS = {
-    *("ValueError", "abs", "any", "enumerate", "float", "len", "max", "min", "range", "round"),
-    *("sorted", "zip"),
+    *("ValueError", "abs", "any", "float", "len", "max", "min", "range", "round", "sorted", "zip"),
 }
-_METHODS = {"append", "get", "index", "items", "values"}
 _NODES = (
     *(ast.Module, ast.alias, ast.arguments, ast.Assign, ast.AugAssign, ast.Expr, ast.Return),
     *(ast.If, ast.For, ast.Break, ast.Raise, ast.Constant, ast.JoinedStr, ast.FormattedValue),
@@ -110,15 +136,14 @@ def write(gamma: Fitted, *, kind: Kind = "logits") -> str:
         f'"""{description(gamma)}.\n\n'
         f'Written by ogive {ogive.__version__}. Needs the standard library only.\n"""\n\n'
     )
-    code = [_code("plain_score.py")]
     if isinstance(gamma, MatrixMap):
-        code.append(_code("plain_vector.py"))
-        function = _vector_function(gamma, kind)
+        numbers, function = _vector_function(gamma, kind)
     else:
-        function = _SCORE
+        numbers, function = _plain(form_of(gamma)), _SCORE  # type: ignore[arg-type]
+    code = _code("plain_rows.py" if isinstance(gamma, MatrixMap) else "plain_score.py")
     imports = "from bisect import bisect_left\nfrom math import exp, fsum, inf, log\n"
-    numbers = pprint.pformat(_numbers(gamma), width=100, compact=True, sort_dicts=False)
-    return f"{head}{imports}\n{chr(10).join(code)}\n\nCALIBRATOR = {numbers}\n{function}"
+    literals = pprint.pformat(numbers, width=100, compact=True, sort_dicts=False)
+    return f"{head}{imports}\n{code}\n\nCALIBRATOR = {literals}\n{function}"
 
 
 def run(contents: str, values: AnyArray) -> FloatArray:
@@ -152,7 +177,7 @@ def check_text(text: str) -> None:
     """Refuse text that is anything but our functions, their numbers and their words.
 
     Every node of the syntax tree must be of a kind that computes; names are those of the file, of
-    `math` and `bisect`, and a few builtins; attributes are methods of lists and dictionaries.
+    `math` and `bisect`, and a few builtins; there are no attributes.
     """
     try:
         tree = ast.parse(text)
@@ -181,41 +206,90 @@ def _is_plain(node: ast.AST, known: set[str]) -> bool:
             right = name in known and not name.startswith("__")
         case ast.FunctionDef(name=name, decorator_list=decorators):
             right = not decorators and not name.startswith("__")
-        case ast.Attribute(attr=name, ctx=context):
-            right = name in _METHODS and isinstance(context, ast.Load)
         case ast.ImportFrom(module=module, names=names, level=level):
             words = all(n.name in _IMPORTED and not n.asname for n in names)
             right = module in _MODULES and words and not level
         case ast.Call(func=called):
-            table = isinstance(called, ast.Subscript) and ast.unparse(called.value) == "MAPS"
-            right = table or isinstance(called, ast.Name | ast.Attribute)
+            right = isinstance(called, ast.Name)
         case _:
             right = isinstance(node, _NODES)
     return right
 
 
-def _vector_function(gamma: MatrixMap, kind: Kind) -> str:
-    if gamma.view != "score":
+def _vector_function(gamma: MatrixMap, kind: Kind) -> tuple[dict[str, Any], str]:
+    """Return the tables and the function of a map of whole vectors."""
+    program, steps = program_of(gamma, kind), _Steps()
+    constants = {name: Traced(steps, f"CALIBRATOR[{name!r}]") for name in program.constants}
+    result = program(steps, constants, Traced(steps, "x"))
+    texts = {"K": gamma.K, "kind": kind, "steps": "\n".join(steps.lines), "result": result.name}
+    numbers = {
+        name: (table.T if table.ndim > 1 else table).tolist()
+        for name, table in program.constants.items()
+    }
+    if not program.one_column:
         what = "logits" if kind == "logits" else "probabilities"
-        return _VECTOR.format(K=gamma.K, what=what, kind=kind)
+        return numbers, _VECTOR.format(what=what, **texts)
     what = "log-odds" if kind == "logits" else "probability"
     row = "(0.0, value)" if kind == "logits" else "(1.0 - value, value)"
-    return _COLUMN.format(what=what, row=row, kind=kind)
+    return numbers, _COLUMN.format(what=what, row=row, **texts)
 
 
-def _numbers(gamma: Fitted) -> dict[str, Any]:
-    """Return the calibrator as literals."""
-    if not isinstance(gamma, MatrixMap):
-        return _plain(form_of(gamma))  # type: ignore[arg-type]
-    numbers = {"method": gamma.method, **gamma.to_dict()}
-    del numbers["view"]  # only numbers, and the method's name
-    if "top" in numbers:
-        del numbers["top"]
-        numbers["forms"] = [_plain(form_of(getattr(gamma, "top")))]  # noqa: B009
-    if "maps" in numbers:
-        del numbers["maps"]
-        numbers["forms"] = [_plain(form_of(inner)) for inner in getattr(gamma, "maps")]  # noqa: B009
-    return numbers
+class _Steps:
+    """The namespace of `ogive.export.arrays`: each call adds a line that computes a row."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.indent = "    "
+
+    def node(self, op: str, *inputs: Any) -> Traced:  # noqa: ANN401
+        """Add a line; numbers are written where they are used."""
+        rows = {x.name: f"a{i}" for i, x in enumerate(inputs) if isinstance(x, Traced)}
+        if op.lower() not in _EACH:
+            return self._line(f"{op}({', '.join(rows)})")
+        words = [rows[x.name] if isinstance(x, Traced) else repr(x) for x in inputs]
+        each, names = _EACH[op.lower()].format(*words), ", ".join(rows.values())
+        source = next(iter(rows)) if len(rows) == 1 else f"aligned({', '.join(rows)})"
+        return self._line(f"[{each} for {names} in {source}]")
+
+    def _line(self, text: str) -> Traced:
+        self.lines.append(f"{self.indent}v{len(self.lines)} = {text}")
+        return Traced(self, f"v{len(self.lines) - 1}")
+
+    def if_any(self, flags: Traced, new: Callable[[], Traced], old: Traced) -> Traced:
+        result = self._line(old.name)
+        self.lines.append(f"    if any({flags.name}):")
+        self.indent = "        "
+        self.lines.append(f"        {result.name} = {new().name}")
+        self.indent = "    "
+        return result
+
+    def __getattr__(self, name: str) -> Callable[..., Traced]:
+        return lambda *inputs: self.node(name, *inputs)
+
+    def sum(self, x: Traced) -> Traced:
+        return self._line(f"[fsum({x.name})]")
+
+    def max(self, x: Traced) -> Traced:
+        return self._line(f"[max({x.name})]")
+
+    def take(self, table: Traced, index: Traced) -> Traced:
+        return self._line(f"[{table.name}[k] for k in {index.name}]")
+
+    gather = take
+
+    def columns(self, x: Traced, first: int, last: int | None) -> Traced:
+        return self._line(f"{x.name}[{first}:{last}]")
+
+    def join(self, parts: Sequence[Traced]) -> Traced:
+        return self._line(" + ".join(part.name for part in parts))
+
+    def descending(self, x: Traced, first: int | None) -> tuple[Traced, Traced]:
+        order = self._line(f"sorted(range(len({x.name})), key=lambda k: -{x.name}[k])[:{first}]")
+        return self.take(x, order), order
+
+    def matmul(self, x: Traced, table: Traced) -> Traced:
+        each = f"fsum([a * b for a, b in zip({x.name}, column)])"
+        return self._line(f"[{each} for column in {table.name}]")
 
 
 def _plain(form: Form) -> dict[str, Any]:
@@ -233,13 +307,14 @@ def _plain(form: Form) -> dict[str, Any]:
 
 
 def _code(name: str) -> str:
-    """Return the functions and constants of one of our files, without imports and annotations."""
+    """Return the functions of one of our files, without imports and annotations."""
     text = (importlib.resources.files("ogive.export") / name).read_text(encoding="utf-8")
     tree = ast.parse(text)
-    kept = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.Assign)]
+    kept = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             node.returns = None
-            for argument in node.args.args:
-                argument.annotation = None
+            for argument in ast.walk(node.args):
+                if isinstance(argument, ast.arg):
+                    argument.annotation = None
     return "\n\n".join(ast.unparse(node) for node in kept) + "\n"

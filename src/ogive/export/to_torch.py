@@ -23,7 +23,7 @@ from ogive.errors import need
 from ogive.export.vectors import program_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ogive._typing import AnyArray, FloatArray, Kind
     from ogive.calibrators.maps import Fitted
@@ -136,6 +136,9 @@ class _Torch:
         if isinstance(x, float) and isinstance(y, float):
             return self.torch.where(condition, x, y).to(self.torch.float64)
         return self.torch.where(condition, x, y)
+
+    def if_any(self, flags: Any, new: Callable[[], Any], old: Any) -> Any:  # noqa: ANN401
+        return self.where(self.max(flags) > 0.0, new(), old)
 
     def sum(self, x: Any) -> Any:  # noqa: ANN401
         return x.sum(dim=1, keepdim=True)

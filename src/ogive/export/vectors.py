@@ -47,11 +47,14 @@ class Vectors:
 
     def __call__(self, xp: Namespace, c: Constants, x: Array) -> Array:
         """Return the calibrated probabilities of a batch: (n, K), or (n, 1) of class 1."""
-        if not self.one_column:
-            return self._possible(xp, c, x)
-        # one column is class 1 of two; `Predictions` does the same
-        first = 1.0 - x if self.kind == "probs" else xp.minimum(xp.maximum(x, 0.0), 0.0)
-        return xp.columns(self._possible(xp, c, xp.join([first, x])), 1, 2)
+        if self.one_column:  # it is class 1 of two; `Predictions` does the same
+            first = 1.0 - x if self.kind == "probs" else xp.minimum(xp.maximum(x, 0.0), 0.0)
+            x = xp.join([first, x])
+        q = self._vectors(xp, c, x)
+        if self.has_impossible:
+            zero = self.impossible(xp, x)
+            q = xp.if_any(zero, lambda: self._possible(xp, x, q, zero), q)
+        return xp.columns(q, 1, 2) if self.one_column else q
 
     def impossible(self, xp: Namespace, x: Array) -> Array:
         """Return 1 where a class is impossible, else 0: (n, K)."""
@@ -59,12 +62,8 @@ class Vectors:
         zero = x < least if self.kind == "logits" else x <= least
         return xp.where(zero, 1.0, 0.0)
 
-    def _possible(self, xp: Namespace, c: Constants, x: Array) -> Array:
-        """Return calibrated vectors whose impossible classes have 0: `matrix.impossible`."""
-        q = self._vectors(xp, c, x)
-        if not self.has_impossible:
-            return q
-        zero = self.impossible(xp, x)
+    def _possible(self, xp: Namespace, x: Array, q: Array, zero: Array) -> Array:
+        """Return calibrated vectors whose impossible classes have 0: `calibrators.impossible`."""
         kept = xp.where(zero > 0.0, 0.0, q)
         total = xp.sum(kept)
         some = total > 0.0
@@ -73,8 +72,7 @@ class Vectors:
         else:
             new = kept / xp.where(some, total, 1.0)
         e = masses(xp, x, self.kind)
-        new = xp.where(some, new, e / xp.sum(e))
-        return xp.where(xp.max(zero) > 0.0, new, q)
+        return xp.where(some, new, e / xp.sum(e))
 
     @staticmethod
     def _with_top(xp: Namespace, q: Array, lost: Array) -> Array:
