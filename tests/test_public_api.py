@@ -48,7 +48,7 @@ def test_rooms_are_attributes():
 
 ONE_VIEW = {  # every public measure of one view: its numbers
     "bootstrap": lambda *a, **k: astuple(ogive.bootstrap(*a, **k, measure="ks", resamples=5))[:3],
-    "brackets": lambda *a, **k: ogive.brackets(*a, **k),
+    "brackets": ogive.brackets,
     "brier": ogive.brier,
     "calibration_test": ogive.calibration_test,
     "decompose": ogive.decompose,

@@ -10,6 +10,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
 from ogive import Predictions, fit_temperature
+from tests.bundled import DEMO
 
 
 class Logits(ClassifierMixin, BaseEstimator):
@@ -105,6 +106,17 @@ def test_55403_exact_zeros(arena):
     for part in (cal, test):
         theirs = of_scikit_learn(cal.values, cal.labels, Probs, part.values)
         assert loss(gamma(part), part.labels) < loss(theirs, part.labels) - 0.01
+
+
+def test_exact_zeros_of_half_precision():
+    with np.load(DEMO) as file:
+        z, labels = file["test_logits"].astype(float), file["test_labels"]
+    probs = softmax(z, axis=1).astype(np.float16).astype(float)
+    probs /= probs.sum(axis=1, keepdims=True)
+    assert (probs == 0).mean() > 0.1
+    ours = fit_temperature(Predictions(probs, labels, kind="probs"))
+    theirs = of_scikit_learn(probs, labels, Probs)
+    assert loss(ours(Predictions(probs, kind="probs")), labels) < loss(theirs, labels) - 0.001
 
 
 @pytest.mark.parametrize("K", [2, 10])

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from ogive import Curve, Predictions, measure
 from ogive.errors import InvalidInput, InvalidType, UnknownName
 from ogive.metrics import MEASURES
 from tests import simulate, strategies
+from tests.bundled import DEMO
 from tests.conftest import ARENA
 
 KEYS = {"view", "n", "accuracy", "mean_score", "ks", "ks_low", "ks_high", "ks_pvalue"}
@@ -159,9 +161,12 @@ def test_what_is_refused(rng):
         measure(Predictions([[0.5, 0.5]], [0], kind="probs"), "topp-1")
 
 
-@pytest.mark.parametrize("path", sorted(ARENA.glob("*.npz")), ids=lambda path: path.stem)
-def test_every_measure_is_finite_on_real_predictions(path, arena):
-    data = arena(path.stem)
+REAL = sorted({Path(DEMO).stem, *(path.stem for path in ARENA.glob("*.npz"))})
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_every_measure_is_finite_on_real_predictions(name, arena):
+    data = arena(name)
     kind = "logits" if "test_logits" in data else "probs"
     if "test_scores" in data:
         result = measure(Curve.from_scores(data["test_scores"], data["test_outcomes"]))
