@@ -145,6 +145,7 @@ class Predictions:
         )
         self.labels: IntArray | None
         self.classes, self.labels = index_labels(labels, classes, self.n, self.K, kind)
+        self._factor = 1.0  # of logits: see `times`
         # (N,) the first of the largest logits of each row and where it stands, found while
         # checking and needed by every softmax.
         matrix = kind == "logits" and not self.one_column
@@ -185,18 +186,22 @@ class Predictions:
         """
         block = self.values[at]
         if self.one_column:
-            return _two_columns(block.reshape(-1), self.kind)
+            return _two_columns(block.reshape(-1), self.kind, self._factor)
         masses = np.empty(block.shape) if out is None else out
         np.copyto(masses, block)  # casts inside a ufunc are slow
         if self.kind == "logits":
             masses -= self._top[at, None]
+            if self._factor != 1.0:
+                masses *= self._factor
             np.exp(masses, out=masses)
         return masses
 
     def logits(self, at: IntArray) -> FloatArray:
-        """Return the logits of some rows as float64, (rows, K)."""
+        """Return the logits of some rows as float64, (rows, K); after `times`, less the largest."""
         z = self.values[at].astype(np.float64)
-        return np.stack([np.zeros(z.size), z.reshape(-1)], axis=1) if self.one_column else z
+        if self.one_column:
+            return np.stack([np.zeros(z.size), self._factor * z.reshape(-1)], axis=1)
+        return z if self._factor == 1.0 else self._factor * (z - self._top[at, None])
 
     def renormalised_rows(self, at: slice) -> IntArray:
         """Return which of some rows are divided by their sum, counted from the first of these."""
@@ -212,9 +217,11 @@ class Predictions:
         if self.kind == "logits" and not self.one_column:
             top = self._top[at, None].astype(dtype)  # casts inside a ufunc are slow
             logs: AnyArray = np.subtract(block.astype(dtype, copy=False), top, order="C")
+            if self._factor != 1.0:
+                logs *= logs.dtype.type(self._factor)
             return logs
         if self.kind == "logits":
-            x = block.reshape(-1).astype(dtype)
+            x = self._factor * block.reshape(-1).astype(dtype)
             return np.stack([np.minimum(-x, 0.0), np.minimum(x, 0.0)], axis=1)
         with np.errstate(divide="ignore"):
             logs = np.log(self.masses(at))
@@ -231,6 +238,20 @@ class Predictions:
             return self._choice[at]
         chosen: IntArray = self.ranking_values(at).argmax(axis=1)
         return chosen
+
+    def times(self, factor: float) -> Predictions:
+        """Return the same rows with logits times a factor > 0, and no checks.
+
+        `values` stay as given, and with them the ranks: only what is read off the softmax changes.
+
+        >>> preds = Predictions([[2000.0, 0.0]], kind="logits")
+        >>> preds.times(0.001).log_masses(slice(0, 1))
+        array([[ 0., -2.]])
+        """
+        assert self.kind == "logits"  # noqa: S101 - probabilities have no scale
+        result = copy(self)
+        result._factor = self._factor * factor  # noqa: SLF001 - its own
+        return result
 
     def reordered(self, order: IntArray) -> Predictions:
         """Return the same rows with the columns of a matrix in another order, and no checks."""
@@ -292,14 +313,15 @@ def divided_by_sum(values: AnyArray) -> AnyArray:
     return divided if values.shape[1] > 1 else values
 
 
-def _two_columns(column: AnyArray, kind: Kind) -> FloatArray:
-    """Return the masses of classes 0 and 1 from the probability or the log-odds of class 1.
+def _two_columns(column: AnyArray, kind: Kind, factor: float = 1.0) -> FloatArray:
+    """Return the masses of classes 0 and 1 from the probability, or log-odds / factor, of class 1.
 
     fl(p + fl(1 − p)) is exactly 1, so the share of class 1 is p, bit for bit.
     """
     x = column.astype(np.float64)
     if kind == "probs":
         return np.stack([1.0 - x, x], axis=1)
+    x *= factor
     top = np.maximum(x, 0.0)
     masses: FloatArray = np.exp(np.stack([-top, x - top], axis=1))
     return masses

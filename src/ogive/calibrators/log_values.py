@@ -56,11 +56,13 @@ def with_weight(preds: Predictions) -> Predictions:
 def rescaled(preds: Predictions, factor: float) -> Predictions:
     """Return the logits (or the logarithms of probabilities) times a factor, as logits.
 
-    >>> rescaled(Predictions([[2000.0, 0.0]], kind="logits"), 0.001).values
-    array([[ 0., -2.]])
+    >>> rescaled(Predictions([[0.8, 0.2]], kind="probs"), 2.0).probabilities().round(4)
+    array([[0.9412, 0.0588]])
     """
     if factor == 1.0:
         return preds
+    if preds.kind == "logits":
+        return preds.times(factor)
     logs = preds.log_masses(slice(0, preds.n))
     logs *= factor
     return Predictions(

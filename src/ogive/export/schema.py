@@ -257,6 +257,7 @@ _STRUCTURE_OF_K = Relation(
 _COLUMNS: dict[str, Rule] = {
     "floor": _MASS,
     "maps": Listing(item=_Inner(), least=1, most=MAX_CLASSES),
+    "factor": Number(above=0.0, optional=True),
 }
 _ODIR = _vector_map(
     "The mean of fold models softmax(W x + b).",
@@ -297,7 +298,6 @@ VECTOR_MAPS: dict[str, Object] = {
             **_COLUMNS,
             "power": Number(low=1e-6, high=1e6),
             "held": _SHARE,
-            "factor": Number(above=0.0, optional=True),
         },
         Relation("`maps` are fewer than `K`", lambda m: len(m["maps"]) < m["K"]),
     ),

@@ -169,12 +169,22 @@ class Odir(Vectors):
         return total / xp.sum(total)
 
 
+def scaled_masses(xp: Namespace, x: Array, kind: Kind, factor: float) -> Array:
+    """Return the masses of logits (or logarithms of probabilities) times a factor, (n, K)."""
+    if factor == 1.0:
+        return masses(xp, x, kind)
+    if kind == "logits":
+        return xp.exp(factor * (x - xp.max(x)))
+    logs = safe_log(xp, x)
+    return xp.where(x > 0.0, xp.exp(factor * (logs - xp.max(logs))), 0.0)
+
+
 class OneAgainstTheRest(Vectors):
     """A map for each class, divided by the sum; for two classes, one map."""
 
     def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - an OvrMap
         super().__init__(gamma, kind)
-        self.floor = gamma.floor
+        self.floor, self.factor = gamma.floor, gamma.factor
         self.bank = Bank([form_of(inner) for inner in gamma.maps], "maps")
         self.constants = self.bank.constants
 
@@ -186,10 +196,15 @@ class OneAgainstTheRest(Vectors):
         return self._divided(xp, self.bank.from_tails(xp, c, high, tail), x)
 
     def _log_odds_of_two(self, xp: Namespace, x: Array) -> Array:
-        """Return the log-odds of class 1; those of logits stay finite."""
-        logs = x if self.kind == "logits" else safe_log(xp, x)
-        log_odds = xp.columns(logs, 1, 2) - xp.columns(logs, 0, 1)
+        """Return the log-odds of class 1; those of logits, or of scaled ones, stay finite."""
         if self.kind == "logits":
+            log_odds = self.factor * (xp.columns(x, 1, 2) - xp.columns(x, 0, 1))
+            return clip(xp, log_odds, -FARTHEST_LOG_ODDS, FARTHEST_LOG_ODDS)
+        logs = safe_log(xp, x)
+        if self.factor != 1.0:  # the stand-in for log 0 must stay beyond the farthest
+            logs = xp.where(x > 0.0, self.factor * logs, -_HUGE)
+        log_odds = xp.columns(logs, 1, 2) - xp.columns(logs, 0, 1)
+        if self.factor != 1.0:
             return clip(xp, log_odds, -FARTHEST_LOG_ODDS, FARTHEST_LOG_ODDS)
         return log_odds
 
@@ -207,7 +222,7 @@ class OneAgainstTheRest(Vectors):
 
     def tails(self, xp: Namespace, x: Array) -> tuple[Array, Array]:
         """Return side and tail of each class; the others of the largest are added up."""
-        e = xp.maximum(masses(xp, x, self.kind), self.floor)
+        e = xp.maximum(scaled_masses(xp, x, self.kind, self.factor), self.floor)
         _, top = xp.descending(e, 1)
         others = xp.scatter(e, top, 0.0 * xp.gather(e, top))
         return sides(xp, e, xp.scatter(xp.sum(e) - e, top, xp.sum(others)))
@@ -241,10 +256,7 @@ class Ranks(Vectors):
         self.constants = self.bank.constants | {"capped": np.arange(self.K, dtype=np.float64)}
 
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
-        e = masses(xp, x, self.kind)
-        if self.factor != 1.0:
-            a = x if self.kind == "logits" else safe_log(xp, x)
-            e = xp.exp(self.factor * (a - xp.max(a)))
+        e = scaled_masses(xp, x, self.kind, self.factor)
         _, order = xp.descending(x, self.R)
         top = xp.gather(e, order)
         nothing = 0.0 * top

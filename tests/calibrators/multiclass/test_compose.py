@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from ogive import Predictions, load, save
-from ogive.calibrators import VECTORS
+from ogive.calibrators import METHODS, VECTORS
 from ogive.calibrators.multiclass.compose import fit_vector
 from ogive.errors import FallbackWarning, InvalidInput, UnknownName
+from ogive.export import to_onnx, to_python
 from tests import strategies
 from tests.calibrators.multiclass.samples import quiet_fit, sample
 
@@ -162,6 +163,50 @@ def test_a_thousand_classes_work(way, method, rng):
     preds = Predictions(logits, labels, kind="logits")
     q = quiet_fit(preds, method, vector=way)(preds)
     np.testing.assert_allclose(q.sum(axis=1), 1.0, atol=1e-12)
+
+
+#: Every way that reads columns, with every method; and those that know of classes.
+OF_ANY_SCALE = [
+    (way, name)
+    for way in ("ranks", "ovr", "every-rank")
+    for name, method in METHODS.items()
+    if method.reads == "curve" and name != "none"
+] + [("keep", "spline"), ("free", "spline")]
+
+
+@pytest.mark.parametrize("K", [2, 4])
+@pytest.mark.parametrize(("way", "method"), OF_ANY_SCALE)
+def test_logits_of_any_scale_give_the_same_answer(way, method, K, rng):
+    logits, labels = sample(rng, n=500, K=K)
+    fresh = 3.0 * rng.normal(size=(100, K))
+
+    def answer(scale):
+        gamma = quiet_fit(Predictions(scale * logits, labels, kind="logits"), method, vector=way)
+        return gamma(Predictions(scale * fresh, kind="logits"))
+
+    usual = answer(1.0)
+    for scale in (1e-6, 1e-3, 0.3, 7.0, 1e3, 1e6):
+        np.testing.assert_allclose(answer(scale), usual, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["logits", "probs"])
+@pytest.mark.parametrize("K", [2, 3, 5])
+@pytest.mark.parametrize("way", ["ranks", "ovr", "every-rank"])
+def test_exports_know_the_factor_of_logits(way, K, kind, rng):
+    logits, labels = sample(rng, n=400, K=K, scale=2000.0)
+    gamma = quiet_fit(Predictions(logits, labels, kind="logits"), "isotonic", vector=way)
+    assert gamma.factor < 1e-2
+    rows = logits[:50]
+    if kind == "probs":
+        rows = softmax(rows / 500.0, axis=1)
+        rows[:2] = np.eye(K)[:2]
+        rows[2] = np.append(0.0, np.full(K - 1, 1.0 / (K - 1)))
+    wanted = gamma(Predictions(rows, kind=kind))
+    found = to_python.run(to_python.write(gamma, kind=kind), rows)
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
+    pytest.importorskip("onnxruntime")
+    found = to_onnx.run(to_onnx.write(gamma, kind=kind, dtype="float64"), rows, "float64")
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
 
 
 def test_one_column_is_the_curve_of_class_1(rng):

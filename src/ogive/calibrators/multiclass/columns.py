@@ -23,9 +23,11 @@ from ogive._numerics.blocks import for_each_block
 from ogive.calibrators import find_method
 from ogive.calibrators.identity import fit_identity
 from ogive.calibrators.impossible import impossible_in
+from ogive.calibrators.log_values import rescaled
 from ogive.calibrators.maps import Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.platt import fit_platt, no_slope_reason, shifted
+from ogive.calibrators.scaling.temperature import careful_factor
 from ogive.curve import Curve
 from ogive.errors import FallbackWarning, InvalidInput, NotEnoughData
 from ogive.predictions import Predictions
@@ -48,19 +50,26 @@ class ColumnsMap(MatrixMap):
     maps : tuple of Map
     floor : float
         What a mass of 0 is lifted to.
+    factor : float
+        What logits are multiplied by first: see `scale_factor`.
     """
 
     maps: tuple[Map, ...]
     floor: float
+    factor: float = 1.0  # artifacts from before have none
 
     def _calibrated(self, preds: Predictions, n_jobs: int | None) -> FloatArray:
+        scaled = rescaled(preds, self.factor)
         result = np.empty((preds.n, self.K))
         step = max(1, _ROWS // self.K)
         pieces = [slice(i, min(i + step, preds.n)) for i in range(0, preds.n, step)]
 
         def work(piece: slice) -> None:
             for at in pieces[piece]:
-                result[at] = self._block(preds, at)
+                block = self._block(scaled, at)
+                # One map for two classes gives whole vectors.
+                whole = len(self.maps) < self.K
+                result[at] = block if whole else self._normalised(block, preds, at)
 
         for_each_block(work, len(pieces), width=1 << 30, n_jobs=n_jobs)  # a piece at a time
         return result
@@ -85,7 +94,8 @@ class ColumnsMap(MatrixMap):
         return values
 
     @abstractmethod
-    def _block(self, preds: Predictions, at: slice) -> FloatArray: ...
+    def _block(self, preds: Predictions, at: slice) -> FloatArray:
+        """Return what the maps give to some rows of scaled logits, (rows, K)."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -108,6 +118,20 @@ def unnested(values: dict[str, Any]) -> Map:
     gamma = find_method(values["method"]).map.from_dict(values["map"])
     assert isinstance(gamma, Map)  # noqa: S101 - only maps are nested
     return gamma
+
+
+def scale_factor(
+    preds: Predictions, method: str, *, rescale: bool, n_jobs: int | None = None
+) -> float:
+    """Return what a matrix of logits is multiplied by before its columns are read: a temperature's.
+
+    So logits of any scale give the same columns, and thus the same answer. Probabilities and the
+    log-odds of one column have a scale, and stay as they are given; so does all that is not
+    calibrated ("none").
+    """
+    if not rescale or method == "none" or preds.kind == "probs" or preds.one_column:
+        return 1.0
+    return careful_factor(preds, n_jobs=n_jobs)
 
 
 def class_log_odds(masses: FloatArray) -> FloatArray:

@@ -4,6 +4,9 @@ Rank r of a row (1 is the best) has the score p_(r) and is a hit if the true cla
 Its curve gives the map γ_r, and the class ranked r gets γ_r(p_(r)); the paper's accuracy table is
 that of the largest of these. Here the row is also divided by its sum, which does not change which
 is largest. The largest need not be the class that was first: this can change the decision.
+
+A matrix of logits is first divided by its fitted temperature: any scale gives the same answer. The
+paper read the softmax as it is, which ``rescale=False`` does.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._numerics.blocks import for_each_block
-from ogive.calibrators.log_values import with_weight
+from ogive.calibrators.log_values import rescaled, with_weight
 from ogive.calibrators.multiclass.columns import (
     ColumnsMap,
     all_log_odds,
@@ -22,6 +25,7 @@ from ogive.calibrators.multiclass.columns import (
     class_tails,
     column_curve,
     fit_column,
+    scale_factor,
     smallest_mass,
     warn_of,
 )
@@ -46,13 +50,14 @@ class EveryRankMap(ColumnsMap):
         calibrated = self._applied(high, tail)
         result = np.empty_like(calibrated)
         np.put_along_axis(result, order, calibrated, axis=1)
-        return self._normalised(result, preds, at)
+        return result
 
 
 def fit_every_rank(
     preds: Predictions,
     method: str = "paper-spline",
     *,
+    rescale: bool = True,
     n_jobs: int | None = None,
     **options: Any,  # noqa: ANN401 - whatever the method takes
 ) -> EveryRankMap:
@@ -67,6 +72,8 @@ def fit_every_rank(
     check_curve_method(method)
     preds = with_weight(preds)
     labels = labelled(preds)
+    factor = scale_factor(preds, method, rescale=rescale, n_jobs=n_jobs)
+    preds = rescaled(preds, factor)
     floor = smallest_mass(preds, n_jobs=n_jobs)
     log_odds = all_log_odds(preds, floor, n_jobs=n_jobs)
     rank = np.empty(preds.n, dtype=np.intp)  # of the true class, from 0
@@ -85,7 +92,8 @@ def fit_every_rank(
         maps.append(gamma)
         failed += [r + 1] * fell_back
     warn_of(failed, method, "ranks", preds.K)
-    return EveryRankMap(view="vector", n=maps[0].n, K=preds.K, maps=tuple(maps), floor=floor)
+    n = maps[0].n
+    return EveryRankMap(view="vector", n=n, K=preds.K, maps=tuple(maps), floor=floor, factor=factor)
 
 
 def _order(preds: Predictions, at: slice) -> IntArray:

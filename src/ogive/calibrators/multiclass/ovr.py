@@ -3,6 +3,8 @@
 For two classes there is one curve, that of class 1, and class 0 gets the complement; so it is
 also what predictions of one column are calibrated by. This is scikit-learn's composition. It can
 change the most probable class, and after the division no class is exactly calibrated.
+
+A matrix of logits is first divided by its fitted temperature: any scale gives the same answer.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive.calibrators.log_odds import FARTHEST_LOG_ODDS
-from ogive.calibrators.log_values import with_weight
+from ogive.calibrators.log_values import rescaled, with_weight
 from ogive.calibrators.multiclass.columns import (
     ColumnsMap,
     all_log_odds,
@@ -21,6 +23,7 @@ from ogive.calibrators.multiclass.columns import (
     class_tails,
     column_curve,
     fit_column,
+    scale_factor,
     smallest_mass,
     warn_of,
 )
@@ -45,8 +48,7 @@ class OvrMap(ColumnsMap):
         if self.K == _TWO:
             q = self.maps[0].from_log_odds(_log_odds_of_two(preds, at))
             return np.stack([1.0 - q, q], axis=1)
-        calibrated = self._applied(*class_tails(np.maximum(preds.masses(at), self.floor)))
-        return self._normalised(calibrated, preds, at)
+        return self._applied(*class_tails(np.maximum(preds.masses(at), self.floor)))
 
 
 def _log_odds_of_two(preds: Predictions, at: slice) -> FloatArray:
@@ -66,6 +68,7 @@ def fit_ovr(
     preds: Predictions,
     method: str = "spline",
     *,
+    rescale: bool = True,
     n_jobs: int | None = None,
     **options: Any,  # noqa: ANN401 - whatever the method takes
 ) -> OvrMap:
@@ -76,6 +79,9 @@ def fit_ovr(
     preds : Predictions
     method : str
         A method that reads a curve.
+    rescale : bool
+        Whether a matrix of logits is divided by its fitted temperature first, so that logits of any
+        scale give the same answer. If not, the columns are the softmax's.
     n_jobs : int, optional
     options
         Passed on to the method.
@@ -91,6 +97,8 @@ def fit_ovr(
     check_curve_method(method)
     preds = with_weight(preds)
     labels = labelled(preds)
+    factor = scale_factor(preds, method, rescale=rescale, n_jobs=n_jobs)
+    preds = rescaled(preds, factor)
     floor = smallest_mass(preds, n_jobs=n_jobs)
     maps: list[Map] = []
     failed: list[int] = []
@@ -107,4 +115,4 @@ def fit_ovr(
             failed += [k] * fell_back
     warn_of(failed, method, "classes", preds.K)
     n = maps[0].n
-    return OvrMap(view="vector", n=n, K=preds.K, maps=tuple(maps), floor=floor)
+    return OvrMap(view="vector", n=n, K=preds.K, maps=tuple(maps), floor=floor, factor=factor)

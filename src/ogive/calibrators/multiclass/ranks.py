@@ -6,12 +6,13 @@ The class ranked r takes its share of what the classes before it left:
           h_r = \gamma_r\Bigl(\frac{p_{(r)}}{\sum_{j \ge r} p_{(j)}}\Bigr) ,
 
 where :math:`\gamma_r` is fitted to the rows whose true class is not among the first r − 1. So
-:math:`\gamma_1` is the map of the top-1 view, and the first class gets exactly what that view
+:math:`\gamma_1` is the map of the top-1 view of p, and the first class gets exactly what that view
 says. After R ranks the others share what is left in proportion to :math:`p_k^\tau`, with one τ
 by maximum likelihood.
 
-Logits of a scale that no probability can hold (a fitted temperature beyond 32, or below 1/32) are
-first divided by that temperature: their softmax is 0 and 1, or all but uniform.
+p are probabilities as they are given, or the softmax of logits that are first divided by their
+fitted temperature: any scale of the logits gives the same answer. ``rescale=False`` leaves the
+division out, and p is the softmax of the logits as they are.
 
 The order is kept from the top down: no class gets more than the one ranked before it, what it
 may not have goes to those after it, and the first keeps a margin of 1e-6 of itself, which
@@ -37,11 +38,11 @@ from ogive.calibrators.multiclass.columns import (
     fit_column,
     nested,
     ordered_sum,
+    scale_factor,
     smallest_mass,
     unnested,
     warn_of,
 )
-from ogive.calibrators.scaling.temperature import fit_temperature
 from ogive.calibrators.stick_breaking import MARGIN, broken, fill
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
@@ -59,9 +60,6 @@ _SMALLEST_LOG, _SMALLEST_LOG_32 = -700.0, -80.0  # a weight is never 0
 #: A rank after the first gets the method that was asked for from this many rows on (Kish's size
 #: of sampling weights); fewer rows of such hard cases are fitted by Platt's two numbers.
 MIN_ROWS_FOR_OWN_METHOD = 200
-#: Logits whose fitted temperature is beyond this, or below its inverse, are divided by it. Real
-#: networks have 0.3 to 5, and from about 100 on masses underflow.
-USUAL_TEMPERATURE = 32.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -79,7 +77,7 @@ class RanksMap(MatrixMap):
     held : float
         The share of calibration rows in which the order held back the first or second class.
     factor : float
-        What logits are multiplied by first: 1, but for logits of an unusual scale.
+        What logits are multiplied by first: see `scale_factor`.
     """
 
     method = "ranks"
@@ -156,6 +154,7 @@ def fit_ranks(
     method: str = "spline",
     *,
     ranks: int = RANKS,
+    rescale: bool = True,
     n_jobs: int | None = None,
     **options: Any,  # noqa: ANN401 - whatever the method takes
 ) -> RanksMap:
@@ -170,6 +169,9 @@ def fit_ranks(
         that have at least 200 rows, while the others get Platt's method.
     ranks : int
         R, how many ranks have a map of their own; at most K − 1.
+    rescale : bool
+        Whether logits are divided by their fitted temperature first, so that logits of any scale
+        give the same answer. If not, the first class gets what the top-1 view of the softmax says.
     n_jobs : int, optional
     options
         Passed on to the method.
@@ -196,7 +198,7 @@ def fit_ranks(
         msg = f"`ranks` must be a whole number >= 1, not {ranks!r}."
         raise InvalidInput(msg)
     R = min(int(ranks), preds.K - 1)
-    factor = 1.0 if method == "none" else _usual_factor(preds, n_jobs)
+    factor = scale_factor(preds, method, rescale=rescale, n_jobs=n_jobs)
     preds = rescaled(preds, factor)
     floor = smallest_mass(preds, n_jobs=n_jobs)
     rows = _read(preds, labels, R, floor, n_jobs=n_jobs)
@@ -220,14 +222,6 @@ def fit_ranks(
         held=share,
         factor=factor,
     )
-
-
-def _usual_factor(preds: Predictions, n_jobs: int | None) -> float:
-    """Return 1, or the factor of the temperature where the logits have an unusual scale."""
-    if preds.kind == "probs":
-        return 1.0
-    factor = fit_temperature(preds, n_jobs=n_jobs).factor
-    return 1.0 if 1.0 / USUAL_TEMPERATURE <= factor <= USUAL_TEMPERATURE else factor
 
 
 class _Rest(NamedTuple):

@@ -132,7 +132,11 @@ class Bench:
         """Return a cell of the paper's own method."""
         if key.metric == "accuracy":
             gamma = fit_every_rank(
-                self.cal, "paper-spline", n_jobs=self.n_jobs, knots=_ACCURACY_KNOTS
+                self.cal,
+                "paper-spline",
+                rescale=False,
+                n_jobs=self.n_jobs,
+                knots=_ACCURACY_KNOTS,
             )
             vectors = self._labelled(gamma(self.test, n_jobs=self.n_jobs))
             return _value("accuracy", Curve.from_predictions(vectors, "top-1"))
