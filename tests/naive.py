@@ -6,6 +6,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax
 
 
 def softmax(z):
@@ -171,6 +173,25 @@ def matrix_loss(W, b, x, labels, strength=0.0, offset_strength=0.0, weights=None
         total -= w[i] * np.log(softmax([W @ row + b])[0][label])
     off = sum(W[i, j] ** 2 for i in range(len(W)) for j in range(len(W)) if i != j)
     return float(total / w.sum() + strength * off + offset_strength * np.sum(np.square(b)))
+
+
+def matrix_minimum(x, labels, strength, offset_strength):
+    """W and b that minimise `matrix_loss`, by SciPy's L-BFGS from the identity on."""
+    K, off, truth = x.shape[1], 1.0 - np.eye(x.shape[1]), np.eye(x.shape[1])[labels]
+
+    def value_and_gradient(theta):
+        W, b = theta[: K * K].reshape(K, K), theta[K * K :]
+        a = log_softmax(x @ W.T + b, axis=1)
+        rest = (np.exp(a) - truth) / len(x)
+        value = -np.sum(a * truth) / len(x) + strength * np.sum(off * W**2)
+        slopes = rest.T @ x + 2.0 * strength * off * W, rest.sum(axis=0) + 2 * offset_strength * b
+        return value + offset_strength * np.sum(b**2), np.concatenate([s.ravel() for s in slopes])
+
+    theta = np.concatenate([np.eye(K).ravel(), np.zeros(K)])
+    for _ in range(3):  # a new start forgets what the last steps remembered
+        options = {"maxiter": 10_000, "maxfun": 50_000, "ftol": 1e-16, "gtol": 1e-11, "maxcor": 50}
+        theta = minimize(value_and_gradient, theta, jac=True, method="L-BFGS-B", options=options).x
+    return theta[: K * K].reshape(K, K), theta[K * K :]
 
 
 # Curve methods ------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from ogive.calibrators.scaling.odir import DirOdirMap, MsOdirMap, fit_dir_odir, 
 from ogive.calibrators.scaling.odir_search import splits
 from ogive.calibrators.scaling.temperature import TemperatureMap
 from ogive.errors import FallbackWarning
+from ogive.views import score_rows
 from tests import naive
 
 GRID = dict(strengths=[0.001, 0.1, 10.0], offset_strengths=[0.01, 1.0])
@@ -200,6 +201,32 @@ def test_it_meets_the_papers_table(arena, fit, published, strength, offset_stren
     gamma = fit(cal, strengths=[strength], offset_strengths=[offset_strength])
     calibrated = Predictions(gamma(test), test.labels, kind="probs")
     assert 100 * ks_error(Curve.from_predictions(calibrated)) == pytest.approx(published, abs=0.15)
+
+
+def test_ms_odir_on_the_papers_net_is_what_docs_paper_says(arena):
+    file = arena("paper_resnet110_c10")
+    logits, labels = file["cal_logits"].astype(float), file["cal_labels"]
+    test = Predictions(file["test_logits"], file["test_labels"], kind="logits")
+    cal = Predictions(logits, labels, kind="logits")
+    gamma = fit_ms_odir(cal, strengths=[0.1], offset_strengths=[1e-4])
+    q = gamma(test)
+    assert -np.log(q[np.arange(test.n), test.labels]).mean() == pytest.approx(0.20338, abs=5e-6)
+    rows = splits(cal.n, 5, 15)[0][0]
+    found = naive.matrix_minimum(logits[rows], labels[rows], 0.1, 1e-4)
+
+    def loss(W, b):
+        return naive.matrix_loss(W, b, logits[rows], labels[rows], 0.1, 1e-4)
+
+    assert loss(gamma.matrix[0], gamma.offset[0]) == pytest.approx(loss(*found), abs=1e-14)
+    ks, end = {}, {}
+    for view in ("top-1", "top-2", "within-top-2"):
+        calibrated = Predictions(q, test.labels, kind="probs")
+        scored = score_rows(calibrated, view)
+        end[view] = 100 * (scored.score.mean() - scored.hit.mean())
+        ks[view] = 100 * ks_error(Curve.from_predictions(calibrated, view))
+    assert end["top-1"] + end["top-2"] == pytest.approx(end["within-top-2"], abs=1e-9)
+    assert [round(x, 3) for x in ks.values()] == [1.058, 1.006, 0.153]
+    assert 0 < ks["top-1"] - end["top-1"] < 0.007
 
 
 def test_a_hasty_search_finds_what_the_whole_grid_finds(rng, monkeypatch):
