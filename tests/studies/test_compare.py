@@ -127,3 +127,23 @@ def test_a_method_that_cannot_win_is_stopped_and_marked(rng, monkeypatch):
     assert "vector was stopped early" in repr(result)
     assert "vector was stopped early" in result._repr_html_()
     assert compare(cal, test, ["vector", "none"], "vector").notes == ()  # nothing beats it there
+
+
+def test_the_class_structure_is_fitted_once(rng, monkeypatch):
+    from ogive.calibrators.multiclass import shared_fits
+
+    calls = []
+    real = shared_fits.fit_classes
+    monkeypatch.setattr(
+        shared_fits, "fit_classes", lambda preds, **how: calls.append(preds) or real(preds, **how)
+    )
+    z = 2 * rng.normal(size=(600, 5))
+    y = (z / 2 + rng.gumbel(size=z.shape)).argmax(axis=1)
+    cal, test = (Predictions(z[at], y[at], kind="logits") for at in (slice(300), slice(300, 600)))
+    found = compare(cal, test, ["spline:free", "spline", "none"], "vector")
+    assert calls == [cal]
+    alone = compare(cal, test, ["spline", "none"], "vector")
+    assert len(calls) == 2
+    nll = {row.method: row.nll for row in found.methods}
+    assert nll["spline"] == next(row.nll for row in alone.methods if row.method == "spline")
+    assert min(row.fit_seconds for row in found.methods if row.method != "none") > 0

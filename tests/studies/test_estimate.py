@@ -34,3 +34,11 @@ def test_a_slow_machine_takes_longer(monkeypatch):
     assert estimate.slow_methods(preds, ["vector"]) == {}
     monkeypatch.setattr(estimate, "_slowness", lambda: 10.0)
     assert estimate.slow_methods(preds, ["vector"]) == {"vector": pytest.approx(19.0)}
+
+
+def test_the_fits_of_many_experiments_add_up():
+    shape = estimate.Shape(1000, 1000, one_column=False)
+    fits = {"vector": [shape] * 10, "platt": [shape] * 10}
+    assert estimate.slow_in_all(fits) == {"vector": pytest.approx(19.0)}
+    assert estimate.slow_in_all(fits, n_jobs=2) == {"vector": pytest.approx(9.5)}
+    assert estimate.slow_in_all({"vector": [shape]}, n_jobs=8) == {}

@@ -12,13 +12,14 @@ Methods worse than no calibration are never recommended, nor called equal to the
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ogive._html import grid
 from ogive.calibrators import METHODS
+from ogive.calibrators.multiclass.shared_fits import shared_class_fits
 from ogive.calibrators.scaling.vector_probe import stopped_early
 from ogive.errors import InvalidInput, InvalidType
 from ogive.studies.deciding import choose, judge_methods
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ogive._typing import FloatArray, Progress
+    from ogive.calibrators.multiclass.shared_fits import SharedFits
     from ogive.predictions import Predictions
     from ogive.studies.verdict import Verdict
 
@@ -204,13 +206,31 @@ def compare(
     chosen = list(methods) if methods is not None else default_methods(cal, name)
     for method in chosen:
         named(method)
+    with shared_class_fits() as shared:
+        return _compared(cal, test, chosen, view, shared=shared, progress=progress)
+
+
+def _compared(
+    cal: Predictions,
+    test: Predictions,
+    chosen: list[str],
+    view: str | None,
+    *,
+    shared: SharedFits,
+    progress: Progress | None,
+) -> Comparison:
+    """Fit and measure each method, and judge them."""
+    name = VECTOR if view == VECTOR else check_view(view, test).name
     outcomes = []
     for done, method in enumerate(chosen):
         if progress:
             progress(f"fitting {method}", done, len(chosen))
         may_stop = method == "vector" and "temperature" in chosen
         inside = _inside(progress, method, done, len(chosen))
-        outcomes.append(_measure(cal, test, method, name, may_stop=may_stop, progress=inside))
+        saved = shared.saved
+        outcome = _measure(cal, test, method, name, may_stop=may_stop, progress=inside)
+        # What another method had fitted already counts as if it was fitted by itself.
+        outcomes.append(replace(outcome, seconds=outcome.seconds + shared.saved - saved))
     if progress:
         progress("done", len(chosen), len(chosen))
     best = min(outcomes, key=lambda outcome: (outcome.stopped, outcome.numbers["nll"]))

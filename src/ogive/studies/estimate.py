@@ -8,14 +8,14 @@ now is measured by a few milliseconds of work.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ogive.studies.fitting import VECTOR, named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ogive.predictions import Predictions
 
@@ -47,10 +47,30 @@ def slow_methods(
     >>> slow_methods(preds, ["platt", "vector"])
     {}
     """
+    return slow_in_all({method: [preds] for method in methods}, view)
+
+
+class Shape(NamedTuple):
+    """What the time of a fit depends on: rows, classes, and whether there is one column."""
+
+    n: int
+    K: int
+    one_column: bool
+
+
+def slow_in_all(
+    fits: Mapping[str, Sequence[Predictions | Shape]], view: str | None = None, n_jobs: int = 1
+) -> dict[str, float]:
+    """Return the methods whose fits take long together, `n_jobs` of them at once.
+
+    fits : for each method, what it is fitted to
+    """
     speed = None
     found = {}
-    for method in methods:
-        seconds = preds.n * preds.K * _SECONDS_PER_NUMBER.get(_kind(method, view, preds), 0.0)
+    for method, many in fits.items():
+        rates = [_SECONDS_PER_NUMBER.get(_kind(method, view, one), 0.0) for one in many]
+        each = (one.n * one.K * rate for one, rate in zip(many, rates, strict=True))
+        seconds = sum(each) / max(min(n_jobs, len(many)), 1)
         if seconds:
             speed = _slowness() if speed is None else speed
         if seconds and seconds * (speed or 1.0) >= MIN_SECONDS_TO_ANNOUNCE:
@@ -58,12 +78,12 @@ def slow_methods(
     return found
 
 
-def _kind(method: str, view: str | None, preds: Predictions) -> str:
+def _kind(method: str, view: str | None, shape: Predictions | Shape) -> str:
     """Return the name under which the time of a fit is known."""
     chosen, way = named(method)
     if chosen.reads == "predictions":
         return chosen.name
-    if view != VECTOR or preds.one_column or (way == "keep" and chosen.name != "spline"):
+    if view != VECTOR or shape.one_column or (way == "keep" and chosen.name != "spline"):
         return ""
     return way
 

@@ -19,9 +19,9 @@ from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import blocks, for_each_block
 from ogive.calibrators.log_values import row_count
 from ogive.calibrators.matrix_map import MatrixMap
-from ogive.calibrators.multiclass.class_fit import ClassFit, fit_classes
 from ogive.calibrators.multiclass.class_structure import ClassStructure
 from ogive.calibrators.multiclass.columns import nested, unnested
+from ogive.calibrators.multiclass.shared_fits import class_fit_of
 from ogive.calibrators.multiclass.top_class import (
     calibrated_free,
     calibrated_kept,
@@ -38,6 +38,7 @@ from ogive.predictions import Predictions
 if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray, Progress
     from ogive.calibrators.maps import Map
+    from ogive.calibrators.multiclass.class_fit import ClassFit
 
 _BLOCKS_THROUGH_MATRICES = 32  # blocks of rows that go through the matrices together
 _LOST = 0.01  # accuracy that "keep" may forgo without a warning
@@ -177,7 +178,7 @@ def fit_free(
     array([[0.2, 0.6, 0.2]])
     """
     check_spline(method, "free")
-    fit = fit_classes(preds, n_jobs=n_jobs, progress=progress)
+    fit = class_fit_of(preds, n_jobs=n_jobs, progress=progress)
     tops = _tops(preds, fit, kept=False)
     gamma = fit_spline_again(_curve(preds, tops), **options)
     return FreeMap(
@@ -229,7 +230,7 @@ def fit_kept(
     True
     """
     check_spline(method, "keep")
-    fit = fit_classes(preds, n_jobs=n_jobs, progress=progress)
+    fit = class_fit_of(preds, n_jobs=n_jobs, progress=progress)
     tops = _tops(preds, fit, kept=True)
     gamma = fit_spline_again(_curve(preds, tops), **options)
     held = float(np.average(tops.moved, weights=tops.weights))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._numerics.blocks import thread_count
 from ogive.calibrators import METHODS
 from ogive.errors import FileFormatError
 from ogive.studies.arena.cells import (
@@ -27,13 +28,14 @@ from ogive.studies.arena.peers import OWN, Entrant, has_view, own_entrants, peer
 from ogive.studies.arena.result import Arena, ExperimentResult
 from ogive.studies.arena.run import Task, run
 from ogive.studies.arena.standings import standings
-from ogive.studies.arena.store import Results
+from ogive.studies.arena.store import Results, code_digest
+from ogive.studies.estimate import Shape, slow_in_all
 from ogive.studies.fitting import VECTOR
 from ogive.views import parse_view
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ogive._typing import Progress
 
@@ -51,6 +53,7 @@ def arena(
     n_jobs: int | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
+    announce: Callable[[dict[str, float]], None] | None = None,
 ) -> Arena:
     """Fit and measure methods on every experiment of a folder, and rank them.
 
@@ -79,6 +82,8 @@ def arena(
     random_state : int
         Of the resampling of families.
     progress : function of (what, done, total), optional
+    announce : function of a dict, optional
+        Given the methods that take long, with about how many seconds each, before they start.
 
     Returns
     -------
@@ -111,6 +116,8 @@ def arena(
     field = _Field(found, work.looked(found, view), entrants, skipped)
     field.left_out |= {} if methods is not None else _slow()
     field.settle(named=methods is not None)
+    if announce is not None:
+        announce(work.slow(field, view))
     scores = work.scored(field)
     field.complete(scores, named=methods is not None)
     return field.result(scores, families_of(field.facts, said), random_state)
@@ -143,9 +150,21 @@ class _Work:
         ]
         return run(tasks, self.results, n_jobs=self.n_jobs, progress=self.progress)
 
+    def slow(self, field: _Field, view: str | None) -> dict[str, float]:
+        """Return own methods that take long on the experiments without results, with seconds."""
+        code = code_digest()
+        fits: dict[str, list[Shape]] = {}
+        for one, entrant in field.pairs:
+            fact = field.facts[one.name]
+            key = _cell_task(one, entrant, fact["view"]).key if entrant.source == OWN else None
+            if key is not None and self.results.get((*key, code)) is None:
+                shape = Shape(fact["n_cal"], fact["classes"], not fact["matrix"])
+                fits.setdefault(entrant.name, []).append(shape)
+        return slow_in_all(fits, view, thread_count(self.n_jobs))
+
     def scored(self, field: _Field) -> Scores:
         """Return the numbers of every entrant in every experiment."""
-        pairs = [(one, entrant) for one in field.experiments for entrant in field.entrants]
+        pairs = field.pairs
         tasks = [
             _cell_task(one, entrant, field.facts[one.name]["view"])
             for one, entrant in pairs
@@ -191,6 +210,11 @@ class _Field:
         self.skipped = dict(skipped)
         self.left_out: dict[str, str] = {}
         self._skip({name: fact["skip"] for name, fact in self.facts.items() if "skip" in fact})
+
+    @property
+    def pairs(self) -> list[tuple[Experiment, Entrant]]:
+        """Every experiment with every entrant."""
+        return [(one, entrant) for one in self.experiments for entrant in self.entrants]
 
     def settle(self, *, named: bool) -> None:
         """Leave out what is known not to go together before anything is fitted."""
