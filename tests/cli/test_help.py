@@ -4,6 +4,7 @@ import os
 import shlex
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -13,8 +14,10 @@ from click.shell_completion import ShellComplete
 from ogive.calibrators import METHODS
 from ogive.cli.commands import ogive
 from ogive.cli.help import GROUPS, SECTIONS
+from tests.cli import reference
 
 COMMANDS = sorted(ogive.commands)
+click_writes_help_as_now = not version("click").startswith("8.1.")
 
 
 def completed(*words, typed=""):
@@ -129,3 +132,13 @@ def test_bash_is_answered():
     words = [sys.executable, "-c", script]
     answer = subprocess.run(words, capture_output=True, text=True, env=env, check=False)  # noqa: S603
     assert answer.stdout.split() == ["plain,isotonic"]
+
+
+def test_the_page_has_every_option_of_every_command():
+    text = reference.PAGE.read_text(encoding="utf-8")
+    if click_writes_help_as_now:
+        assert text.endswith(reference.reference()), "python -m tests.cli.reference"
+    for name, command in ogive.commands.items():
+        for param in command.params:
+            for word in param.opts if isinstance(param, click.Option) else ():
+                assert word in text, (name, word)

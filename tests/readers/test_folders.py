@@ -1,10 +1,12 @@
 """Folders of files: links, loops, and what cannot be listed."""
 
+import json
 import os
 import socket
 
 import pytest
 
+from ogive.cli import main
 from ogive.engines import local
 from ogive.errors import FileFormatError, OgiveWarning
 from ogive.readers.multi_file import expand
@@ -52,3 +54,29 @@ def test_linked_folders_are_read_once_and_loops_end(tmp_path):
     (other / "back").symlink_to(log)
     assert local.curve(log).n == 1
     assert local.curve(str(tmp_path / "l*")).n == 1  # a pattern may match folders
+
+
+@pytest.mark.filterwarnings("default::ogive.errors.OgiveWarning")
+def test_a_file_with_two_names_counts_once(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log = tmp_path / "log"
+    log.mkdir()
+    text = "score,outcome\n" + "0.2,0\n0.8,1\n" * 20
+    (log / "a.csv").write_text(text)
+    (log / "b.csv").write_text(text)  # the same rows in another file are other rows
+    (log / "c.csv").symlink_to(log / "a.csv")
+    (log / "d.csv").hardlink_to(log / "b.csv")
+    words = "2 names lead to a file that was given already, whose rows are counted once: "
+    for paths in (["log"], ["log/*.csv"]):
+        assert main(["measure", *paths, "--json"]) == 0
+        out, err = capsys.readouterr()
+        assert json.loads(out)["n"] == 80
+        assert err.count(words) == 1
+        assert "log/c.csv is log/a.csv; log/d.csv is log/b.csv" in err
+    for paths in (["log/a.csv", "log/../log/a.csv"], ["log/a.csv", "log/[a]*.csv"]):
+        assert main(["measure", *paths, "--json"]) == 0
+        out, err = capsys.readouterr()
+        assert json.loads(out)["n"] == 40
+        assert "1 name leads to a file" in err
+    assert main(["compare", "log", "--split", "0.5", "--methods", "none,platt"]) == 0
+    assert words in capsys.readouterr().err

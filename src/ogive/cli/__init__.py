@@ -26,10 +26,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"ogive: {error}", file=sys.stderr)  # noqa: T201
         return 1
     from ogive.cli.commands import ogive as group  # noqa: PLC0415
-    from ogive.cli.terminal import run, show_warning  # noqa: PLC0415
+    from ogive.cli.terminal import Warned, run  # noqa: PLC0415
 
     with warnings.catch_warnings():
-        warnings.showwarning = show_warning
+        warnings.showwarning = Warned()
         return run(group, argv)
 
 

@@ -168,16 +168,26 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def show_warning(  # noqa: PLR0917 - the signature is Python's
-    message: Warning | str,
-    category: type[Warning],  # noqa: ARG001
-    filename: str,  # noqa: ARG001
-    lineno: int,  # noqa: ARG001
-    file: TextIO | None = None,  # noqa: ARG001
-    line: str | None = None,  # noqa: ARG001
-) -> None:
-    """Print a warning as one line on stderr."""
-    click.echo(f"ogive: warning: {shown(' '.join(str(message).split()))}", err=True)
+class Warned:
+    """Prints warnings as lines on stderr, each line once."""
+
+    def __init__(self) -> None:
+        self._lines: set[str] = set()
+
+    def __call__(  # noqa: PLR0917 - the signature is Python's
+        self,
+        message: Warning | str,
+        category: type[Warning],  # noqa: ARG002
+        filename: str,  # noqa: ARG002
+        lineno: int,  # noqa: ARG002
+        file: TextIO | None = None,  # noqa: ARG002
+        line: str | None = None,  # noqa: ARG002
+    ) -> None:
+        """Print a warning, as `warnings.showwarning` is asked to."""
+        text = f"ogive: warning: {shown(' '.join(str(message).split()))}"
+        if text not in self._lines:
+            self._lines.add(text)
+            click.echo(text, err=True)
 
 
 def announce(slow: dict[str, float], more: str = "") -> None:

@@ -1,7 +1,7 @@
 """Folders and globs as lists of files; what is there but cannot be read is never left out silently.
 
 Names that begin with . or _ are notes of other tools. Links to folders are followed, each folder
-once.
+once. A file that has several names (links, a/../a, overlapping globs) counts once, with a warning.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def find_files(
     *,
     skip_bad: bool = False,
 ) -> list[Path]:
-    """Return the files of folders and globs in order of name; a file is itself.
+    """Return the files of folders and globs in order of name; a file is itself, and comes once.
 
     A folder that cannot be listed, a link to nothing, or a pipe among the files is an error, or
     with `skip_bad` a warning that counts and names them.
@@ -59,7 +59,29 @@ def find_files(
             OgiveWarning,
             stacklevel=2,
         )
-    return list(dict.fromkeys(found))
+    return _each_once(found)
+
+
+def _each_once(files: list[Path]) -> list[Path]:
+    """Return each file under its first name; warn of other names of the same rows."""
+    kept: dict[object, Path] = {}
+    twice = []
+    for file in files:
+        status = file.stat()
+        # Some file systems have no numbers for files.
+        same = (status.st_dev, status.st_ino) if status.st_ino else file.resolve()
+        if same in kept:
+            twice.append(f"{file} is {kept[same]}")
+        kept.setdefault(same, file)
+    if twice:
+        named = "; ".join(twice[:_SHOWN]) + ("; …" if len(twice) > _SHOWN else "")
+        names = "1 name leads" if len(twice) == 1 else f"{len(twice):,} names lead"
+        warnings.warn(
+            f"{names} to a file that was given already, whose rows are counted once: {named}",
+            OgiveWarning,
+            stacklevel=3,
+        )
+    return list(kept.values())
 
 
 def is_glob(path: str) -> bool:
