@@ -6,31 +6,10 @@ from pathlib import Path
 import pytest
 
 import ogive
+from tests.levels import LEVEL, MOST_SIDEWAYS, SIDEWAYS
 
 ROOT = Path(ogive.__file__).parent
 TESTS = Path(__file__).parent
-
-# The level of each room: ARCHITECTURE's table. Rooms on one level do not import one another,
-# except inside a folder and where a pair is listed in SIDEWAYS.
-LEVELS = [
-    {"errors", "_typing", "_html", "_lazy"},
-    {"_files", "_validate", "_numerics"},
-    {"_labels"},
-    {"predictions"},
-    {"_tails"},
-    {"views"},
-    {"curve"},
-    {"metrics", "calibrators"},
-    {"readers", "export", "diagrams", "estimators"},
-    {"engines"},
-    {"studies"},
-    {"plotting"},
-    {"report"},
-    {"cli"},
-]
-SIDEWAYS = set()
-MOST_SIDEWAYS = 4
-LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 
 def modules(path, package):
@@ -50,8 +29,8 @@ def modules(path, package):
             yield f"{node.value.id}.{node.attr}"
 
 
-def rooms(path, package="ogive"):
-    """The rooms of ogive that a file imports; a public name counts as the room it comes from.
+def parts(path, package="ogive"):
+    """The parts of ogive that a file imports; a public name counts as the part it comes from.
 
     `import ogive` alone loads none of them, so its attributes are what counts.
     """
@@ -66,7 +45,7 @@ def rooms(path, package="ogive"):
 FILES = sorted(p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py")
 
 
-def room_of(path):
+def part_of(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
@@ -76,14 +55,14 @@ def package_of(path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_a_file_imports_from_lower_levels_only(path):
-    room = room_of(path)
-    assert room in LEVEL, f"{room} has no level: add it to the table"
-    for other in rooms(path, package_of(path)):
-        same = other == room or (room, other) in SIDEWAYS
-        assert same or LEVEL[other] < LEVEL[room], f"{room} must not import {other}"
+    part = part_of(path)
+    assert part in LEVEL, f"{part} has no level: add it to the table"
+    for other in parts(path, package_of(path)):
+        same = other == part or (part, other) in SIDEWAYS
+        assert same or LEVEL[other] < LEVEL[part], f"{part} must not import {other}"
 
 
-def test_few_rooms_import_sideways():
+def test_few_parts_import_sideways():
     assert len(SIDEWAYS) <= MOST_SIDEWAYS
 
 
@@ -104,13 +83,13 @@ def test_few_rooms_import_sideways():
 def test_the_check_can_fail(line, place, tmp_path):
     bad = tmp_path / "bad.py"
     bad.write_text(place.format(line))
-    assert list(rooms(bad, "ogive.curve")) == ["metrics"]
+    assert list(parts(bad, "ogive.curve")) == ["metrics"]
 
 
-def test_the_version_is_no_room(tmp_path):
+def test_the_version_is_no_part(tmp_path):
     good = tmp_path / "good.py"
     good.write_text("import ogive\nprint(ogive.__version__)\nfrom . import keys\n")
-    assert list(rooms(good, "ogive.curve")) == ["curve"]
+    assert list(parts(good, "ogive.curve")) == ["curve"]
 
 
 PYTHON = [*sorted(TESTS.rglob("*.py")), *sorted((TESTS.parent / "benchmarks").rglob("*.py"))]
