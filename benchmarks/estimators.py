@@ -13,15 +13,15 @@ import ogive
 import ogive.errors
 from benchmarks import samples
 from benchmarks.race import Budget, Race
-from ogive.calibrators import VECTORS
-from ogive.calibrators.multiclass.compose import fit_vector
+from ogive.calibrators import MULTICLASS
+from ogive.calibrators.multiclass.compose import fit_multiclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FRONT, THEIRS = "the front end: the top-1 curve", "scikit-learn: isotonic"
 #: By ranks: the fast way to full vectors that keep the decision.
-RANKS = "ranks" if "ranks" in VECTORS else "keep"
+RANKS = "ranks" if "ranks" in MULTICLASS else "keep"
 
 
 def races() -> Iterator[Race]:
@@ -38,17 +38,17 @@ def _fits() -> Race:
         return ogive.Predictions(values, labels, kind="logits")
 
     def entry(method: str, vector: str) -> object:
-        return lambda: fit_vector(preds(), method, vector=vector)
+        return lambda: fit_multiclass(preds(), method, multiclass=vector)
 
-    ours = f"ogive: vector='{RANKS}', spline"
+    ours = f"ogive: multiclass='{RANKS}', spline"
     return Race(
         "vectors-fit",
         "Full vectors fitted at 5,000 x 100",
         {
             FRONT: lambda: ogive.Curve.from_predictions(preds()),
             ours: entry("spline", RANKS),
-            f"ogive: vector='{RANKS}', platt": entry("platt", RANKS),
-            f"ogive: vector='{RANKS}', isotonic": entry("isotonic", RANKS),
+            f"ogive: multiclass='{RANKS}', platt": entry("platt", RANKS),
+            f"ogive: multiclass='{RANKS}', isotonic": entry("isotonic", RANKS),
         },  # type: ignore[arg-type]
         (Budget(ours, FRONT, most=10),),
     )
@@ -63,13 +63,13 @@ def _applying() -> Race:
     entries = {THEIRS: lambda: theirs.predict_proba(values)}
     budgets = []
     for vector in dict.fromkeys(["keep", RANKS]):
-        ours = ogive.CalibratedClassifier(model, cv="prefit", vector=vector).fit(values, labels)
-        name = f"ogive: vector='{vector}', spline"
+        ours = ogive.CalibratedClassifier(model, cv="prefit", multiclass=vector).fit(values, labels)
+        name = f"ogive: multiclass='{vector}', spline"
         entries[name] = lambda ours=ours: ours.predict_proba(values)
         budgets.append(Budget(name, THEIRS, faster=5))
-    ovr = ogive.CalibratedClassifier(model, method="isotonic", cv="prefit", vector="ovr")
+    ovr = ogive.CalibratedClassifier(model, method="isotonic", cv="prefit", multiclass="ovr")
     ovr.fit(values, labels)
-    entries["ogive: vector='ovr', isotonic"] = lambda: ovr.predict_proba(values)
+    entries["ogive: multiclass='ovr', isotonic"] = lambda: ovr.predict_proba(values)
 
     def check(entry: str, result: object) -> None:
         assert np.abs(np.sum(result, axis=1) - 1).max() < 1e-6, entry  # type: ignore[arg-type]

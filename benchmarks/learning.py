@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.arena import lines, write
 from ogive import Curve, Predictions
 from ogive.calibrators.identity import fit_identity
-from ogive.calibrators.multiclass.compose import fit_vector
+from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.calibrators.platt import fit_platt
 from ogive.calibrators.scaling.temperature import fit_temperature
 from ogive.calibrators.spline import fit_spline
@@ -62,8 +62,8 @@ def scores(fit: Callable[[Curve], Callable[[FloatArray], FloatArray]]) -> Method
 VECTORS: dict[str, Method] = {
     "temperature": vectors(fit_temperature),
     "none": vectors(lambda _: Predictions.probabilities),
-    "spline (keep)": vectors(partial(fit_vector, vector="keep")),
-    "spline (free)": vectors(partial(fit_vector, vector="free")),
+    "spline (keep)": vectors(partial(fit_multiclass, multiclass="keep")),
+    "spline (free)": vectors(partial(fit_multiclass, multiclass="free")),
 }
 SCORES: dict[str, Method] = {
     "platt": scores(fit_platt),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import ogive
-from ogive.calibrators.multiclass.compose import fit_vector
+from ogive.calibrators.multiclass.compose import fit_multiclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def main(size: str = "") -> None:
         probs = e / e.sum(axis=1, keepdims=True)
 
         def ours(vector: str, X: np.ndarray = X, y: np.ndarray = y) -> object:
-            return fit_vector(ogive.Predictions(X, y, kind="logits"), vector=vector)
+            return fit_multiclass(ogive.Predictions(X, y, kind="logits"), multiclass=vector)
 
         work: dict[str, Callable[[], object]] = {
             "SMS": lambda probs=probs, y=y: get_calibrator("sms").fit(probs, y),

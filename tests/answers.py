@@ -11,7 +11,7 @@ import numpy as np
 from ogive import Curve, CurveStream, Predictions
 from ogive.calibrators import METHODS
 from ogive.calibrators.maps import Map
-from ogive.calibrators.multiclass.compose import fit_vector
+from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.errors import OgiveError, OgiveWarning
 from ogive.estimators import curves, scaling
 from tests.cases import ODIR
@@ -23,8 +23,8 @@ ESTIMATORS = {
     "isotonic": curves.IsotonicCalibrator,
     "beta": curves.BetaCalibrator,
     "histogram": curves.HistogramCalibrator,
-    "temperature": scaling.TemperatureScaling,
-    "vector": scaling.VectorScaling,
+    "temperature": scaling.TemperatureCalibrator,
+    "vector": scaling.VectorCalibrator,
 }
 
 
@@ -111,7 +111,7 @@ def fitted(case, rows, container="numpy", dtype="float64"):
         return METHODS[case.method].fit(curve_of(case, rows, container))
     estimator = ESTIMATORS.get(case.method)
     if container == "estimator" and estimator is not None and case.weight_kind == "repetition":
-        options = {} if case.way == "matrix" else {"vector": case.way}
+        options = {} if case.way == "matrix" else {"multiclass": case.way}
         model = estimator(kind=case.kind, classes=np.arange(case.classes), n_jobs=1, **options)
         model.fit(rows.given.astype(dtype), rows.labels, sample_weight=rows.weights)
         return model.map_
@@ -129,7 +129,7 @@ def fitted(case, rows, container="numpy", dtype="float64"):
         return METHODS[case.method].fit(preds, **grids, n_jobs=1)
     if case.way == "matrix":
         return METHODS[case.method].fit(preds, n_jobs=1)
-    return fit_vector(preds, case.method, vector=case.way, n_jobs=1)
+    return fit_multiclass(preds, case.method, multiclass=case.way, n_jobs=1)
 
 
 def applied(case, gamma, values):

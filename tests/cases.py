@@ -13,7 +13,7 @@ from importlib.util import find_spec
 import numpy as np
 from scipy.special import expit, softmax
 
-from ogive.calibrators import METHODS, VECTORS
+from ogive.calibrators import METHODS, MULTICLASS
 
 GRID = 1024.0
 FRESH_ROWS = 12  # ordinary rows that were not fitted on
@@ -55,7 +55,9 @@ def table():
             continue
         pairs.append((name, "score"))
         # "free" is for the spline only; "keep" of other methods is "ranks".
-        pairs += [(name, way) for way in VECTORS if name == "spline" or way not in {"keep", "free"}]
+        pairs += [
+            (name, way) for way in MULTICLASS if name == "spline" or way not in {"keep", "free"}
+        ]
     return pairs
 
 

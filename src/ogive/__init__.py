@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.beta import fit_beta
     from ogive.calibrators.histogram import fit_histogram
     from ogive.calibrators.isotonic import fit_isotonic
+    from ogive.calibrators.multiclass.compose import fit_multiclass
     from ogive.calibrators.paper_spline import fit_paper_spline
     from ogive.calibrators.platt import fit_platt
     from ogive.calibrators.scaling.odir import fit_dir_odir, fit_ms_odir
@@ -35,10 +36,10 @@ if TYPE_CHECKING:
         SplineCalibrator,
     )
     from ogive.estimators.scaling import (
-        DirichletCalibration,
-        MatrixScaling,
-        TemperatureScaling,
-        VectorScaling,
+        DirichletCalibrator,
+        MatrixCalibrator,
+        TemperatureCalibrator,
+        VectorCalibrator,
     )
     from ogive.export.artifact import load, save
     from ogive.metrics.binned import ece, mce
@@ -71,16 +72,16 @@ _MODULES = {
     "Curve": "ogive.curve",
     "CurveDisplay": "ogive.plotting.display",
     "CurveStream": "ogive.curve.stream",
-    "DirichletCalibration": "ogive.estimators.scaling",
+    "DirichletCalibrator": "ogive.estimators.scaling",
     "HistogramCalibrator": "ogive.estimators.curves",
     "IsotonicCalibrator": "ogive.estimators.curves",
-    "MatrixScaling": "ogive.estimators.scaling",
+    "MatrixCalibrator": "ogive.estimators.scaling",
     "PaperSplineCalibrator": "ogive.estimators.curves",
     "PlattCalibrator": "ogive.estimators.curves",
     "Predictions": "ogive.predictions",
     "SplineCalibrator": "ogive.estimators.curves",
-    "TemperatureScaling": "ogive.estimators.scaling",
-    "VectorScaling": "ogive.estimators.scaling",
+    "TemperatureCalibrator": "ogive.estimators.scaling",
+    "VectorCalibrator": "ogive.estimators.scaling",
     "arena": "ogive.studies.arena",
     "bootstrap": "ogive.metrics.resample",
     "brackets": "ogive.metrics.bracket",
@@ -99,6 +100,7 @@ _MODULES = {
     "fit_histogram": "ogive.calibrators.histogram",
     "fit_isotonic": "ogive.calibrators.isotonic",
     "fit_ms_odir": "ogive.calibrators.scaling.odir",
+    "fit_multiclass": "ogive.calibrators.multiclass.compose",
     "fit_paper_spline": "ogive.calibrators.paper_spline",
     "fit_platt": "ogive.calibrators.platt",
     "fit_spline": "ogive.calibrators.spline",
@@ -133,16 +135,16 @@ __all__ = [
     "Curve",
     "CurveDisplay",
     "CurveStream",
-    "DirichletCalibration",
+    "DirichletCalibrator",
     "HistogramCalibrator",
     "IsotonicCalibrator",
-    "MatrixScaling",
+    "MatrixCalibrator",
     "PaperSplineCalibrator",
     "PlattCalibrator",
     "Predictions",
     "SplineCalibrator",
-    "TemperatureScaling",
-    "VectorScaling",
+    "TemperatureCalibrator",
+    "VectorCalibrator",
     "arena",
     "bootstrap",
     "brackets",
@@ -161,6 +163,7 @@ __all__ = [
     "fit_histogram",
     "fit_isotonic",
     "fit_ms_odir",
+    "fit_multiclass",
     "fit_paper_spline",
     "fit_platt",
     "fit_spline",

@@ -11,12 +11,12 @@ from ogive import (
     CalibratedClassifier,
     IsotonicCalibrator,
     Predictions,
-    TemperatureScaling,
-    VectorScaling,
+    TemperatureCalibrator,
+    VectorCalibrator,
     load,
     save,
 )
-from ogive.calibrators.multiclass.compose import fit_vector
+from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.errors import InvalidInput, OgiveWarning
 from ogive.export.targets import TARGETS, export
 from ogive.studies.fitting import fit
@@ -42,7 +42,7 @@ def options_missing(rng, n=500, K=4, kind="logits"):
 @pytest.mark.filterwarnings("ignore::ogive.errors.FallbackWarning")
 def test_in_the_library(method, way, rng):
     preds, missing = options_missing(rng)
-    gamma = fit_vector(preds, method, vector=way)
+    gamma = fit_multiclass(preds, method, multiclass=way)
     q = gamma(preds)
     assert (q[missing] == 0.0).all()
     np.testing.assert_allclose(q.sum(axis=1), 1.0, atol=1e-12)
@@ -66,7 +66,7 @@ def test_in_exports(to, method, way, rng, tmp_path):
     room = pytest.importorskip({"onnx": "onnxruntime", "torch": "torch"}.get(to, "numpy"))
     assert room
     preds, missing = options_missing(rng, n=200)
-    gamma = fit_vector(preds, method, vector=way)
+    gamma = fit_multiclass(preds, method, multiclass=way)
     out = tmp_path / f"x.{to}"
     arrays = to in {"onnx", "torch"}
     export(gamma, to, out, points=4000, **({"dtype": "float64"} if arrays else {}))
@@ -81,7 +81,7 @@ def test_in_exports(to, method, way, rng, tmp_path):
 
 def test_the_top_keeps_its_calibrated_probability(rng):
     preds, missing = options_missing(rng, n=2000)
-    gamma = fit_vector(preds, "isotonic", vector="ranks")
+    gamma = fit_multiclass(preds, "isotonic", multiclass="ranks")
     top = gamma.maps[0]
     choice = preds.values.argmax(axis=1)
     several = (~missing).sum(axis=1) > 2
@@ -94,7 +94,7 @@ def test_a_row_without_any_possible_probability_stays_as_it_was():
     z = np.array([[0.0, -np.inf, 1.0]] * 4 + [[3.0, 0.0, 1.0]] * 40)
     labels = np.array([0, 2, 0, 2] + [0] * 20 + [1] * 20)
     preds = Predictions(z, labels, kind="logits")
-    gamma = fit_vector(preds, "none", vector="ovr")
+    gamma = fit_multiclass(preds, "none", multiclass="ovr")
 
     class Nothing(type(gamma)):
         def _applied(self, high, tail):
@@ -113,17 +113,17 @@ def test_labels_on_impossible_classes_are_counted(rng):
     wrong = Predictions(preds.values, labels, kind="logits")
     said = r"the true class of 3 of 500 rows is impossible"
     with pytest.warns(OgiveWarning, match=said):
-        fit_vector(wrong, "platt")
+        fit_multiclass(wrong, "platt")
     with pytest.warns(OgiveWarning, match=said):
         fit(wrong, "temperature", "vector")
-    for estimator in (IsotonicCalibrator(), VectorScaling(), TemperatureScaling()):
+    for estimator in (IsotonicCalibrator(), VectorCalibrator(), TemperatureCalibrator()):
         with pytest.warns(OgiveWarning, match=said):
             estimator.fit(wrong.values, labels)
 
 
 def test_estimators_take_it_and_artifacts_keep_it(rng, tmp_path):
     preds, missing = options_missing(rng, kind="probs")
-    for make in (IsotonicCalibrator, TemperatureScaling):
+    for make in (IsotonicCalibrator, TemperatureCalibrator):
         cal = make(kind="probs", impossible="zero").fit(preds.values, preds.labels)
         assert (cal.predict_proba(preds.values)[missing] == 0.0).all()
         save(cal.map_, tmp_path / "cal.json")

@@ -149,7 +149,7 @@ def test_a_saved_map_remembers_its_gain(rng, tmp_path):
 @pytest.mark.parametrize("vector", ["keep", "ovr", "every-rank"])
 def test_the_estimator_says_so_too(rng, vector):
     logits, labels, _ = simulate.saturated_logits(rng, 900)
-    summary = SplineCalibrator(vector=vector).fit(logits, labels).summary()
+    summary = SplineCalibrator(multiclass=vector).fit(logits, labels).summary()
     assert summary.view == "vector"
     assert not summary.leave_alone
     assert summary.direction == "overconfident"

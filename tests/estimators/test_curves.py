@@ -38,7 +38,7 @@ def test_it_calibrates_and_keeps_the_decision(calibrator, rows):
 
 @pytest.mark.parametrize("calibrator", CALIBRATORS)
 def test_parameters_are_untouched_and_clone(calibrator, rows):
-    cal = calibrator(kind="logits", vector="ovr", classes=[0, 1, 2, 3], n_jobs=1)
+    cal = calibrator(kind="logits", multiclass="ovr", classes=[0, 1, 2, 3], n_jobs=1)
     before = dict(vars(cal))
     assert clone(cal).get_params() == cal.get_params()
     cal.fit(*rows)
@@ -60,8 +60,8 @@ def test_the_options_reach_the_method(rows):
     paper = ogive.PaperSplineCalibrator(knots=4, target="cumulative", constraint="unit").fit(*rows)
     first = paper.map_.maps[0]
     assert (first.spline.knots.size, first.target, first.constraint) == (4, "cumulative", ("unit",))
-    assert len(ogive.PlattCalibrator(vector="ovr").fit(*rows).map_.maps) == 4
-    assert ogive.PlattCalibrator(vector="every-rank").fit(*rows).map_.method == "every-rank"
+    assert len(ogive.PlattCalibrator(multiclass="ovr").fit(*rows).map_.maps) == 4
+    assert ogive.PlattCalibrator(multiclass="every-rank").fit(*rows).map_.method == "every-rank"
 
 
 def test_the_fitted_map_is_an_artifact(rows, tmp_path):
@@ -101,7 +101,7 @@ def test_two_columns_keep_the_decision_or_have_one_curve(rng):
     y = (rng.random(900) < 1 / (1 + np.exp(-2 * (eta - 1.5)))).astype(int)
     keep = ogive.PlattCalibrator().fit(X, y)
     assert (keep.predict(X) == (eta > 0)).all()
-    ovr = ogive.PlattCalibrator(vector="ovr").fit(X, y).predict_proba(X)
+    ovr = ogive.PlattCalibrator(multiclass="ovr").fit(X, y).predict_proba(X)
     single = ogive.PlattCalibrator().fit(eta, y).predict_proba(eta)
     np.testing.assert_allclose(ovr, single, atol=1e-12)
 
@@ -146,7 +146,7 @@ def test_in_a_pipeline_a_search_and_with_joblib(rng):
     assert pipe.fit(scores, y).predict_proba(scores).shape == (900, 3)
     search = GridSearchCV(
         ogive.HistogramCalibrator(),
-        {"bins": [1, 10], "spacing": ["mass", "width"], "vector": ["keep", "ovr"]},
+        {"bins": [1, 10], "spacing": ["mass", "width"], "multiclass": ["keep", "ovr"]},
         scoring="neg_log_loss",
         error_score="raise",
     ).fit(scores, y)
@@ -197,12 +197,12 @@ def test_wrong_input_is_refused(rows):
         ogive.PlattCalibrator().fit(logits, y, sample_weight=(y == 1).astype(float))
     with pytest.raises(InvalidInput, match="no NaN and no"):
         ogive.PlattCalibrator().fit(np.where(logits > 9, np.nan, logits), y)
-    with pytest.raises(UnknownName, match=r"unknown vector 'fre'\. Did you mean 'free'"):
-        ogive.PlattCalibrator(vector="fre").fit(logits, y)
+    with pytest.raises(UnknownName, match=r"unknown multiclass 'fre'\. Did you mean 'free'"):
+        ogive.PlattCalibrator(multiclass="fre").fit(logits, y)
     with pytest.raises(
-        InvalidInput, match=r"for method='spline', not 'platt'\. Take vector='ranks'"
+        InvalidInput, match=r"for method='spline', not 'platt'\. Take multiclass='ranks'"
     ):
-        ogive.PlattCalibrator(vector="free").fit(logits, y)
+        ogive.PlattCalibrator(multiclass="free").fit(logits, y)
     with pytest.raises(UnknownName, match="Did you mean 'probs'"):
         ogive.PlattCalibrator(kind="prob").fit(logits, y)
     with pytest.raises(NotFittedError):

@@ -7,19 +7,19 @@ from sklearn.base import clone
 
 import ogive
 from ogive import (
-    DirichletCalibration,
-    MatrixScaling,
+    DirichletCalibrator,
+    MatrixCalibrator,
     Predictions,
-    TemperatureScaling,
-    VectorScaling,
+    TemperatureCalibrator,
+    VectorCalibrator,
 )
 
 GRID = dict(strengths=[0.01, 1.0], offset_strengths=[0.1])
 ALL = [
-    TemperatureScaling(),
-    VectorScaling(),
-    MatrixScaling(**GRID),
-    DirichletCalibration(**GRID),
+    TemperatureCalibrator(),
+    VectorCalibrator(),
+    MatrixCalibrator(**GRID),
+    DirichletCalibrator(**GRID),
 ]
 
 
@@ -61,7 +61,7 @@ def test_each_uses_its_own_method(rng):
 
 def test_the_temperature_is_public_and_keeps_the_decision(rng):
     logits, labels = sample(rng)
-    cal = TemperatureScaling().fit(logits, labels)
+    cal = TemperatureCalibrator().fit(logits, labels)
     assert cal.temperature_ == cal.map_.temperature
     assert (cal.predict(logits) == logits.argmax(axis=1)).all()
 
@@ -70,7 +70,7 @@ def test_random_state_takes_all_of_scikit_learns_kinds(rng):
     logits, labels = sample(rng)
 
     def fitted(state):
-        return MatrixScaling(**GRID, random_state=state).fit(logits, labels).map_
+        return MatrixCalibrator(**GRID, random_state=state).fit(logits, labels).map_
 
     assert fitted(3) == fitted(np.int64(3))
     assert fitted(np.random.RandomState(3)) == fitted(np.random.RandomState(3))
@@ -80,18 +80,18 @@ def test_random_state_takes_all_of_scikit_learns_kinds(rng):
 
 def test_verbose_writes_to_stderr(rng, capsys):
     logits, labels = sample(rng)
-    MatrixScaling(**GRID, verbose=1).fit(logits, labels)
+    MatrixCalibrator(**GRID, verbose=1).fit(logits, labels)
     seen = capsys.readouterr()
     assert seen.out == ""
-    assert "[MatrixScaling] fits of the grid: 0 of 10, 0 s\n" in seen.err
-    assert "[MatrixScaling] fits of the grid: 10 of 10," in seen.err
+    assert "[MatrixCalibrator] fits of the grid: 0 of 10, 0 s\n" in seen.err
+    assert "[MatrixCalibrator] fits of the grid: 10 of 10," in seen.err
 
 
 def test_probabilities_and_weights(rng):
     logits, labels = sample(rng)
     probs = Predictions(logits, kind="logits").probabilities()
-    a = TemperatureScaling(kind="probs").fit(probs, labels, sample_weight=np.full(300, 2.0))
-    b = TemperatureScaling().fit(logits, labels)
+    a = TemperatureCalibrator(kind="probs").fit(probs, labels, sample_weight=np.full(300, 2.0))
+    b = TemperatureCalibrator().fit(logits, labels)
     assert a.temperature_ == pytest.approx(b.temperature_, rel=1e-9)
     assert a.map_.n == 600
 
@@ -103,7 +103,7 @@ def test_cv_takes_all_of_scikit_learns_kinds(rng):
     splitter = KFold(5, shuffle=True, random_state=15)
     pairs = list(splitter.split(logits))
     number, kfold, listed = (
-        MatrixScaling(**GRID, cv=cv).fit(logits, labels).map_ for cv in (5, splitter, pairs)
+        MatrixCalibrator(**GRID, cv=cv).fit(logits, labels).map_ for cv in (5, splitter, pairs)
     )
     assert number == kfold == listed
 

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 
-from ogive.calibrators import METHODS, VECTORS
-from ogive.calibrators.multiclass.compose import fit_vector
+from ogive.calibrators import METHODS, MULTICLASS
+from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.curve import Curve
 from ogive.errors import FallbackWarning
 from ogive.predictions import Predictions
@@ -16,11 +16,11 @@ MATRICES = [name for name, method in METHODS.items() if method.reads == "predict
 NAMES = (
     [f"{name}.score" for name in CURVES]
     + [f"{name}.vector" for name in MATRICES]
-    + [f"{name}.{way}" for way in VECTORS if way != "free" for name in CURVES]
+    + [f"{name}.{way}" for way in MULTICLASS if way != "free" for name in CURVES]
     + ["spline.free", "structure.keep"]
     + ["spline.top-1", "spline.top-2", "spline.within-top-2", "histogram.class-1", "monotone.score"]
 )
-CURVE_NAMES = {n for n in NAMES if n.split(".")[1] not in {"vector", *VECTORS}}
+CURVE_NAMES = {n for n in NAMES if n.split(".")[1] not in {"vector", *MULTICLASS}}
 SQL_NAMES = CURVE_NAMES | {"temperature.vector", "vector.vector"}
 
 
@@ -51,9 +51,9 @@ def fitted(name, **sizes):
             return fit_spline(curve(**sizes), monotone=True)
         if way == "score":
             return METHODS[method].fit(curve(**sizes))
-        if way in VECTORS:
+        if way in MULTICLASS:
             method = "spline" if method == "structure" else method  # spline.keep was by ranks
-            return fit_vector(predictions(**sizes), method, vector=way)
+            return fit_multiclass(predictions(**sizes), method, multiclass=way)
         options = {"strengths": [0.1], "offset_strengths": [0.1]} if "odir" in method else {}
         if options:
             return METHODS[method].fit(predictions(**sizes), **options)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ogive import save
-from ogive.calibrators import METHODS, VECTORS
+from ogive.calibrators import METHODS, MULTICLASS
 from ogive.export.check import expected
 from ogive.export.rules import Text
 from ogive.export.schema import FITTED_ON, FORMAT, MAPS, SCORE_MAPS, VERSION
@@ -54,7 +54,7 @@ def json_schema():
         "format": {"const": FORMAT},
         "version": {"const": VERSION},
         "library": Text().schema(),
-        "method": {"enum": [*METHODS, *VECTORS]},
+        "method": {"enum": [*METHODS, *MULTICLASS]},
         "fitted_on": FITTED_ON.schema(),
         "map": {"type": "object"},
         "checksum": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},

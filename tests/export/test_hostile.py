@@ -283,14 +283,14 @@ def test_mutated_artifacts_are_exported_right_or_not_at_all():
 
 def test_mutants_do_break_things():
     """The corpus is worth something: without the checks many mutants give no probabilities."""
-    from ogive.calibrators import METHODS, VECTORS
+    from ogive.calibrators import METHODS, MULTICLASS
 
     broken, every = 0, mutants.documents()
     for seed in range(150):
         document = mutants.mutate_artifact(np.random.default_rng(seed), every[seed % len(every)])
         try:
             with np.errstate(all="ignore"):
-                gamma = (METHODS | VECTORS)[document["method"]].map.from_dict(document["map"])
+                gamma = (METHODS | MULTICLASS)[document["method"]].map.from_dict(document["map"])
                 mutants.check_gives_probabilities(gamma)
         except OgiveError:
             pass

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ogive import save
-from ogive.calibrators import METHODS, VECTORS
+from ogive.calibrators import METHODS, MULTICLASS
 from tests.export.calibrators import NAMES, fitted
 from tests.export.freeze import FROZEN, json_schema
 
@@ -59,7 +59,7 @@ def test_the_schema_is_what_load_enforces():
 
 
 def test_the_schema_and_the_page_know_every_method():
-    assert set(SCHEMA["properties"]["method"]["enum"]) == {*METHODS, *VECTORS}
+    assert set(SCHEMA["properties"]["method"]["enum"]) == {*METHODS, *MULTICLASS}
     page = (DOCS / "artifact.md").read_text()
     for name, rules in SCHEMA["$defs"]["maps"].items():
         assert f"`{name}`" in page

@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ogive.calibrators import METHODS, VECTORS
-from ogive.calibrators.multiclass.compose import fit_vector
+from ogive.calibrators import METHODS, MULTICLASS
+from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.errors import ExportError
 from ogive.export import to_onnx, to_python, to_sql, to_torch
 from ogive.export.check import batch, compare, expected
@@ -18,7 +18,7 @@ from tests.export.calibrators import CURVES, MATRICES, predictions
 
 K = 3
 VIEWS = ["score", "class-0", "class-2", "top-1", "top-2", "top-3", "within-top-1", "within-top-2"]
-WAYS = [f"{method}:{way}" for way in VECTORS for method in CURVES if way != "free"]
+WAYS = [f"{method}:{way}" for way in MULTICLASS for method in CURVES if way != "free"]
 METHODS_AND_VIEWS = (
     [(method, view) for method in METHODS for view in VIEWS]
     + [(method, "vector") for method in MATRICES]
@@ -36,7 +36,7 @@ def fitted(method, view):
         rows = Predictions(z[:, 1] - z[:, 0], rows.labels == 1, kind="logits")
     if ":" in method:
         name, way = method.split(":")
-        return replace(fit_vector(rows, name, vector=way), view=view)
+        return replace(fit_multiclass(rows, name, multiclass=way), view=view)
     if "odir" in method:
         one = METHODS[method].fit(rows, strengths=[0.1], offset_strengths=[0.1], cv=2)
         return replace(one, view=view)

@@ -51,7 +51,7 @@ def test_one_against_the_rest(ours, theirs, within):
     b = CalibratedClassifierCV(
         FrozenEstimator(other), method=theirs, cv=[(np.arange(len(y)),) * 2], ensemble=True
     ).fit(X, y)
-    a = CalibratedClassifier(model, method=ours, cv="prefit", vector="ovr").fit(X, y)
+    a = CalibratedClassifier(model, method=ours, cv="prefit", multiclass="ovr").fit(X, y)
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=within)
 
 
@@ -59,7 +59,7 @@ def test_tensors_and_frames_of_other_libraries_go_in():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(300, 3)) * 3
     labels = (logits / 2 + rng.gumbel(size=(300, 3))).argmax(axis=1)
-    plain = SplineCalibrator(vector="ranks").fit(logits, labels).predict_proba(logits)
+    plain = SplineCalibrator(multiclass="ranks").fit(logits, labels).predict_proba(logits)
     torch = pytest.importorskip("torch")
     polars = pytest.importorskip("polars")
     others = [
@@ -67,7 +67,7 @@ def test_tensors_and_frames_of_other_libraries_go_in():
         (polars.DataFrame(logits, schema=["a", "b", "c"]), polars.Series(labels)),
     ]
     for X, y in others:
-        found = SplineCalibrator(vector="ranks").fit(X, y).predict_proba(X)
+        found = SplineCalibrator(multiclass="ranks").fit(X, y).predict_proba(X)
         assert isinstance(found, np.ndarray)
         np.testing.assert_array_equal(found, plain)
         np.testing.assert_array_equal(

@@ -27,7 +27,7 @@ def test_a_thousand_real_classes(arena):
 def test_a_thousand_classes_learnt_from_some_of_the_rows(vector, rng):
     logits, labels = sample(rng, n=9000, K=1000, dtype=np.float32)
     preds = Predictions(logits, labels, kind="logits")
-    one, two = (quiet_fit(preds, "spline", vector=vector, n_jobs=t) for t in (1, 2))
+    one, two = (quiet_fit(preds, "spline", multiclass=vector, n_jobs=t) for t in (1, 2))
     assert one == two
     q = one(preds)
     np.testing.assert_allclose(q.sum(axis=1), 1.0, atol=1e-12)

@@ -2,7 +2,7 @@
 
 `scaling/` and `multiclass/` read whole predictions instead.
 
-`METHODS` is the one table of names: estimators, commands, report and export read it. `VECTORS`
+`METHODS` is the one table of names: estimators, commands, report and export read it. `MULTICLASS`
 lists the ways in which a method that reads a curve is put together to full vectors.
 """
 
@@ -80,8 +80,8 @@ METHODS = {
     )
 }
 
-# How a curve method becomes full vectors: `vector=` of the estimators, and names in artifacts.
-VECTORS = {
+# How a curve method becomes full vectors: `multiclass=` of the estimators, and names in artifacts.
+MULTICLASS = {
     method.name: method
     for method in (
         Method("keep", f"{_MULTICLASS}.free", "fit_kept", "KeptMap", "predictions"),

@@ -16,7 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ogive._numerics.splits import content_folds, pairs
-from ogive.calibrators.multiclass.compose import fit_vector, takes_folds
+from ogive.calibrators.multiclass.compose import fit_multiclass, takes_folds
 from ogive.calibrators.multiclass.summary import summary_of
 from ogive.estimators.cross_fit import (
     USUAL_FOLDS,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.multiclass.summary import VectorSummary
     from ogive.calibrators.spline_summary import SplineSummary
     from ogive.estimators.cross_fit import Fold
-    from ogive.estimators.curves import Vector
+    from ogive.estimators.curves import Multiclass
 
 _TWO = 2
 
@@ -66,7 +66,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     ensemble : bool
         Keep each fold's model with a calibrator of its own, and average; instead of one model
         on all rows and one calibrator.
-    vector : {"keep", "free", "ranks", "ovr", "every-rank"}
+    multiclass : {"keep", "free", "ranks", "ovr", "every-rank"}
         How a method that reads a curve gives full vectors for three classes or more; see
         `PlattCalibrator`.
     n_jobs : int, optional
@@ -104,7 +104,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         *,
         cv: int | str | Iterable[Any] = USUAL_FOLDS,
         ensemble: bool = False,
-        vector: Vector = "keep",
+        multiclass: Multiclass = "keep",
         n_jobs: int | None = None,
         verbose: int = 0,
         impossible: Impossible = None,
@@ -113,7 +113,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.method = method
         self.cv = cv
         self.ensemble = ensemble
-        self.vector = vector
+        self.multiclass = multiclass
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.impossible = impossible
@@ -241,7 +241,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         options: dict[str, Any] = {"impossible": self.impossible}
         if fold is not None and fold[-1] > 0 and takes_folds(self.method):
             options["cv"] = list(pairs(fold))
-        gamma = fit_vector(preds, self.method, vector=self.vector, **options)
+        gamma = fit_multiclass(preds, self.method, multiclass=self.multiclass, **options)
         self._summaries.append(summary_of(gamma, preds, self.method))
         return gamma
 

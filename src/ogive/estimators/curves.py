@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from sklearn.utils.validation import check_is_fitted
 
-from ogive.calibrators.multiclass.compose import fit_vector
+from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.calibrators.multiclass.summary import summary_of
 from ogive.calibrators.spline_map import SplineMap
 from ogive.estimators._calibrator import _Calibrator, _threads
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.spline_summary import SplineSummary
     from ogive.predictions import Predictions
 
-Vector: TypeAlias = Literal["keep", "free", "ranks", "ovr", "every-rank"]
+Multiclass: TypeAlias = Literal["keep", "free", "ranks", "ovr", "every-rank"]
 
 
 class _CurveCalibrator(_Calibrator):
@@ -34,7 +34,7 @@ class _CurveCalibrator(_Calibrator):
     kind : {"logits", "probs"}
         What the columns of X are. Never guessed; rows that look like probabilities under
         ``"logits"`` raise a `LooksLikeProbabilities` warning.
-    vector : {"keep", "free", "ranks", "ovr", "every-rank"}
+    multiclass : {"keep", "free", "ranks", "ovr", "every-rank"}
         How full vectors are made. ``"keep"``: the most probable class never changes; by class
         structure for the spline, by ranks for other methods. ``"free"`` (spline only): by class
         structure, it may change, for the best likelihood. ``"ranks"``: by ranks, the fastest.
@@ -56,13 +56,13 @@ class _CurveCalibrator(_Calibrator):
         self,
         *,
         kind: Kind = "logits",
-        vector: Vector = "keep",
+        multiclass: Multiclass = "keep",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         impossible: Impossible = None,
     ) -> None:
         self.kind = kind
-        self.vector = vector
+        self.multiclass = multiclass
         self.classes = classes
         self.n_jobs = n_jobs
         self.impossible = impossible
@@ -74,8 +74,8 @@ class _CurveCalibrator(_Calibrator):
     def _fit_map(self, preds: Predictions) -> MatrixMap:
         n_jobs = _threads(self.n_jobs)
         options = self._options()
-        how: Any = {"vector": self.vector, "n_jobs": n_jobs, "warn": False, **options}
-        return fit_vector(preds, self._method, **how)
+        how: Any = {"multiclass": self.multiclass, "n_jobs": n_jobs, "warn": False, **options}
+        return fit_multiclass(preds, self._method, **how)
 
 
 class SplineCalibrator(_CurveCalibrator):
@@ -85,7 +85,7 @@ class SplineCalibrator(_CurveCalibrator):
     ----------
     monotone : bool
         Make the maps rise everywhere.
-    kind, vector, classes, n_jobs, impossible
+    kind, multiclass, classes, n_jobs, impossible
         As for `PlattCalibrator`.
 
     Attributes
@@ -112,14 +112,14 @@ class SplineCalibrator(_CurveCalibrator):
         *,
         monotone: bool = False,
         kind: Kind = "logits",
-        vector: Vector = "keep",
+        multiclass: Multiclass = "keep",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         impossible: Impossible = None,
     ) -> None:
         self.monotone = monotone
         super().__init__(
-            kind=kind, vector=vector, classes=classes, n_jobs=n_jobs, impossible=impossible
+            kind=kind, multiclass=multiclass, classes=classes, n_jobs=n_jobs, impossible=impossible
         )
 
     def _options(self) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class PaperSplineCalibrator(_CurveCalibrator):
     ----------
     knots, runout, target, constraint
         As for `ogive.fit_paper_spline`.
-    kind, vector, classes, n_jobs, impossible
+    kind, multiclass, classes, n_jobs, impossible
         As for `PlattCalibrator`.
     """
 
@@ -165,7 +165,7 @@ class PaperSplineCalibrator(_CurveCalibrator):
         target: Target = "residual",
         constraint: str | Iterable[str] | None = None,
         kind: Kind = "logits",
-        vector: Vector = "keep",
+        multiclass: Multiclass = "keep",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         impossible: Impossible = None,
@@ -175,7 +175,7 @@ class PaperSplineCalibrator(_CurveCalibrator):
         self.target = target
         self.constraint = constraint
         super().__init__(
-            kind=kind, vector=vector, classes=classes, n_jobs=n_jobs, impossible=impossible
+            kind=kind, multiclass=multiclass, classes=classes, n_jobs=n_jobs, impossible=impossible
         )
 
     def _options(self) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class PlattCalibrator(_CurveCalibrator):
     kind : {"logits", "probs"}
         What the columns of X are. Never guessed; rows that look like probabilities under
         ``"logits"`` raise a `LooksLikeProbabilities` warning.
-    vector : {"keep", "free", "ranks", "ovr", "every-rank"}
+    multiclass : {"keep", "free", "ranks", "ovr", "every-rank"}
         How full vectors are made. ``"keep"``: the most probable class never changes; by class
         structure for the spline, by ranks for other methods. ``"free"`` (spline only): by class
         structure, it may change, for the best likelihood. ``"ranks"``: by ranks, the fastest.
@@ -235,7 +235,7 @@ class IsotonicCalibrator(_CurveCalibrator):
 
     Parameters
     ----------
-    kind, vector, classes, n_jobs, impossible
+    kind, multiclass, classes, n_jobs, impossible
         As for `PlattCalibrator`.
     """
 
@@ -247,7 +247,7 @@ class BetaCalibrator(_CurveCalibrator):
 
     Parameters
     ----------
-    kind, vector, classes, n_jobs, impossible
+    kind, multiclass, classes, n_jobs, impossible
         As for `PlattCalibrator`.
     """
 
@@ -263,7 +263,7 @@ class HistogramCalibrator(_CurveCalibrator):
         How many bins.
     spacing : {"mass", "width"}
         Bins of about equal numbers of rows, or of equal width in the score.
-    kind, vector, classes, n_jobs, impossible
+    kind, multiclass, classes, n_jobs, impossible
         As for `PlattCalibrator`.
     """
 
@@ -275,7 +275,7 @@ class HistogramCalibrator(_CurveCalibrator):
         bins: int = 15,
         spacing: Spacing = "mass",
         kind: Kind = "logits",
-        vector: Vector = "keep",
+        multiclass: Multiclass = "keep",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         impossible: Impossible = None,
@@ -283,7 +283,7 @@ class HistogramCalibrator(_CurveCalibrator):
         self.bins = bins
         self.spacing = spacing
         super().__init__(
-            kind=kind, vector=vector, classes=classes, n_jobs=n_jobs, impossible=impossible
+            kind=kind, multiclass=multiclass, classes=classes, n_jobs=n_jobs, impossible=impossible
         )
 
     def _options(self) -> dict[str, Any]:

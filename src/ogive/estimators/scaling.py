@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LINES = 2.0
 
 
-class TemperatureScaling(_Calibrator):
+class TemperatureCalibrator(_Calibrator):
     """Temperature scaling: one factor for all logits, at its exact optimum. Keeps the decision.
 
     Parameters
@@ -48,9 +48,9 @@ class TemperatureScaling(_Calibrator):
 
     Examples
     --------
-    >>> from ogive import TemperatureScaling
+    >>> from ogive import TemperatureCalibrator
     >>> logits = [[4.0, 0.0], [4.0, 0.0], [0.0, 4.0], [0.0, 4.0]]
-    >>> cal = TemperatureScaling().fit(logits, ["no", "yes", "yes", "yes"])
+    >>> cal = TemperatureCalibrator().fit(logits, ["no", "yes", "yes", "yes"])
     >>> cal.predict_proba([[4.0, 0.0]]).round(2), round(cal.temperature_, 2)
     (array([[0.75, 0.25]]), 3.64)
     """
@@ -74,13 +74,13 @@ class TemperatureScaling(_Calibrator):
         return gamma
 
 
-class VectorScaling(_Calibrator):
+class VectorCalibrator(_Calibrator):
     """Vector scaling: one factor and one offset for each class. May change the decision.
 
     Parameters
     ----------
     kind, classes, n_jobs, impossible
-        As for `TemperatureScaling`.
+        As for `TemperatureCalibrator`.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class VectorScaling(_Calibrator):
         return fit_vector(preds, n_jobs=_threads(self.n_jobs))
 
 
-class MatrixScaling(_Calibrator):
+class MatrixCalibrator(_Calibrator):
     """MS-ODIR: a matrix on the logits, kept near the diagonal. May change the decision.
 
     Parameters
@@ -114,7 +114,7 @@ class MatrixScaling(_Calibrator):
     verbose : int
         Above 0, progress is written to stderr.
     kind, classes, n_jobs, impossible
-        As for `TemperatureScaling`.
+        As for `TemperatureCalibrator`.
 
     Attributes
     ----------
@@ -161,10 +161,10 @@ class MatrixScaling(_Calibrator):
         return gamma  # type: ignore[no-any-return] # the table knows only that it is Fitted
 
 
-class DirichletCalibration(MatrixScaling):
+class DirichletCalibrator(MatrixCalibrator):
     """Dir-ODIR: a matrix on the log-probabilities, kept near the diagonal.
 
-    The parameters and attributes are those of `MatrixScaling`.
+    The parameters and attributes are those of `MatrixCalibrator`.
     """
 
     _method = "dir-odir"

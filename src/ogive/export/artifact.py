@@ -6,7 +6,7 @@
       "format": "ogive-calibrator",
       "version": 1,                     the schema's version
       "library": "0.1.0",               the version that wrote it
-      "method": "paper-spline",         a name of ogive.calibrators.METHODS or VECTORS
+      "method": "paper-spline",         a name of ogive.calibrators.METHODS or MULTICLASS
       "fitted_on": {...},               what it was fitted on, see `FittedOn`
       "map": {...},                     the map's own fields, see its class
       "checksum": "sha256:..."          of all the rest, in canonical form
@@ -31,7 +31,7 @@ import numpy as np
 
 import ogive
 from ogive._files import replacing
-from ogive.calibrators import METHODS, VECTORS
+from ogive.calibrators import METHODS, MULTICLASS
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.curve import Curve
@@ -205,7 +205,7 @@ def build(document: Mapping[str, Any]) -> Fitted:
         raise ArtifactError(msg)
     name = name_of_map(document.get("method"), document["map"])
     MAPS[name].check(document["map"], "map")
-    gamma = (METHODS | VECTORS)[name].map.from_dict(document["map"])
+    gamma = (METHODS | MULTICLASS)[name].map.from_dict(document["map"])
     check_values(gamma)
     return gamma
 

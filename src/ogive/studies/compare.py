@@ -182,7 +182,7 @@ def compare(
         Labelled, with the same classes.
     methods : sequence of str, optional
         Names of `ogive.calibrators.METHODS`. Default: all that apply and are not slow. Among
-        whole vectors ``"spline:free"`` is one more: see `ogive.calibrators.VECTORS`.
+        whole vectors ``"spline:free"`` is one more: see `ogive.calibrators.MULTICLASS`.
     view : str, optional
         Default: ``"top-1"``, or ``"score"``. ``"vector"``: whole vectors.
     progress : function of (what, done, total), optional

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ogive._numerics.splits import content_folds, pairs
-from ogive.calibrators import VECTORS
+from ogive.calibrators import MULTICLASS
 from ogive.calibrators.maps import Map
 from ogive.curve import Curve
 from ogive.curve.folds import folds as dealt
@@ -178,7 +178,7 @@ def _errors(preds: Predictions, vectors: FloatArray | None, view: str) -> _Error
 
 def _method_of(gamma: Fitted) -> str:
     """Return the method of the curves, for vectors put together from curves."""
-    if gamma.method not in VECTORS:
+    if gamma.method not in MULTICLASS:
         return gamma.method
     maps = getattr(gamma, "maps", None)
     name = maps[0].method if maps else getattr(gamma, "top").method  # noqa: B009

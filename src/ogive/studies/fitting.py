@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ogive.calibrators import VECTORS, Method, find_method
+from ogive.calibrators import MULTICLASS, Method, find_method
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
-from ogive.calibrators.multiclass.compose import fit_vector
+from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType, UnknownName
 from ogive.predictions import Predictions
@@ -51,8 +51,8 @@ def named(method: str, classes: int | None = None) -> tuple[Method, str]:
     ('free', 'keep', 'ovr')
     """
     name, colon, way = method.partition(":")
-    if colon and way not in VECTORS:
-        raise UnknownName.among("vector", way, VECTORS)
+    if colon and way not in MULTICLASS:
+        raise UnknownName.among("multiclass", way, MULTICLASS)
     return find_method(name), way or ("ovr" if classes == TWO_CLASSES else "keep")
 
 
@@ -86,7 +86,7 @@ def fit(
         Methods that calibrate whole matrices need predictions.
     method : str
         A name of `ogive.calibrators.METHODS`. For whole vectors a name of
-        `ogive.calibrators.VECTORS` may follow, as in ``"spline:free"``; without, it is "keep",
+        `ogive.calibrators.MULTICLASS` may follow, as in ``"spline:free"``; without, it is "keep",
         and for two classes the map of class 1 ("ovr"), under which the decision may move.
     view : str, optional
         Default: ``"top-1"``, or ``"score"`` for one column. ``"vector"``: whole vectors.
@@ -116,11 +116,11 @@ def fit(
         raise InvalidType(msg)
     if chosen.reads == "predictions":
         name = VECTOR if view == VECTOR else check_view(view, data).name
-        gamma = fit_vector(data, chosen.name, impossible=impossible, progress=progress)
+        gamma = fit_multiclass(data, chosen.name, impossible=impossible, progress=progress)
         return replace(gamma, view=name)
     if view == VECTOR:
         how: Any = {"impossible": impossible, "progress": progress}
-        return fit_vector(data, chosen.name, vector=way, **how)
+        return fit_multiclass(data, chosen.name, multiclass=way, **how)
     return chosen.fit(Curve.from_predictions(data, view))
 
 

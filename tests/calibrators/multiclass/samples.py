@@ -6,7 +6,7 @@ import numpy as np
 
 from ogive import Curve, Predictions, fit_spline, ks_error
 from ogive.calibrators.log_values import rescaled
-from ogive.calibrators.multiclass.compose import fit_vector
+from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.errors import OgiveWarning
 from ogive.views import parse_view, score_block
 
@@ -30,7 +30,7 @@ def parts(arrays):
 def quiet_fit(preds, method="platt", **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OgiveWarning)
-        return fit_vector(preds, method, **options)
+        return fit_multiclass(preds, method, **options)
 
 
 def view_ks(q, labels, view):
@@ -50,7 +50,7 @@ def alone_ks(cal, test, view):
 
 def check_decisions_and_calibration(cal, test, vector):
     """The spline's vectors keep every decision, and views are about as good as fitted alone."""
-    gamma = quiet_fit(cal, "spline", vector=vector)
+    gamma = quiet_fit(cal, "spline", multiclass=vector)
     q = gamma(test)
     before = test.ranking_values(slice(0, test.n)).argmax(axis=1)
     assert (q.argmax(axis=1) == before).all()

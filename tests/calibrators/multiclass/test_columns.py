@@ -42,7 +42,7 @@ def test_rows_of_the_same_numbers_are_one_score_whatever_the_order_of_classes(ve
     few = np.cumsum(rng.uniform(0.1, 2.0, 6))
     logits = rng.permuted(np.tile(few, (300, 1)), axis=1)
     preds = Predictions(logits, rng.integers(0, 6, 300), kind="logits")
-    gamma = quiet_fit(preds, "isotonic", vector=vector)
+    gamma = quiet_fit(preds, "isotonic", multiclass=vector)
     for inner in gamma.maps[1 if vector == "ranks" else 0 :]:
         assert getattr(inner, "tail", np.empty(1)).size <= 6
 
@@ -80,7 +80,7 @@ def test_every_rank_equals_its_definition(rng):
 
 def test_the_paper_s_accuracy_table(arena):
     cal, test = parts(arena("paper_resnet110_c10"))
-    q = quiet_fit(cal, "paper-spline", vector="every-rank", rescale=False)(test)
+    q = quiet_fit(cal, "paper-spline", multiclass="every-rank", rescale=False)(test)
     assert 100 * (q.argmax(axis=1) == test.labels).mean() == pytest.approx(93.5, abs=0.1)
 
 

@@ -65,7 +65,7 @@ def test_calibrated_vectors_are_nearly_left_alone(fit, n, limit):
 def test_a_poor_decision_is_said(rng):
     z, y, _ = sample(rng, shift=2.0)
     preds = Predictions(z, y, kind="logits")
-    with pytest.warns(OgiveWarning, match=r"right \d+\.\d% more often.*vector='free'"):
+    with pytest.warns(OgiveWarning, match=r"right \d+\.\d% more often.*multiclass='free'"):
         gamma = fit_kept(preds)
     assert gamma.held > 0.05
     assert gamma.lost > 0.01
@@ -207,7 +207,7 @@ def test_what_cannot_be_is_refused(rng):
 def test_the_estimator_knows_the_ways(rng):
     z, y, _ = sample(rng, n=300)
     for vector, name in (("keep", "KeptMap"), ("free", "FreeMap"), ("ranks", "RanksMap")):
-        cal = SplineCalibrator(vector=vector).fit(z, y)
+        cal = SplineCalibrator(multiclass=vector).fit(z, y)
         assert type(cal.map_).__name__ == name
         assert cal.predict_proba(z).shape == z.shape
 
@@ -285,7 +285,7 @@ def test_order_of_classes_and_rows_and_scale_of_logits_do_not_matter(fit, n, K, 
     for scale in (1e-6, 1e-3, 1e3, 1e6):
         np.testing.assert_allclose(fitted(scale * z, y, scale * test), first, atol=1e-9)
     twice = np.repeat(np.arange(n), 2)
-    doubled = fitted(z, y, test, weights=np.full(n, 2))
+    doubled = fitted(z, y, test, sample_weight=np.full(n, 2))
     np.testing.assert_allclose(fitted(z[twice], y[twice], test), doubled, atol=1e-9)
 
 

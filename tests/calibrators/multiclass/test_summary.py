@@ -16,7 +16,7 @@ def sample(rng, scale, n=2000):
 @pytest.mark.parametrize("way", ["keep", "free", "ranks", "ovr", "every-rank"])
 def test_what_is_told_is_what_is_applied(way, rng):
     z, y = sample(rng, 4.0)
-    cal = SplineCalibrator(vector=way)
+    cal = SplineCalibrator(multiclass=way)
     told = cal.fit(z, y).summary()
     top = z.argmax(axis=1)
     p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
@@ -30,7 +30,7 @@ def test_what_is_told_is_what_is_applied(way, rng):
 
 @pytest.mark.parametrize("way", ["keep", "free"])
 def test_calibrated_models_are_left_alone(way, rng):
-    told = SplineCalibrator(vector=way).fit(*sample(rng, 1.0)).summary()
+    told = SplineCalibrator(multiclass=way).fit(*sample(rng, 1.0)).summary()
     assert told.leave_alone is True
     assert "Leave it alone" in repr(told)
 

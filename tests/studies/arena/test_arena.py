@@ -110,7 +110,7 @@ def test_whole_vectors(folder, rng):
     assert "whole vectors need a column for each class" in result.skipped["a"]
     one = result.experiments[0]
     cal, test = (ogive.read(folder / "m1.npz", part) for part in ("cal", "test"))
-    calibrated = ogive.SplineCalibrator(vector="ovr").fit(cal.values, cal.labels)
+    calibrated = ogive.SplineCalibrator(multiclass="ovr").fit(cal.values, cal.labels)
     probabilities = calibrated.predict_proba(test.values)
     assert one.scores["spline:ovr"]["nll"] == ogive.nll_vector(test, probabilities)
     assert one.scores["spline:ovr"]["brier"] == ogive.brier_vector(test, probabilities)

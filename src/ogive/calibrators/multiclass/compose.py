@@ -6,7 +6,7 @@ from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from ogive.calibrators import VECTORS, Method, find_method
+from ogive.calibrators import MULTICLASS, Method, find_method
 from ogive.calibrators.impossible import check_impossible, warn_of_labels
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.free import check_spline
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
 
 
-def fit_vector(
+def fit_multiclass(
     preds: Predictions,
     method: str = "spline",
     *,
-    vector: str = "keep",
+    multiclass: str = "keep",
     impossible: Impossible = None,
     warn: bool = True,
     n_jobs: int | None = None,
@@ -38,7 +38,7 @@ def fit_vector(
         With labels.
     method : str
         Methods that read whole predictions are fitted as they are.
-    vector : {"keep", "free", "ranks", "ovr", "every-rank"}
+    multiclass : {"keep", "free", "ranks", "ovr", "every-rank"}
         How a method that reads a curve is put together. "keep": the decision stays; for the
         spline by class structure, for other methods by ranks. "free" (spline only): by class
         structure, for the best likelihood, and the decision may change. "ranks": by ranks, the
@@ -59,24 +59,24 @@ def fit_vector(
     --------
     >>> from ogive import Predictions
     >>> preds = Predictions([0.2, 0.4, 0.6, 0.7], [0, 1, 0, 1], kind="probs")
-    >>> fit_vector(preds, "none")(preds)[0]
+    >>> fit_multiclass(preds, "none")(preds)[0]
     array([0.8, 0.2])
     """
     check_predictions(preds)
     check_impossible(impossible)
     if warn:
         warn_of_labels(preds, impossible)
-    if vector not in VECTORS:
-        raise UnknownName.among("vector", vector, VECTORS)
+    if multiclass not in MULTICLASS:
+        raise UnknownName.among("multiclass", multiclass, MULTICLASS)
     found = find_method(method)
     if found.reads == "predictions":
         gamma = found.fit(preds, **options, **told(found, progress))
     else:
-        if vector == "free":
-            check_spline(method, vector)
-        elif vector == "keep" and method != "spline":
-            vector = "ranks"
-        way = VECTORS["ovr" if preds.one_column else vector]
+        if multiclass == "free":
+            check_spline(method, multiclass)
+        elif multiclass == "keep" and method != "spline":
+            multiclass = "ranks"
+        way = MULTICLASS["ovr" if preds.one_column else multiclass]
         gamma = way.fit(preds, method, n_jobs=n_jobs, **options, **told(way, progress))
     assert isinstance(gamma, MatrixMap)  # noqa: S101 - what reads predictions gives such a map
     return gamma if impossible is None else replace(gamma, impossible=impossible)

@@ -1,4 +1,4 @@
-r"""Full vectors from the class structure: ``vector="free"`` and ``vector="keep"``.
+r"""Full vectors from the class structure: ``multiclass="free"`` and ``multiclass="keep"``.
 
 Both fit the same class structure (`class_structure`), then one spline to the log-odds of the top
 class, of rows scored by a structure that has not seen them (`class_fit`). "free" takes the class
@@ -247,12 +247,12 @@ def fit_kept(
     )
 
 
-def check_spline(method: str, vector: str) -> None:
+def check_spline(method: str, multiclass: str) -> None:
     """Check that the method is the spline, in which the class structure ends."""
     if method != "spline":
         msg = (
-            f"vector={vector!r} by class structure is for method='spline', not {method!r}. "
-            "Take vector='ranks' or 'ovr' with it."
+            f"multiclass={multiclass!r} by class structure is for method='spline', not {method!r}. "
+            "Take multiclass='ranks' or 'ovr' with it."
         )
         raise InvalidInput(msg)
 
@@ -324,7 +324,7 @@ def _warn_of(tops: _Tops, held: float, lost: float) -> None:
         warnings.warn(
             f"in {held:.1%} of the rows another class is more probable than the one with the "
             f"largest value, and taking it would be right {lost:.1%} more often. No vector that "
-            "keeps the decision is calibrated there: vector='free' may change it.",
+            "keeps the decision is calibrated there: multiclass='free' may change it.",
             OgiveWarning,
             stacklevel=4,
         )

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.calibrators import METHODS, VECTORS, find_method
-from ogive.calibrators.multiclass.compose import fit_vector
+from ogive.calibrators import METHODS, MULTICLASS, find_method
+from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.errors import InvalidInput, OgiveError, UnknownName
 from ogive.predictions import Predictions
 from ogive.studies.fitting import VECTOR, Rows, apply, fit
@@ -38,7 +38,7 @@ def default_methods(view: str | None) -> list[str]:
     names = [name for name, method in METHODS.items() if not method.slow]
     if view != VECTOR:
         return names
-    ways = [f"spline:{way}" for way, method in VECTORS.items() if not method.slow]
+    ways = [f"spline:{way}" for way, method in MULTICLASS.items() if not method.slow]
     return [name for name in names if name != "spline"] + ways
 
 
@@ -49,8 +49,8 @@ def check_method(name: str, view: str | None) -> None:
         msg = f"`methods`: {name!r} is a way to whole vectors. Ask for the view 'vector'."
         raise InvalidInput(msg)
     found = find_method(method)
-    if colon and way not in VECTORS:
-        raise UnknownName.among("vector", way, VECTORS)
+    if colon and way not in MULTICLASS:
+        raise UnknownName.among("multiclass", way, MULTICLASS)
     if colon and found.reads != "curve":
         msg = f"`methods`: {method!r} makes whole vectors by itself. Leave out {colon + way!r}."
         raise InvalidInput(msg)
@@ -112,7 +112,7 @@ def _own(
 
 def _fitted(cal: Predictions, name: str, view: str) -> Fitted:
     method, colon, way = name.partition(":")
-    return fit_vector(cal, method, vector=way) if colon else fit(cal, method, view)
+    return fit_multiclass(cal, method, multiclass=way) if colon else fit(cal, method, view)
 
 
 @cache
