@@ -132,6 +132,16 @@ def parse_view(view: str | View) -> View:
     return TopRank(number) if match[1] == "top" else WithinTop(number)
 
 
+def usual_views(classes: int) -> tuple[str, ...]:
+    """Return the views that are measured if all are asked for: ranks up to three, as K allows.
+
+    >>> usual_views(3)
+    ('top-1', 'top-2', 'top-3', 'within-top-2')
+    """
+    top = [f"top-{r}" for r in (1, 2, 3) if r <= classes]
+    return (*top, *(f"within-top-{r}" for r in (2, 3) if r < classes))
+
+
 def default_view(preds: Predictions) -> View:
     """Return ``score`` for one-column predictions, ``top-1`` for matrices."""
     return Score() if preds.one_column else TopRank(1)

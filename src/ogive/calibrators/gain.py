@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ogive._numerics.binomial import LOG_LOSS_CLIP
 from ogive._numerics.logistic import expit
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 MIN_EXPECTED_TOTAL = 0.5
 #: A gain on a test set decides by itself if it is this many standard errors from 0.
 CLEAR_ERRORS = 2.0
-#: Log-odds are cut here: probabilities of 1e-7 and of 1 − 1e-7, as for the log loss.
-_CLIP = float(np.log(1e7 - 1.0))
+#: Log-odds are cut where the log loss clips probabilities.
+_CLIP = float(np.log(1.0 / LOG_LOSS_CLIP - 1.0))
 _ALONE = 0.1  # a row that holds more of its own fit than all but this is not taken out further
 
 

@@ -18,7 +18,7 @@ from ogive.curve.classes import class_curves
 from ogive.metrics.binned import BINS, BinReader, as_edges
 from ogive.metrics.ks import ks_error
 from ogive.metrics.onepass import read
-from ogive.metrics.significance import TestReader, ks_of
+from ogive.metrics.significance import LEVEL, TestReader, ks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, BoolArray, FloatArray
     from ogive.curve import Curve
     from ogive.predictions import Predictions
-
-LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._numerics.binomial import LOG_LOSS_CLIP
 from ogive.curve.curve import as_curve, check_curve
 from ogive.curve.keys import dot
 from ogive.metrics.onepass import read
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from ogive.curve.keys import Run
 
 #: NLL clips scores to [CLIP, 1 − CLIP].
-CLIP = 1e-7
+CLIP = LOG_LOSS_CLIP
 
 
 class MeanReader:

@@ -44,6 +44,7 @@ CRITICAL = 2.241402727332142
 CRITICAL_RANGE = 2.4976721610486505
 #: The normal's 80 % point: this much beyond the critical value has 80 % power.
 POWER_80 = 0.8416212335729143
+#: The level of every test, interval and verdict.
 LEVEL = 0.05
 #: The lower end of an interval of which no more is known than that it does not hold 0.
 LEAST_ABOVE_ZERO = 1e-6

@@ -18,7 +18,7 @@ from ogive.plotting.marks import MINUS
 from ogive.plotting.panels import percent
 from ogive.report.graphs import Table
 from ogive.studies.measure import measure
-from ogive.views import rate_name
+from ogive.views import rate_name, usual_views
 
 if TYPE_CHECKING:
     from ogive.diagrams import ClassHeat
@@ -100,10 +100,8 @@ def _ece_interval(curve: Curve) -> tuple[float, float] | None:
 
 def view_rows(preds: Predictions) -> Table:
     """Return the KS error and its companions for the views of ranks."""
-    names = [f"top-{r}" for r in (1, 2, 3) if r <= preds.K]
-    names += [f"within-top-{r}" for r in (2, 3) if r < preds.K]
     rows = []
-    for name in names:
+    for name in usual_views(preds.K):
         m = measure(Curve.from_predictions(preds, name))
         ks = m.ks_test
         rows.append(

@@ -38,7 +38,7 @@ from ogive.errors import InvalidInput
 from ogive.metrics.binned import BINS, bin_rows
 from ogive.metrics.ks import largest_of
 from ogive.metrics.onepass import read
-from ogive.metrics.significance import EXPECTED_KS, TestReader, interval_of, supremum_tail
+from ogive.metrics.significance import EXPECTED_KS, LEVEL, TestReader, interval_of, supremum_tail
 from ogive.studies.fitting import VECTOR
 from ogive.studies.saving import saving
 
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 GateVerdict: TypeAlias = Literal["pass", "fail", "undecided"]
 
-LEVEL = 0.05
 #: The measures that can have a limit, and how a sentence calls them.
 MEASURES = {"ks": "KS error", "ece": "ECE", "log_loss_gain": "log loss that calibrating could save"}
 DRAWS = 20_000  # of the noise of the bins: its 95 % quantile is then good to 0.5 %

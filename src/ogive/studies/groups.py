@@ -16,13 +16,11 @@ from ogive.metrics.bracket import ks_bracket
 from ogive.metrics.many import benjamini_hochberg
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader, NllReader
-from ogive.metrics.significance import TestReader, ks_of
+from ogive.metrics.significance import LEVEL, TestReader, ks_of
 from ogive.predictions import Predictions
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike
-
-LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from ogive.readers.sizes import table_bytes
 from ogive.studies.groups import measure_groups
 from ogive.studies.measure import measure
 from ogive.studies.measurement import Measurement, Measurements
+from ogive.views import usual_views
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,8 +58,7 @@ def views_of(
         return None if view is None else (view,)
     if kind == "scores" or classes == 1:
         return ("score",)
-    top = [f"top-{r}" for r in (1, 2, 3) if r <= classes]
-    return (*top, *(f"within-top-{r}" for r in (2, 3) if r < classes), CLASSWISE)
+    return (*usual_views(classes), CLASSWISE)
 
 
 def measure_reading(

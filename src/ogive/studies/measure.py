@@ -32,6 +32,7 @@ from ogive.predictions import Predictions
 from ogive.studies.certainty import certainty
 from ogive.studies.measurement import Measurement, Measurements
 from ogive.studies.verdict import judge_curve
+from ogive.views import usual_views
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, Progress
@@ -182,8 +183,7 @@ def _views(preds: Predictions) -> list[str]:
     """Return the views of "all": score, or top-1..3 and within-top-2..3 as K allows."""
     if preds.one_column:
         return ["score"]
-    top = [f"top-{r}" for r in (1, 2, 3) if r <= preds.K]
-    return top + [f"within-top-{r}" for r in (2, 3) if r < preds.K]
+    return list(usual_views(preds.K))
 
 
 def _measure_view(

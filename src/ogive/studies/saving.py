@@ -23,6 +23,7 @@ from scipy.stats import ncx2
 from ogive._numerics.logistic import expit
 from ogive.curve.coarse import coarse
 from ogive.metrics.proper import CLIP
+from ogive.metrics.significance import LEVEL
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
@@ -42,7 +43,7 @@ class Saving(NamedTuple):
     high: float
 
 
-def saving(curve: Curve, level: float = 0.05) -> Saving:
+def saving(curve: Curve, level: float = LEVEL) -> Saving:
     """Return the log loss per row that perfect calibration would save.
 
     >>> import numpy as np

@@ -22,7 +22,7 @@ import numpy as np
 from ogive.calibrators import METHODS
 from ogive.errors import FallbackWarning
 from ogive.metrics.omnibus import calibration_test, noise_ratio
-from ogive.metrics.significance import ks_test
+from ogive.metrics.significance import LEVEL, ks_test
 from ogive.studies.layout import format_pvalue
 from ogive.views import rate_name
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
     from ogive.metrics.significance import CalibrationTest
 
-LEVEL = 0.05
 NOT_FOUND = "No miscalibration found"
 #: With fewer rows than this nothing is decided.
 MIN_ROWS = 20
