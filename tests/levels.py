@@ -11,11 +11,12 @@ LEVELS = [
     {"views"},
     {"curve"},
     {"metrics", "calibrators"},
-    {"readers", "export", "diagrams", "estimators"},
+    {"readers", "export", "diagrams"},
     {"engines"},
     {"studies"},
     {"plotting"},
     {"report"},
+    {"estimators"},
     {"cli"},
 ]
 SIDEWAYS = set()

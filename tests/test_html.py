@@ -58,7 +58,7 @@ def test_matrix_maps(rng):
 
 def test_results(preds, rng):
     one = ogive.measure(preds)
-    assert f"{one.ks:.4f}" in one._repr_html_()
+    assert f"{100 * one.ks:.2f} %" in one._repr_html_()
     assert one.verdict in repr(one)
     compared = ogive.compare(preds, preds, ["none", "platt"])
     page = compared._repr_html_()

@@ -140,10 +140,13 @@ def as_hits(values: ArrayLike, n: int, *, name: str = "outcomes", of: str = "sco
     if array.dtype != np.bool_:
         wrong = array != hits
         if wrong.any():
-            first = array[int(wrong.argmax())]
+            at = int(wrong.argmax())
+            some = np.count_nonzero(wrong)
+            rows = "1 row holds" if some == 1 else f"{some:,} rows hold"
+            kind = "fractions" if 0 < array[at] < 1 else "other values"
             msg = (
-                f"`{name}` must be 0 or 1: {rows_that(wrong)} ({first}). "
-                "Rates are no outcomes: give each row its count as a weight instead."
+                f"`{name}` must be 0 or 1, but {rows} {kind} (first: row {at}, {array[at]}). For "
+                "averaged outcomes use one row per outcome, or weights."
             )
             raise InvalidInput(msg)
     return hits

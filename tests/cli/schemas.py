@@ -74,7 +74,7 @@ MEASURE_BY = {
                     "pvalue": FRACTION,
                     "pvalue_adjusted": FRACTION,
                 },
-                "required": ["group", "n", "ks", "pvalue", "pvalue_adjusted"],
+                "required": ["group", "n", "base_rate", "ks", "pvalue", "pvalue_adjusted"],
             },
         },
     },

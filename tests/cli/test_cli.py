@@ -49,7 +49,9 @@ def test_measure_all_views(run_json):
 
 def test_the_command_and_the_function_say_the_same(run_json):
     result = run_json(schemas.MEASURE, "measure", DEMO)
-    assert result == ogive.measure(ogive.read(DEMO, part="test")).to_dict()
+    cal, test = (ogive.read(DEMO, part=part) for part in ("cal", "test"))
+    assert result == ogive.studies.measure.measure(test, cal=cal).to_dict()
+    assert result["decision"] == "calibrate"
     compared = run_json(schemas.COMPARE, "compare", DEMO, "--methods", "none,platt")
     again = ogive.compare(
         ogive.read(DEMO, part="cal"), ogive.read(DEMO, part="test"), ["none", "platt"]

@@ -47,7 +47,7 @@ def test_the_place_is_where_the_gap_is_that_large(data):
         assert gap.score in s
         assert gap.fractile == pytest.approx(np.mean(s <= gap.score))
         assert gap.signed == pytest.approx(naive.gap_at(gap.score, s, hits), abs=1e-14)
-        assert gap.direction == ("overconfident" if gap.signed < 0 else "underconfident")
+        assert gap.direction == ("too high" if gap.signed < 0 else "too low")
 
 
 def test_order_inside_ties_does_not_matter():
@@ -58,7 +58,7 @@ def test_order_inside_ties_does_not_matter():
 
 @pytest.mark.parametrize(
     ("score", "hit", "direction"),
-    [(1.0, 0, "overconfident"), (0.0, 1, "underconfident"), (1.0, 1, "none"), (0.0, 0, "none")],
+    [(1.0, 0, "too high"), (0.0, 1, "too low"), (1.0, 1, "none"), (0.0, 0, "none")],
 )
 def test_one_row(score, hit, direction):
     gap = largest_gap(Curve.from_scores([score], [hit]))

@@ -99,7 +99,7 @@ def test_scores_and_hits_have_the_gap_of_their_curve(many):
     assert direct.value == pytest.approx(curve.value, abs=1e-15)
     assert direct.signed == pytest.approx(curve.signed, abs=1e-15)
     assert (direct.score, direct.fractile) == (curve.score, curve.fractile)
-    assert direct.direction == curve.direction == "overconfident"
+    assert direct.direction == curve.direction == "too high"
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])

@@ -13,7 +13,7 @@ from ogive.errors import InvalidInput, UnknownName
 from ogive.report import build_report, render_html
 from tests.bundled import DEMO
 
-SECTIONS = ["numbers", "repair", "graphs", "methods", "per-class", "next", "how"]
+SECTIONS = ["numbers", "before-and-after", "graphs", "methods", "per-class", "next", "how"]
 EVIL = "<script>alert(1)</script>"
 VOID = {"meta", "path", "circle", "rect"}
 
@@ -91,8 +91,8 @@ def test_the_numbers_are_those_of_measure(page, report, sample):
     assert f"{100 * measured.ks_test.low:.2f} % to {100 * measured.ks_test.high:.2f} %" in page
     title = report.graphs[0].panels[0].title
     assert title == f"KS {100 * measured.ks:.2f} %, accuracy {100 * measured.accuracy:.2f} %"
-    compared = {row.method: row for row in report.repair.comparison.methods}
-    assert report.repair.after.ks == pytest.approx(compared["spline"].ks, abs=1e-12)
+    compared = {row.method: row for row in report.calibrated.comparison.methods}
+    assert report.calibrated.after.ks == pytest.approx(compared["spline"].ks, abs=1e-12)
     numbers = {number.name: number for number in report.numbers}
     assert numbers["log loss"].before == f"{measured.nll:.4f}"
     assert numbers["Brier score"].before == f"{measured.brier:.4f}"
@@ -103,9 +103,9 @@ def test_the_verdict_is_one_sentence_on_top(page, report):
     assert said.startswith("Use spline. Log loss of whole vectors falls from 0.418 to 0.2")
     assert said.endswith(": calibrate.")
     assert page.index(said) < page.index("<h2")
-    assert report.verdict.tone == "repaired"
+    assert report.verdict.tone == "calibrated"
     assert "no larger than sampling noise for 5,000 calibration rows" in report.verdict.detail
-    assert report.repair.method == report.repair.comparison.decision.method == "spline"
+    assert report.calibrated.method == report.calibrated.comparison.decision.method == "spline"
 
 
 def test_graphs_have_words_and_numbers_behind_them(page, report):
@@ -141,7 +141,7 @@ def test_names_are_escaped(rng):
 
 def test_without_rows_to_fit_on(sample):
     made = build_report(sample[1], source="x.npz")
-    assert made.repair is None
+    assert made.calibrated is None
     outline = Outline(render_html(made))
     assert [i for i in outline.ids if i in SECTIONS] == [
         "numbers", "graphs", "per-class", "next", "how",

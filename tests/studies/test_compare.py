@@ -74,7 +74,7 @@ def test_every_view_and_whole_vectors(matrices):
 
 def test_a_result_reads_well(parts):
     text = repr(compare(*parts, ["none", "platt"]))
-    assert "2,000 rows to fit" in text
+    assert "fitted on 2,000 rows" in text
     assert "platt" in text.splitlines()[2]
     assert "\nUse platt. Log loss falls from " in text
 

@@ -84,8 +84,13 @@ def test_other_methods_are_judged_by_rows_left_out():
         "Leave it alone: cross-validated log loss rises from 0.300 to 0.310 (5 folds, ± 0.05)."
     )
     assert Gain("platt", "score", 100, 5, 1e-9, 1e-3, 0.3).verdict.startswith(
-        "Cross-validated log loss stays at 0.3000"
+        "Leave it alone: cross-validated log loss stays at 0.3000"
     )
+    # A saving of less than half a nat in all is noise.
+    assert Gain("platt", "score", 100, 5, 0.004, 1e-3, 0.3).verdict.startswith(
+        "Leave it alone: cross-validated log loss hardly falls from 0.3000 to 0.2960"
+    )
+    assert not Gain("platt", "score", 1000, 5, 0.004, 1e-3, 0.3).leave_alone
 
 
 def test_the_log_loss_before_is_that_of_the_scores(rng):

@@ -37,7 +37,14 @@ def test_each_group_is_its_own_measurement():
         assert one.ece == pytest.approx(ece(curve))
         assert one.pvalue <= one.pvalue_adjusted
     assert found.off[0].group == "g2"
-    assert f"{len(found.off)} of 5 groups are off" in found.verdict
+    assert found.verdict.startswith(f"{len(found.off)} of 5 groups (KS tests")
+    high = found.off[0].mean_score > found.off[0].base_rate
+    way = "too high" if high else "too low"
+    assert found.off[0].direction == way
+    assert f"{way}: g2" in found.verdict
+    row = found.to_dict()["groups"][0]
+    assert row["base_rate"] == row["accuracy"]
+    assert "base rate" in repr(found)
     assert "g2" in repr(found)
 
 

@@ -123,12 +123,12 @@ def test_bootstrap_intervals_on_request(rng):
 def test_verdicts(rng):
     scores, hits, truth = simulate.overconfident(rng, 5000)
     off = measure(Curve.from_scores(scores, hits))
-    assert off.verdict.startswith("Miscalibrated: KS is ")
+    assert off.verdict.startswith("Miscalibrated: KS error ")
     fine = measure(Curve.from_scores(truth, hits))
     assert fine.verdict.startswith("No miscalibration found")
     assert "would often go unseen" in fine.verdict
     certain = measure(Curve.from_scores([1.0, 0.0], [1, 0]))
-    assert certain.verdict == "All scores are 0 or 1, and all of them are right."
+    assert certain.verdict == "All scores are 0 or 1, and every outcome is what its score says."
     wrong = measure(Curve.from_scores([1.0, 0.0], [0, 0]))
     assert "beyond doubt" in wrong.verdict
     assert wrong.to_dict()["spiegelhalter"] is None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from ogive import Curve, Predictions
+from ogive import Curve, Predictions, SplineCalibrator
 from ogive.cli import main
 from ogive.report import build_report
 from ogive.studies.compare import compare
@@ -76,7 +76,7 @@ def test_all_verdicts_agree_with_each_other_and_with_their_table(name, tmp_path)
 
     report = build_report(test, cal, methods=METHODS)
     assert report.verdict.decision == decision
-    assert report.repair.method == (decision.method or "spline")
+    assert report.calibrated.method == (decision.method or "spline")
     assert compared.to_dict()["recommended"] == (decision.method or "none")
 
     method = decision.method or "spline"
@@ -86,12 +86,40 @@ def test_all_verdicts_agree_with_each_other_and_with_their_table(name, tmp_path)
     for key in (*same, "method", "log_loss_before", "log_loss_after", "basis"):
         assert getattr(fitted, key) == getattr(decision, key), key
 
-    measured = measure(test, decide=False).decision
-    if test.one_column:
+    measured = measure(test, cal=cal)
+    same_decision(measured, decision)
+    agrees_with_measures(measured)
+
+
+def same_decision(measured, decision):
+    """What measure says of a test set with its calibration set, beside what compare says."""
+    found = measured.decision
+    assert found.too_few_rows == decision.too_few_rows
+    if decision.method in {None, "spline"}:
+        assert found.calibrate == decision.calibrate
+        assert found.log_loss_after == decision.log_loss_after
+    if measured.view in {"score", "top-1"} and not measured.also:
         for key in ("miscalibrated", "pvalue", "direction"):
-            if not decision.too_few_rows and not measured.too_few_rows:
-                assert getattr(measured, key) == getattr(decision, key), key
-    assert measured.calibrate is None
+            assert getattr(found, key) == getattr(decision, key), key
+
+
+def agrees_with_measures(measured):
+    """The verdict of a measurement has the numbers and words of its own table."""
+    told, verdict = measured.decision, measured.verdict
+    if told.too_few_rows:
+        assert "Too few rows to say" in verdict
+        return
+    assert f"{100 * measured.ks:.2f} %" in verdict
+    assert told.miscalibrated == (told.pvalue < 0.05) == ("Miscalibrated" in verdict)
+    if told.direction in {"too high", "too low"}:
+        assert told.direction == (
+            "too high" if measured.mean_score > measured.base_rate else "too low"
+        )
+        rate = "accuracy" if measured.view == "top-1" else "base rate"
+        assert f"{rate} {100 * measured.base_rate:.2f} %" in verdict
+    if measured.view != "top-1":
+        assert "confident" not in verdict
+        assert "accuracy" not in verdict
 
 
 def agrees_with_table(compared):
@@ -115,19 +143,25 @@ def agrees_with_table(compared):
     assert json.dumps(decision.to_dict(), allow_nan=False)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in SETS if "matrix" not in name and name != "two columns"]
-)
-def test_measure_and_summary_decide_alike_for_the_same_rows(name):
-    preds = predictions(SETS[name](np.random.default_rng([len(name), 8])))
+@pytest.mark.parametrize("name", SETS)
+def test_measure_fit_and_summary_decide_alike_for_the_same_rows(name):
+    arrays = SETS[name](np.random.default_rng([len(name), 8]))
+    preds = predictions(arrays)
     measured = measure(preds).decision
-    gamma = fit(preds)
+    gamma = fit(preds, view=default_view(preds))
     fitted = judge_fit(preds, gamma, fitted_on(preds, gamma, "spline"))
-    assert (measured.calibrate, measured.pvalue) == (fitted.calibrate, fitted.pvalue)
-    if not measured.too_few_rows:
-        assert measured.calibrate == (not gamma.summary().leave_alone)
-        assert gamma.summary().gain.verdict in str(measured)
-        assert gamma.summary().gain.verdict in str(fitted)
+    same = ("calibrate", "too_few_rows", "rows_needed", "log_loss_before", "log_loss_after")
+    for key in same:
+        assert getattr(measured, key) == getattr(fitted, key), key
+    values, labels = arrays.values()
+    way = "ovr" if preds.K == 2 else "keep"  # two columns: the map of class 1, as `ogive fit`
+    told = SplineCalibrator(kind=preds.kind, multiclass=way).fit(values, labels).summary()
+    assert told.decision == fitted.word
+    assert told.leave_alone == (None if fitted.too_few_rows else not fitted.calibrate)
+    if name != "two columns":  # whose table is that of top-1
+        assert measured == fitted
+    assert told.verdict == str(fitted)
+    assert str(fitted) in repr(told)
 
 
 def test_the_command_line_says_the_same(tmp_path, capsys):
@@ -139,7 +173,7 @@ def test_the_command_line_says_the_same(tmp_path, capsys):
     for words in (["measure"], ["fit", "-o", str(tmp_path / "c.json")], ["compare"]):
         assert main([words[0], str(file), *words[1:], "--json"]) == 0
         found[words[0]] = json.loads(capsys.readouterr().out)
-    assert [found[k].get("decision") for k in found] == [None, "calibrate", "calibrate"]
+    assert [found[k].get("decision") for k in found] == ["calibrate"] * 3
     fitted, compared, measured = (found[k] for k in ("fit", "compare", "measure"))
     assert measured["calibration_pvalue"] == fitted["calibration_pvalue"]
     fitted, compared = fitted["reasons"], compared["reasons"]

@@ -25,7 +25,8 @@ the posterior mean of the true probability of a row, using the map saves
 .. math:: E[\mathrm{KL}(\text{truth} \| p) - \mathrm{KL}(\text{truth} \| \gamma)]
           = m \log\frac{\gamma}{p} + (1 - m) \log\frac{1-\gamma}{1-p} ,
 
-averaged over the rows. Methods without a posterior are judged by their cross-fitted gain.
+averaged over the rows. Methods without a posterior, and whole vectors of three classes or more, are
+judged by what cross-validation saves in total, with the same limit.
 """
 
 from __future__ import annotations
@@ -98,23 +99,22 @@ class Gain:
     @property
     def leave_alone(self) -> bool:
         """Whether calibrating is not worth it: see `worth_calibrating`."""
-        error = None if self.tested_on is None else self.error
-        return not worth_calibrating(self.value, self.expected_total, test_error=error)
+        if self.tested_on is not None:
+            return not worth_calibrating(self.value, self.expected_total, test_error=self.error)
+        total = self.n * self.value if self.expected_total is None else self.expected_total
+        return not worth_calibrating(self.value, total)
 
     @property
     def verdict(self) -> str:
         """The gain in words."""
         start = "Leave it alone: " if self.leave_alone else ""
         end = "." if self.leave_alone else ": calibrate."
-        whole = " of whole vectors" if self.view == "vector" else ""
+        loss = "log loss of whole vectors" if self.view == "vector" else "log loss"
         if self.tested_on is not None:
-            return _capital(f"{start}log loss{whole} {self._change(self.value)}{end}")
+            return _capital(f"{start}{loss} {self._change(self.value)}{end}")
         if self.expected is None:
-            return _capital(
-                f"{start}cross-validated log loss{whole} {self._change(self.value)}{end}"
-            )
-        hardly = "hardly " if self.leave_alone else ""
-        told = _capital(f"{start}expected log loss {hardly}{self._moves(self.expected)}{end}")
+            return _capital(f"{start}cross-validated {loss} {self._change(self.value)}{end}")
+        told = _capital(f"{start}expected {loss} {self._moves(self.expected)}{end}")
         return f"{told} Cross-validated, it {self._change(self.value)}."
 
     @property
@@ -130,7 +130,8 @@ class Gain:
 
     def _moves(self, gain: float) -> str:
         """Say from where to where log loss goes; lower is better."""
-        word = "falls" if gain > 0.0 else "rises"
+        hardly = "hardly " if self.leave_alone else ""
+        word = f"{hardly}falls" if gain > 0.0 else "rises"
         if self.before is None:
             return f"{word} by {abs(gain):.2g}"
         digits = _digits(gain)
@@ -156,17 +157,18 @@ def worth_calibrating(
     value : float
         Log loss saved per row on rows left out.
     expected_total : float or None
-        Log loss that the posterior expects to save in total. If it is known, it decides: at least
-        `MIN_EXPECTED_TOTAL`. Otherwise any saving on rows left out does.
+        Log loss that the posterior expects to save in total, or, of methods that have none, that
+        cross-validation saved in total. Without a test set it decides: at least
+        `MIN_EXPECTED_TOTAL`.
     test_error : float, optional
         The standard error of `value`, where the rows are a test set. A saving or a loss of more
         than two of these decides; a smaller saving does together with what the posterior expects.
 
-    >>> worth_calibrating(-0.001, 2.0), worth_calibrating(0.001, None), worth_calibrating(0.1, 0.1)
-    (True, True, False)
+    >>> worth_calibrating(-0.001, 2.0), worth_calibrating(0.1, 0.1)
+    (True, False)
     """
     if test_error is None:
-        return value > 0.0 if expected_total is None else expected_total >= MIN_EXPECTED_TOTAL
+        return expected_total is not None and expected_total >= MIN_EXPECTED_TOTAL
     if abs(value) > CLEAR_ERRORS * test_error:
         return value > 0.0
     return value > 0.0 and expected_total is not None and expected_total >= MIN_EXPECTED_TOTAL

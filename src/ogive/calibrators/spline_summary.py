@@ -24,6 +24,8 @@ Way: TypeAlias = Literal["too high", "too low"]
 _PER_PIECE = 16  # places between two knots at which the band is compared with the score
 _NEARLY_ONE = 0.99  # from here on three digits do not tell scores apart
 _LINE = 2.0  # degrees of freedom of a line
+#: Whether a decision is to leave the scores alone.
+ALONE = {"calibrate": False, "leave alone": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ class SplineSummary:
     ----------
     view, n : str, float
     direction : str
-        "overconfident", "underconfident", "mixed" or "none found".
+        "too high", "too low", "mixed" or "none found"; of top-1, "overconfident" or
+        "underconfident".
     shift, moved : float
         Mean change, and mean absolute change, of the scores of the fit.
     ranges : tuple of OffRange
@@ -60,6 +63,11 @@ class SplineSummary:
         As in `SplineMap`.
     gain : Gain or None
         What calibrating saves on rows that the map has not seen.
+    decision : str or None
+        "calibrate", "leave alone" or "too few rows", where the rows of the fit were judged; None:
+        only the map is known, and `leave_alone` is what it expects.
+    verdict : str
+        The decision in words, as `ogive fit` says it.
     """
 
     view: str
@@ -74,10 +82,14 @@ class SplineSummary:
     bend: float
     monotone: bool
     gain: Gain | None = None
+    decision: str | None = None
+    verdict: str = ""
 
     @property
     def leave_alone(self) -> bool | None:
         """Whether calibrating is not worth it (`Gain.leave_alone`); None if that is not known."""
+        if self.decision is not None:
+            return ALONE.get(self.decision)
         return None if self.gain is None else self.gain.leave_alone
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,17 +103,13 @@ class SplineSummary:
         return "\n".join(self._lines())
 
     def _told(self) -> str:
-        """Say which way the scores are off; over- and underconfident are words for top-1 only."""
-        if self.view == "top-1" or not self.ranges:
-            return _TOLD[self.direction]
-        ways = {part.way for part in self.ranges}
-        if len(ways) > 1:
-            return "the scores are too high in some ranges and too low in others."
-        return f"the scores are {ways.pop()}."
+        """Say which way the scores are off."""
+        return _TOLD.get(self.direction, f"the scores are {self.direction}.")
 
     def _lines(self) -> list[str]:
         rising = ", made to rise" if self.monotone else ""
-        lines = [f"spline of {self.view!r}, n = {self.n:,}{rising}: {self._told()}"]
+        told = "" if self.verdict else f": {self._told()}"  # the verdict says it
+        lines = [f"spline of {self.view!r}, n = {self.n:,}{rising}{told}"]
         lines += [f"{part}." for part in self.ranges]
         if not self.ranges:
             lines.append("The 95 % band of the map holds the score itself everywhere.")
@@ -110,19 +118,20 @@ class SplineSummary:
             f"{self.edf:.1f} effective degrees of freedom (0 leaves the scores alone, "
             f"{_LINE:.0f} is a line in log-odds)."
         )
+        line = max(self.linear - self.keep, 0.0)
         lines.append(
-            f"Shrinkage: weight {self.keep:.2f} on leaving the scores alone, {self.linear:.2f} "
-            f"on a line (the former included); bend {self.bend:.2g} log-odds."
+            f"Weights of the three kinds of map: no change {self.keep:.0%}, a straight line in "
+            f"log-odds {line:.0%}, a curve {max(1.0 - self.linear, 0.0):.0%}.".replace("%", " %")
         )
-        if self.gain is not None:
-            lines.append(self.gain.verdict)
+        if self.verdict or self.gain is not None:
+            lines.append(self.verdict or getattr(self.gain, "verdict", ""))
         return lines
 
 
 _TOLD = {
     "overconfident": "the model is overconfident.",
     "underconfident": "the model is underconfident.",
-    "mixed": "the model is overconfident for some scores and underconfident for others.",
+    "mixed": "the scores are too high in some ranges and too low in others.",
     "none found": "no miscalibration found.",
 }
 
@@ -152,14 +161,10 @@ def summarise(gamma: SplineMap, gain: Gain | None = None) -> SplineSummary:
 
 
 def _word(view: str, part: OffRange) -> str:
-    """Return over- or underconfident.
-
-    Of the classes a model puts first, too high is overconfident. Of one class's probability,
-    too extreme is: too high above ½, too low below.
-    """
-    chosen = view.startswith(("top-", "within-top-"))
-    over = (part.way == "too high") == (chosen or part.at > 0.5)  # noqa: PLR2004
-    return "overconfident" if over else "underconfident"
+    """Return which way scores are off; over- and underconfident are words for top-1 only."""
+    if view != "top-1":
+        return part.way
+    return "overconfident" if part.way == "too high" else "underconfident"
 
 
 def _ranges(gamma: SplineMap) -> list[OffRange]:

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
     from ogive.curve import Curve
     from ogive.predictions import Predictions
+    from ogive.studies.compare import Comparison
 
 _NEXT_STEPS = """
-Next:
-  ogive measure FILE                    how far off are these probabilities?
-  ogive fit FILE -o cal.json            fit a calibrator on the calibration set
+Next, with your own predictions:
+  ogive measure FILE                    how far off are they, and is it worth calibrating?
+  ogive fit FILE -o cal.json{method:12}fit a calibrator on the calibration set
   ogive apply cal.json FILE -o out.npz  calibrate the probabilities
-  ogive compare FILE                    which method is best, or is it all noise?
+  ogive compare FILE                    which method has the lowest log loss?
   ogive report FILE -o report.html      all of it on one page, with graphs
 
 `ogive measure --help` says what a FILE of predictions looks like."""
@@ -70,7 +71,7 @@ def compare(
     The method with the lowest log loss is first. Losses are compared row by row, so that the table
     says which differences are larger than noise.
     """
-    from ogive.cli.terminal import note  # noqa: PLC0415
+    from ogive.cli import tables, terminal  # noqa: PLC0415
     from ogive.readers.multi_file import two_parts  # noqa: PLC0415
     from ogive.readers.sample import open_sampled  # noqa: PLC0415
 
@@ -78,16 +79,20 @@ def compare(
     if split is None:
         refuse("nothing is drawn at random without --split", "seed")
     with progress("reading"):
-        how = {"experiment": options["experiment"], "random_state": seed, "note": note}
+        how = {"experiment": options["experiment"], "random_state": seed, "note": terminal.note}
         source = open_sampled(file, columns_of(options), **how)
         cal, test = two_parts(source, split, seed)
-    _compare(cal, test, methods, view, as_json=as_json)
+    result = _compared(cal, test, methods, view)
+    if as_json:
+        terminal.print_json(result.to_dict())
+    else:
+        tables.show_comparison(terminal.console(), result)
 
 
-def _compare(
-    cal: Predictions, test: Predictions, methods: str | None, view: str | None, *, as_json: bool
-) -> None:
-    from ogive.cli import tables, terminal  # noqa: PLC0415
+def _compared(
+    cal: Predictions, test: Predictions, methods: str | None = None, view: str | None = None
+) -> Comparison:
+    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.compare import compare as compared  # noqa: PLC0415
     from ogive.studies.compare import default_methods  # noqa: PLC0415
     from ogive.studies.estimate import slow_methods  # noqa: PLC0415
@@ -96,11 +101,7 @@ def _compare(
     chosen = default_methods(cal, view or "") if names is None else names
     terminal.announce(slow_methods(cal, chosen, view))
     with terminal.progress("comparing") as step:
-        result = compared(cal, test, names, view, progress=step)
-    if as_json:
-        terminal.print_json(result.to_dict())
-    else:
-        tables.show_comparison(terminal.console(), result)
+        return compared(cal, test, names, view, progress=step)
 
 
 @click.command(
@@ -134,25 +135,28 @@ def demo(save: Path | None, *, as_json: bool) -> None:
             with replacing(save, [path]) as beside:
                 beside.write_bytes(path.read_bytes())
     cal, test = source.predictions("cal"), source.predictions("test")
+    compared = _compared(cal, test)
     if as_json:
-        _compare(cal, test, None, None, as_json=True)
+        terminal.print_json(compared.to_dict())
         return
+    method = compared.decision.method or "spline"
     out = terminal.console()
     out.print("[bold]A LeNet-5 on Fashion-MNIST[/]: 10 classes, 5,000 rows to fit, 10,000 to test")
     with progress("measuring"):
-        result, gaps = measured(test), _gaps(cal, test)
+        result, gaps = measured(test, cal=cal), _gaps(cal, test, method)
     tables.show_measurement(out, result)
-    tables.show_before_and_after(out, *gaps)
-    _compare(cal, test, None, None, as_json=False)
-    click.echo(_NEXT_STEPS)
+    tables.show_before_and_after(out, *gaps, method)
+    tables.show_comparison(out, compared)
+    option = "" if method == "spline" else f" --method {method}"
+    click.echo(_NEXT_STEPS.format(method=f"{option}  "))
 
 
-def _gaps(cal: Predictions, test: Predictions) -> tuple[Curve, Curve]:
-    """Return the test part's curve as it is, and after the default calibrator."""
+def _gaps(cal: Predictions, test: Predictions, method: str) -> tuple[Curve, Curve]:
+    """Return the test part's curve as it is, and calibrated by a method."""
     from ogive.curve.curve import Curve  # noqa: PLC0415
     from ogive.studies.fitting import apply as applied  # noqa: PLC0415
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
 
-    rows = applied(fitted(cal), test)
+    rows = applied(fitted(cal, method, "top-1"), test)
     assert rows.hit is not None  # noqa: S101 - the sample has labels
     return Curve.from_predictions(test), Curve.from_scores(rows.score, rows.hit, view="top-1")

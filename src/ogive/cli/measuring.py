@@ -115,7 +115,12 @@ def measure(
             data = read_together(
                 files, *asked, default="test", memory=memory, note=note, of_part=of_part
             )
-            result = measured(data, view, **how, decide=not parts)
+            cal = None
+            if set(parts) == {"test"}:  # the calibration set decides whether to calibrate
+                cal = read_together(files, *asked[:2], "cal", default="test", memory=memory)
+                cal = None if cal.labels is None else cal
+            decide = not parts or cal is not None
+            result = measured(data, view, **how, decide=decide, cal=cal)
             curves = curve_of(data, view) if limits else {}
     if limits and getattr(result, "fitted_rows", False):
         msg = f"{result.verdict} A gate cannot judge them."

@@ -10,7 +10,14 @@ from rich.text import Text
 
 from ogive.cli.sketch import BLANK, sketch
 from ogive.cli.terminal import as_text
-from ogive.studies.layout import format_interval, format_pvalue, of_summary
+from ogive.studies.compare import above_the_best
+from ogive.studies.layout import (
+    format_bootstrap,
+    format_interval,
+    format_pvalue,
+    of_summary,
+    percent,
+)
 from ogive.views import rate_name
 
 if TYPE_CHECKING:
@@ -33,7 +40,7 @@ def show_comparison(out: Console, result: Comparison) -> None:
     rows = []
     for row in result.methods:
         shares = (f"{100 * getattr(row, name):.2f}" for name in ("ks", "ece", "mce", "accuracy"))
-        losses = (f"{row.brier:.4f}", f"{row.nll:.4f}", _difference(row))
+        losses = (f"{row.brier:.4f}", f"{row.nll:.4f}", above_the_best(row))
         name = f"{row.method} (stopped early)" if row.stopped_early else row.method
         cells = [name, *shares, *losses, f"{row.fit_seconds:.3f}"]
         rows.append((cells, "green" if row.method == result.decision.method else ""))
@@ -41,14 +48,6 @@ def show_comparison(out: Console, result: Comparison) -> None:
     for note in result.notes:
         out.print(as_text(note))
     _show_verdict(out, result.verdict)
-
-
-def _difference(row: object) -> str:
-    difference, error = getattr(row, "nll_diff"), getattr(row, "nll_diff_se")  # noqa: B009
-    if not difference:
-        return "best"
-    unsure = getattr(row, "tied_with_best") or getattr(row, "too_few_rows_to_tell")  # noqa: B009
-    return f"+{difference:.4f} ± {error:.4f}{' (noise)' if unsure else ''}"
 
 
 def show_measurement(out: Console, result: Measured | Measurements | GroupMeasurements) -> None:
@@ -144,12 +143,12 @@ def _show_view(out: Console, one: Measured) -> None:
     title = f"{one.view}: {one.n:,} rows"
     columns = ("measure", "value", "95 % interval", "if calibrated", "p-value")
     rate = rate_name(one.view)
-    rows = [[rate, _percent(one.accuracy)], ["mean score", _percent(one.mean_score)]]
+    rows = [[rate, percent(one.accuracy)], ["mean score", percent(one.mean_score)]]
     for name, test in (("KS error", one.ks_test), ("Kuiper error", one.kuiper_test)):
         interval = "withheld" if one.fitted_rows else format_interval(test)
-        about = f"about {_percent(test.expected)}"
+        about = f"about {percent(test.expected)}"
         pvalue = format_pvalue(test.pvalue, cell=True)
-        rows.append([name, _percent(test.value), interval, about, pvalue])
+        rows.append([name, percent(test.value), interval, about, pvalue])
     if one.decision.pvalue is not None:
         together = format_pvalue(one.decision.pvalue, cell=True)
         rows.append(["calibration test", "", "", "", together])
@@ -159,14 +158,14 @@ def _show_view(out: Console, one: Measured) -> None:
         ("KDE-ECE", one.kde_ece),
         ("smooth ECE", one.smooth_ece),
     ):
-        rows.append([name, _percent(value)])
+        rows.append([name, percent(value)])
     for name, value in (("Brier score", one.brier), ("log loss", one.nll)):
         rows.append([name, f"{value:.4f}"])
     if one.brier_vector is not None and one.nll_vector is not None:
         rows.append(["Brier, whole vectors", f"{one.brier_vector:.4f}"])
         rows.append(["log loss, whole vectors", f"{one.nll_vector:.4f}"])
     for key, (low, high) in one.intervals.items():
-        rows.append([f"{key}, bootstrap", "", f"{low:.4f} … {high:.4f}"])
+        rows.append([f"{key}, bootstrap", "", format_bootstrap(key, low, high)])
     show_table(out, title, columns, [(row, "") for row in rows])
     _show_verdict(out, one.verdict)
     for line in of_summary(one):
@@ -187,9 +186,9 @@ def _show_groups(out: Console, found: GroupMeasurements) -> None:
     )
     rows = []
     for one in found.groups:
-        shares = [_percent(value) for value in (one.mean_score, one.accuracy, one.ks)]
+        shares = [percent(value) for value in (one.mean_score, one.accuracy, one.ks)]
         tests = [format_pvalue(value, cell=True) for value in (one.pvalue, one.pvalue_adjusted)]
-        rest = (_percent(one.ece), f"{one.nll:.4f}")
+        rest = (percent(one.ece), f"{one.nll:.4f}")
         style = "red" if one in found.off else ""
         rows.append(([str(one.group), f"{one.n:,}", *shares, *tests, *rest], style))
     show_table(out, f"{found.view} by {found.by}", (found.by, *columns), rows, ("ECE", "adjusted"))
@@ -200,33 +199,30 @@ def _show_groups(out: Console, found: GroupMeasurements) -> None:
 
 def _show_views(out: Console, every: Measurements) -> None:
     first = every.views[0]
-    columns = ("view", "accuracy", "KS", "p-value", "ECE", "Brier", "log loss")
+    columns = ("view", "share of outcomes", "KS", "p-value", "ECE", "Brier", "log loss")
     rows = []
     for one in every.views:
         shares = (
-            _percent(one.accuracy),
-            _percent(one.ks),
+            percent(one.accuracy),
+            percent(one.ks),
             format_pvalue(one.ks_test.pvalue, cell=True),
         )
-        rows.append([one.view, *shares, _percent(one.ece), f"{one.brier:.4f}", f"{one.nll:.4f}"])
+        rows.append([one.view, *shares, percent(one.ece), f"{one.brier:.4f}", f"{one.nll:.4f}"])
     classes = every.classes
     if classes is not None:
         for name, pick in (("classes, mean", "mean"), ("classes, largest", "max")):
             ks, ece, brier = (getattr(x, pick)() for x in (classes.ks, classes.ece, classes.brier))
-            rows.append([name, "", _percent(ks), "", _percent(ece), f"{brier:.4f}"])
+            rows.append([name, "", percent(ks), "", percent(ece), f"{brier:.4f}"])
     show_table(out, f"{first.n:,} rows", columns, [(row, "") for row in rows])
     if classes is not None:
-        off = int(classes.off.sum())
-        out.print(f"\n{off} of {classes.ks.size} classes are off (KS tests at 5 %, Holm).")
+        _show_verdict(out, every.classes_verdict)
 
 
-def _percent(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.2f} %"
-
-
-def show_before_and_after(out: Console, before: Curve, after: Curve) -> None:
-    """Draw the cumulative gap of a model before and after calibration."""
-    out.print("\n[bold]Cumulative gap: outcomes minus scores, lowest scores first[/]")
+def show_before_and_after(out: Console, before: Curve, after: Curve, method: str) -> None:
+    """Draw the cumulative gap of a model before and after calibration by a method."""
+    out.print(
+        "\n[bold]Cumulative gap: outcomes minus scores, lowest scores first (flat is good)[/]"
+    )
     lines = [(curve.fractile, curve.gap) for curve in (before, after)]
     pictures = sketch(lines, width=max(8, min(64, out.width - 11)))
     rows = list(zip(*pictures, strict=True))
@@ -240,4 +236,4 @@ def show_before_and_after(out: Console, before: Curve, after: Curve) -> None:
             style = "green" if b != BLANK else "red"
             line.append(chr(ord(a) | ord(b)), style=style)
         out.print(line)
-    out.print(" " * 10 + "[red]before calibration[/]   [green]after calibration[/]\n")
+    out.print(" " * 10 + f"[red]before calibration[/]   [green]after {method}[/]\n")

@@ -222,7 +222,7 @@ class FourPanel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BeforeAfter:
-    """The cumulative difference before and after a repair, on one axis."""
+    """The cumulative difference before and after calibration, on one axis."""
 
     before: CumulativeDifference
     after: CumulativeDifference

@@ -11,6 +11,7 @@ from ogive.curve.classes import class_curves
 from ogive.errors import InvalidInput
 from ogive.metrics.classwise import holm
 from ogive.metrics.onepass import read
+from ogive.metrics.proper import MeanReader
 from ogive.metrics.significance import TestReader, ks_of
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ class ClassHeat:
         Whether that test rejects at 5 % with Holm's correction for K tests.
     count : (K,) array
         Rows of the class.
+    mean_score, base_rate : (K,) arrays
+        Its mean probability, and its share of the rows.
     """
 
     names: tuple[str, ...]
@@ -106,6 +109,8 @@ class ClassHeat:
     pvalue: FloatArray
     off: BoolArray
     count: FloatArray
+    mean_score: FloatArray
+    base_rate: FloatArray
 
     @classmethod
     def from_predictions(cls, preds: Predictions, *, random_state: int = 0) -> ClassHeat:
@@ -116,10 +121,11 @@ class ClassHeat:
         >>> ClassHeat.from_predictions(p).signed.round(3)
         array([-0.15,  0.1 ])
         """
-        found = []
+        found, shares = [], []
         for k, curve in enumerate(class_curves(preds)):
-            reader = TestReader()
-            read(curve, reader)
+            reader, means = TestReader(), MeanReader()
+            read(curve, reader, means)
+            shares.append((means.score / means.n, means.hits / means.n))
             found.append(ks_of(curve, reader, random_state=random_state + k, tests=preds.K))
         assert preds.labels is not None  # noqa: S101 - checked on the way
         pvalue = np.array([test.pvalue for test in found])
@@ -130,4 +136,5 @@ class ClassHeat:
             pvalue,
             holm(pvalue),
             count.astype(np.float64),
+            *np.array(shares).T,
         )

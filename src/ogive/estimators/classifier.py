@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ogive._numerics.splits import content_folds, pairs
 from ogive.calibrators.multiclass.compose import fit_multiclass, takes_folds
-from ogive.calibrators.multiclass.summary import summary_of
 from ogive.estimators.cross_fit import (
     USUAL_FOLDS,
     Rows,
@@ -26,6 +25,7 @@ from ogive.estimators.cross_fit import (
     fit_model,
     unrouted,
 )
+from ogive.estimators.judged import Judged
 from ogive.estimators.labels import as_codes, as_labels, as_sample_weight, refuse_one_class
 from ogive.estimators.model_output import check_model, kind_of, output
 from ogive.predictions import Predictions
@@ -142,7 +142,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         X, labels = indexable(X, labels)
         weights = as_sample_weight(sample_weight, np.empty((labels.shape[0], 1)))
         refuse_one_class(labels, weights)
-        self._summaries: list[SplineSummary | VectorSummary] = []
+        self._judged: list[Judged] = []
         routed = self._routed(sample_weight, params)
         if self._prefit():
             self._fit_calibrator_only(X, labels, weights)
@@ -242,13 +242,18 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         if fold is not None and fold[-1] > 0 and takes_folds(self.method):
             options["cv"] = list(pairs(fold))
         gamma = fit_multiclass(preds, self.method, multiclass=self.multiclass, **options)
-        self._summaries.append(summary_of(gamma, preds, self.method))
+        self._judged.append(Judged(gamma, preds, self.method))
         return gamma
 
     def summary(self) -> SplineSummary | VectorSummary | list[SplineSummary | VectorSummary]:
-        """Tell in words and numbers what the calibrator does; with `ensemble`, a list of folds."""
+        """Tell in words and numbers what the calibrator does; with `ensemble`, a list of folds.
+
+        Its verdict is that of `ogive fit` on the rows that the calibrator was fitted to. What needs
+        cross-validation is cross-validated when it is first asked for.
+        """
         check_is_fitted(self)
-        return self._summaries if self.ensemble else self._summaries[0]
+        found = [judged.summary() for judged in self._judged]
+        return found if self.ensemble else found[0]
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return calibrated probabilities, (N, K): every row sums to 1."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from sklearn.utils.validation import check_is_fitted
 
 from ogive.calibrators.multiclass.compose import fit_multiclass
-from ogive.calibrators.multiclass.summary import summary_of
 from ogive.calibrators.spline_map import SplineMap
 from ogive.estimators._calibrator import _Calibrator, _threads
+from ogive.estimators.judged import Judged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -131,17 +131,17 @@ class SplineCalibrator(_CurveCalibrator):
         assert isinstance(found, SplineMap)  # noqa: S101 - every way is made of splines
         self.spline_: SplineMap = found
         marked = replace(fitted, impossible=self.impossible)
-        n_jobs = _threads(self.n_jobs)
-        self._summary = summary_of(marked, preds, self._method, n_jobs=n_jobs)
+        self._judged = Judged(marked, preds, self._method, _threads(self.n_jobs))
         return fitted
 
     def summary(self) -> SplineSummary | VectorSummary:
         """Tell in words and numbers what the map that is applied does to the scores.
 
-        It says to leave the scores alone where calibrating them is not expected to gain.
+        Its verdict is that of `ogive fit` on the same rows. Three classes or more are
+        cross-validated for it, when it is first asked for.
         """
         check_is_fitted(self)
-        return self._summary
+        return self._judged.summary()
 
 
 class PaperSplineCalibrator(_CurveCalibrator):

@@ -18,6 +18,7 @@ from ogive.curve.classes import class_curves
 from ogive.metrics.binned import BINS, BinReader, as_edges
 from ogive.metrics.ks import ks_error
 from ogive.metrics.onepass import read
+from ogive.metrics.proper import MeanReader
 from ogive.metrics.significance import LEVEL, TestReader, ks_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Classwise:
         The labels.
     ks, pvalue, ece, brier : (K,) arrays
         The KS error of each class, its p-value (before correction), ECE, and Brier score.
+    mean_score, base_rate : (K,) arrays
+        The mean probability of each class, and its share of the rows.
     off : (K,) bool array
         Whether its KS test rejects at 5 % after Holm's correction.
     """
@@ -50,6 +53,8 @@ class Classwise:
     pvalue: FloatArray
     ece: FloatArray
     brier: FloatArray
+    mean_score: FloatArray
+    base_rate: FloatArray
     off: BoolArray
 
 
@@ -87,13 +92,14 @@ def classwise_of(
     n = 0.0
     K = np.size(classes)
     for k, curve in enumerate(curves):
-        tests, binned = TestReader(), BinReader(as_edges(curve, bins))
-        read(curve, tests, binned)
+        tests, means, binned = TestReader(), MeanReader(), BinReader(as_edges(curve, bins))
+        read(curve, tests, means, binned)
         test = ks_of(curve, tests, random_state=random_state + k, tests=K)
-        rows.append((test.value, test.pvalue, binned.bins().error(), tests.brier.value))
+        shares = (means.score / means.n, means.hits / means.n)
+        rows.append((test.value, test.pvalue, binned.bins().error(), tests.brier.value, *shares))
         n = curve.n
-    ks, pvalue, ece, brier = np.array(rows).T
-    return Classwise(n, classes, ks, pvalue, ece, brier, holm(pvalue))
+    ks, pvalue, ece, brier, mean_score, base_rate = np.array(rows).T
+    return Classwise(n, classes, ks, pvalue, ece, brier, mean_score, base_rate, holm(pvalue))
 
 
 def classwise_ks(preds: Predictions) -> FloatArray:

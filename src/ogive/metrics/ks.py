@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, WeightKind
     from ogive.metrics.gap import Extreme, Extremes
 
-Direction = Literal["overconfident", "underconfident", "none"]
+Direction = Literal["too high", "too low", "none"]
 
 _MIN_SCORES_FOR_UNSORTED_KS = 1 << 18  # scores below which a curve costs no more than doing without
 
@@ -48,8 +48,8 @@ class LargestGap:
     score, fractile : float
         The score at which the gap peaks, and the share of rows up to it. The gap *accumulates*
         up to there: it does not say that the scores near it are wrong.
-    direction : {"overconfident", "underconfident", "none"}
-        The sign in a word.
+    direction : {"too high", "too low", "none"}
+        How the scores up to there are off: the sign in words.
     """
 
     value: float
@@ -67,7 +67,7 @@ def largest_of(found: Extremes) -> LargestGap:
 def _gap_of(at: Extreme, n: float) -> LargestGap:
     direction: Direction = "none"
     if at.value:
-        direction = "overconfident" if at.value < 0 else "underconfident"
+        direction = "too high" if at.value < 0 else "too low"
     signed = at.value / n
     return LargestGap(abs(signed), signed, at.score, at.rows / n, direction)
 
@@ -84,7 +84,7 @@ def largest_gap(
     >>> from ogive import Curve
     >>> gap = largest_gap(Curve.from_scores([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 0]))
     >>> gap.direction, round(gap.signed, 3), gap.score, gap.fractile
-    ('overconfident', -0.275, 0.8, 0.75)
+    ('too high', -0.275, 0.8, 0.75)
     """
     if outcomes is None or sample_weight is not None or isinstance(curve, Curve):
         return largest_of(

@@ -143,7 +143,7 @@ def accuracy(curve: Curve) -> float:
 
 
 def mean_score(curve: Curve) -> float:
-    """Return the mean score: the share of hits that the scores predict.
+    """Return the mean score: the share of outcomes of 1 that the scores predict.
 
     >>> from ogive import Curve
     >>> mean_score(Curve.from_scores([0.5, 1.0], [1, 0]))

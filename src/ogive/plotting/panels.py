@@ -117,12 +117,11 @@ def _band_label(d: CumulativeDifference) -> Label:
 def difference_words(d: CumulativeDifference) -> str:
     """Say what a graph of the gap shows, for those who cannot see it."""
     s = d.summary
-    way = {"overconfident": "are too high", "underconfident": "are too low"}
-    means = way.get(s.ks.direction, "are right")
+    means = "right" if s.ks.direction == "none" else s.ks.direction
     words = (
         f"Cumulative hits minus scores against the share of rows. The largest gap is "
         f"{percent(s.ks.signed)} at score {s.ks.score:.3g}, after {percent(s.ks.fractile, 0)} of "
-        f"the rows: up to there the scores {means}."
+        f"the rows: up to there the scores are {means} on average."
     )
     if d.half_width is None:
         return words + " These rows fitted the map, so that there is no fair band."
@@ -143,7 +142,7 @@ def before_after_panel(pair: BeforeAfter) -> Panel:
         trace = d.summary.trace
         marks.append(Line(trace.fractile, trace.gap, role))  # type: ignore[arg-type]
     marks += _peak(before, "before", "before: KS", (low, high))
-    # The repaired line hugs 0: its name goes to the side that the other line leaves free.
+    # The calibrated line hugs 0: its name goes to the side that the other line leaves free.
     up = before.summary.ks.signed <= 0
     edge = max(half or 0.0, float(np.abs(after.summary.trace.gap).max()))
     name = f"after: KS {percent(after.summary.ks.value)}"
@@ -151,7 +150,7 @@ def before_after_panel(pair: BeforeAfter) -> Panel:
     marks.append(Label(0.01, where[0], name, "after", "start", where[1], bold=True))
     return Panel(
         title="",
-        alt=f"Before the repair: {difference_words(before)} After it: {difference_words(after)}",
+        alt=f"Before calibration: {difference_words(before)} After it: {difference_words(after)}",
         x=axis(FRACTILE, 0.0, 1.0),
         y=axis(_GAP, low, high, percent=True),
         marks=tuple(marks),

@@ -115,9 +115,9 @@ def heat_panel(h: ClassHeat) -> Panel:
     return Panel(
         title="",
         alt=(
-            f"Signed KS error of {K} classes, each against the rest; {int(h.off.sum())} are off "
-            f"beyond chance. The largest: {most}. Above 0, the scores are too low up to "
-            "the largest gap; below 0, too high."
+            f"Signed KS error of {K} classes, each against the rest; {int(h.off.sum())} are "
+            f"miscalibrated. The largest: {most}. Above 0, the probabilities of the class are too "
+            "low up to the largest gap; below 0, too high."
         ),
         x=Axis("", 0.0, float(columns)),
         y=Axis("", 0.0, float(rows)),

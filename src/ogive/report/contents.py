@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from math import sqrt
+from math import isnan, sqrt
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive.curve import Curve
 from ogive.diagrams.graphs import wilson_of
 from ogive.metrics.proper import CLIP
 from ogive.metrics.resample import bootstrap
 from ogive.plotting.marks import MINUS
 from ogive.plotting.panels import percent
 from ogive.report.graphs import Table
+from ogive.studies.layout import format_pvalue
 from ogive.studies.measure import measure
-from ogive.views import rate_name, usual_views
+from ogive.studies.wording import judge_many, tests_of_classes, way_off
+from ogive.views import check_view, rate_name, usual_views
 
 if TYPE_CHECKING:
+    from ogive.curve import Curve
     from ogive.diagrams import ClassHeat
     from ogive.predictions import Predictions
-    from ogive.report.model import Repair
+    from ogive.report.model import AfterCalibration
     from ogive.studies.measurement import Measurement
 
 _RESAMPLES = 200
@@ -45,7 +47,7 @@ class Number:
 
 
 def key_numbers(curve: Curve, before: Measurement, after: Measurement | None) -> tuple[Number, ...]:
-    """Return the measures with 95 % intervals, and their values after the repair."""
+    """Return the measures with 95 % intervals, and their values after calibration."""
     ks, kuiper = before.ks_test, before.kuiper_test
     brier, nll = _loss_intervals(curve)
     rows: list[tuple[str, str, tuple[float, float] | None, str, bool]] = [
@@ -65,7 +67,7 @@ def key_numbers(curve: Curve, before: Measurement, after: Measurement | None) ->
         Number(
             name,
             _number(getattr(before, key), share),
-            "" if ends is None else f"{_number(ends[0], share)} to {_number(ends[1], share)}",
+            "" if ends is None else _interval(*ends, share=share),
             "" if after is None else _number(getattr(after, key), share),
             meaning,
         )
@@ -75,6 +77,11 @@ def key_numbers(curve: Curve, before: Measurement, after: Measurement | None) ->
 
 def _number(value: float, share: bool) -> str:
     return percent(value) if share else f"{value:.4f}"
+
+
+def _interval(low: float, high: float, *, share: bool) -> str:
+    """Word an interval; that of rows that fitted the calibrator is withheld."""
+    return "withheld" if isnan(low) else f"{_number(low, share)} to {_number(high, share)}"
 
 
 def _loss_intervals(curve: Curve) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -102,11 +109,11 @@ def view_rows(preds: Predictions) -> Table:
     """Return the KS error and its companions for the views of ranks."""
     rows = []
     for name in usual_views(preds.K):
-        m = measure(Curve.from_predictions(preds, name))
+        m = measure(preds, check_view(name, preds), decide=False)
         ks = m.ks_test
         rows.append(
             (name, percent(m.accuracy), percent(m.mean_score), percent(ks.value),
-             f"{percent(ks.low)} to {percent(ks.high)}", _pvalue(ks.pvalue), percent(m.ece))
+             _interval(ks.low, ks.high, share=True), _pvalue(ks.pvalue), percent(m.ece))
         )  # fmt: skip
     head = ("view", "share of outcomes", "mean score", "KS", "95 % interval", "p", "ECE")
     return Table(head, tuple(rows))
@@ -114,59 +121,71 @@ def view_rows(preds: Predictions) -> Table:
 
 def class_rows(heat: ClassHeat) -> Table:
     """Return every class, or those with the largest errors where there are many."""
-    order = np.arange(heat.signed.size)
+    order, ways = np.arange(heat.signed.size), _ways(heat)
     note = ""
     if order.size > _ALL_CLASSES:
         order = np.argsort(-np.abs(heat.signed), kind="stable")[:_WORST]
         note = f"The {_WORST} classes with the largest errors, of {heat.signed.size:,}."
     rows = tuple(
-        (heat.names[i], f"{heat.count[i]:,.6g}", percent(float(heat.signed[i])),
-         _pvalue(float(heat.pvalue[i])), "off" if heat.off[i] else "")
+        (heat.names[i], f"{heat.count[i]:,.6g}", percent(float(heat.mean_score[i])),
+         percent(float(heat.base_rate[i])), percent(float(heat.signed[i])),
+         _pvalue(float(heat.pvalue[i])), ways[i] if heat.off[i] else "")
         for i in order
     )  # fmt: skip
-    return Table(("class", "rows", "signed KS", "p", ""), rows, note)
+    head = ("class", "rows", "mean score", "base rate", "signed KS", "p", "scores are")
+    return Table(head, rows, note)
 
 
 def class_words(heat: ClassHeat) -> str:
-    """Say how many classes are off."""
-    size, off = heat.signed.size, int(heat.off.sum())
+    """Say which classes are miscalibrated, and how large the errors are."""
+    ways = [way if off else "" for way, off in zip(_ways(heat), heat.off, strict=True)]
+    sizes = np.abs(heat.signed)
     return (
-        f"{off} of {size:,} classes are off: each class against the rest, KS tests at 5 % with "
-        f"Holm's correction for {size:,} tests. The largest error is "
-        f"{percent(float(np.abs(heat.signed).max()))}, the mean "
-        f"{percent(float(np.abs(heat.signed).mean()))}."
+        f"{judge_many(heat.names, ways, tests_of_classes(sizes.size))} The largest KS error is "
+        f"{percent(float(sizes.max()))}, the mean {percent(float(sizes.mean()))}."
     )
 
 
+def _ways(heat: ClassHeat) -> list[str]:
+    columns = zip(heat.mean_score, heat.base_rate, np.abs(heat.signed), strict=True)
+    return [way_off(*map(float, row)) for row in columns]
+
+
 def _pvalue(p: float) -> str:
-    return "< 0.0001" if p < 1e-4 else f"{p:.2g}"  # noqa: PLR2004
+    return format_pvalue(p, cell=True)
 
 
 def commands(
-    source: str, view: str | None, method: str, *, has_cal: bool
+    source: str, view: str | None, method: str, *, has_cal: bool, calibrate: bool = True
 ) -> tuple[tuple[str, str], ...]:
-    """Return what to do next, as (command, why)."""
+    """Return what to do next, as (command, why); without `calibrate`, only what measures."""
     file = shlex.quote(source)
     option = "" if view is None else f" --view {view}"
     chosen = "" if method == "spline" else f" --method {method}"
     suffix = PurePath(source).suffix
-    out = f"repaired{suffix}" if suffix not in {"", ".p", ".pkl", ".h5"} else "repaired.npz"
+    out = f"calibrated{suffix}" if suffix not in {"", ".p", ".pkl", ".h5"} else "calibrated.npz"
     if not has_cal:
         return (
             (f"ogive report {file} -o report.html --split 0.5",
-             "Fit a repair on half of the rows, drawn at random, and test it on the rest."),
+             "Fit a calibrator on half of the rows, drawn at random, and test it on the rest."),
             (f"ogive measure {file} --view all", "Measure every view."),
         )  # fmt: skip
-    return (
-        (f"ogive fit {file} -o cal.json{chosen}{option}", "Fit the repair on the cal part."),
-        (f"ogive apply cal.json {file} -o {out}", "Repair the probabilities of a file."),
-        ("ogive export cal.json --to onnx -o cal.onnx", "Put the repair into the serving stack."),
+    further = (
         (f"ogive compare {file} --view vector", "Compare methods on whole vectors."),
         (f"ogive measure {file} --view all", "Measure every view and every class."),
     )  # fmt: skip
+    if not calibrate:
+        return further
+    return (
+        (f"ogive fit {file} -o cal.json{chosen}{option}", "Fit the calibrator on the cal part."),
+        (f"ogive apply cal.json {file} -o {out}", "Calibrate the probabilities of a file."),
+        ("ogive export cal.json --to onnx -o cal.onnx",
+         "Use the calibrator where the model is served."),
+        *further,
+    )  # fmt: skip
 
 
-def how_it_was_computed(before: Measurement, repair: Repair | None) -> tuple[str, ...]:
+def how_it_was_computed(before: Measurement, after: AfterCalibration | None) -> tuple[str, ...]:
     """Return notes on the method, for those who want to check."""
     ks = before.ks_test
     p = {
@@ -176,12 +195,12 @@ def how_it_was_computed(before: Measurement, repair: Repair | None) -> tuple[str
         "certain": "certainty: all scores are 0 or 1",
     }[ks.method]
     view = (
-        f"The view is {before.view}: a score and an outcome for each of {before.n:,} "
+        f"The view is {before.view}: a score and its outcome (0 or 1) for each of {before.n:,} "
         "rows. Rows are sorted by score, and equal scores count as one point."
     )
     error = (
-        "KS is the largest distance between cumulative hits and cumulative scores, divided by the "
-        f"number of rows. Its p-value is from {p}; its 95 % interval holds all errors that the "
+        "KS is the largest distance between cumulative outcomes and cumulative scores, divided by "
+        f"the number of rows. Its p-value is from {p}; its 95 % interval holds all errors that the "
         "same test does not reject."
     )
     band = (
@@ -190,8 +209,8 @@ def how_it_was_computed(before: Measurement, repair: Repair | None) -> tuple[str
     )
     intervals = (
         "The interval of ECE is a bootstrap interval corrected for bias, those of the Brier score "
-        "and the log loss are ± 1.96 standard errors, that of the share of hits is Wilson's. The "
-        f"log loss clips to [1e-7, 1 {MINUS} 1e-7]."
+        f"and the log loss are ± 1.96 standard errors, that of the {rate_name(before.view)} is "
+        f"Wilson's. The log loss clips to [1e-7, 1 {MINUS} 1e-7]."
     )
     words = (
         "The verdict says miscalibrated where the calibration test, one p-value for many kinds of "
@@ -199,11 +218,11 @@ def how_it_was_computed(before: Measurement, repair: Repair | None) -> tuple[str
         "and by what the default calibrator expects to save; for matrices, of whole vectors."
     )
     notes = [view, error, words, band, intervals]
-    if repair is not None:
+    if after is not None:
         notes.append(
-            f"The repair was fitted on {repair.n:,} rows that were not measured here. No p-value "
-            "is given for repaired scores: the noise of the fit is part of what remains, and the "
-            "band has room for it. Rows that fitted the map get no band at all."
+            f"The calibrator was fitted on {after.n:,} rows that were not measured here. No "
+            "p-value is given for calibrated scores: the noise of the fit is part of what remains, "
+            "and the band has room for it. Rows that fitted the calibrator get no band at all."
         )
         notes.append(
             "Methods are compared row by row on the test part: the difference in log loss to the "

@@ -59,9 +59,9 @@ def one_graph(name: str, title: str, diagram: BeforeAfter | ClassHeat) -> Graph:
     if isinstance(diagram, ClassHeat):
         return Graph(name, title, panels, "", None)
     caption = (
-        "Cumulative hits minus scores, the lowest scores first. Where the line falls, the scores "
-        "are too high; where it rises, too low; where it is flat, they are right. "
-        f"The grey band holds what a map fitted on {diagram.after.fitted_on or 0:,} rows leaves, "
+        "Cumulative outcomes minus scores, the lowest scores first. Where the line falls, the "
+        "scores are too high; where it rises, too low; where it is flat, they are right. After a "
+        f"good fit on {diagram.after.fitted_on or 0:,} rows, the line stays inside the grey band "
         "19 times in 20."
     )
     before = _trace_table(diagram.before)
@@ -87,7 +87,8 @@ def map_graphs(
             "reliability",
             "Probability against score, without bins",
             panels_of(reliability),
-            f"Fitted by {reliability.method}. Below the diagonal the scores are too high.",
+            f"Fitted by {reliability.method}. Below the diagonal, the scores are too high; above "
+            "it, too low.",
             _map_table(reliability),
         ),
         Graph(
@@ -149,17 +150,17 @@ def _trace_table(d: CumulativeDifference, four: FourPanel | None = None) -> Tabl
     # Even steps of the fractile, and the row of the largest gap.
     places = np.unique([*np.searchsorted(t.fractile, np.linspace(0, 1, _ROWS)), t.peak])
     at = np.minimum(places, len(t) - 1)
-    head = ("share of rows", "score", "cumulative score", "cumulative hits", "gap")
+    head = ("share of rows", "score", "cumulative score", "cumulative outcomes", "gap")
     score, total, hits = t.score, t.cumulative_score, t.cumulative_hits
     rows = [
-        (f"{t.fractile[i]:.4f}", f"{score[i]:.6g}", f"{total[i]:.5f}", f"{hits[i]:.5f}",
-         percent(float(t.gap[i]), 3))
+        (percent(t.fractile[i]), f"{100 * score[i]:.6g} %",
+         *(percent(float(v), 3) for v in (total[i], hits[i], t.gap[i])))
         for i in at
     ]  # fmt: skip
     note = f"{at.size} of {len(t):,} points drawn, of {d.summary.n:,} rows."
     if four is None:
         return Table(head, tuple(rows), note)
-    more = [f"{four.probability[i]:.5f}" for i in at]
+    more = [percent(float(four.probability[i]), 3) for i in at]
     return Table(
         (*head, "probability"), tuple((*r, m) for r, m in zip(rows, more, strict=True)), note
     )
@@ -172,14 +173,18 @@ def _map_table(r: Reliability) -> Table:
     if r.low is not None and r.high is not None:
         head = (*head, "95 % from", "to")
         columns += [r.low[at], r.high[at]]
-    rows = tuple(tuple(f"{v:.4f}" for v in row) for row in zip(*columns, strict=True))
+    rows = tuple(tuple(percent(float(v)) for v in row) for row in zip(*columns, strict=True))
     return Table(head, rows)
 
 
 def _bin_table(b: BinnedReliability) -> Table:
-    head = ("bin", "rows", "mean score", "share of hits", "95 % from", "to")
+    head = ("bin", "rows", "mean score", "mean outcome", "95 % from", "to")
     rows = tuple(
-        (f"{left:.3f} to {right:.3f}", f"{n:,.6g}", *(f"{v:.4f}" for v in rest))
+        (
+            f"{100 * left:.1f} to {percent(right, 1)}",
+            f"{n:,.6g}",
+            *(percent(float(v)) for v in rest),
+        )
         for left, right, n, *rest in zip(
             b.left, b.right, b.count, b.score, b.share, b.low, b.high, strict=True
         )

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from ogive.plotting.panels import percent
 
 if TYPE_CHECKING:
-    from ogive.report.model import Repair
+    from ogive.report.model import AfterCalibration
     from ogive.studies.measurement import Measurement
     from ogive.studies.verdict import Verdict
 
-Tone: TypeAlias = Literal["fine", "slight", "repaired", "off"]
+Tone: TypeAlias = Literal["fine", "slight", "calibrated", "off"]
 
 #: Where the upper end of the 95 % interval of KS is below this, a model is "slightly off".
 SLIGHT = 0.02
@@ -28,38 +28,38 @@ class Headline:
     decision: Verdict
 
 
-def headline(before: Measurement, repair: Repair | None) -> Headline:
+def headline(before: Measurement, after: AfterCalibration | None) -> Headline:
     """Return the verdict of a comparison, or of the measurement where nothing was fitted."""
-    decision = before.decision if repair is None else repair.comparison.decision
+    decision = before.decision if after is None else after.comparison.decision
     first, *others = decision.sentences
     if before.fitted_rows:
         return Headline(before.verdict, "", "slight", before.decision)
-    if decision.calibrate and repair is not None:  # "Use spline.", and what that does
+    if decision.calibrate and after is not None:  # "Use spline.", and what that does
         first, others = f"{first} {others[0]}", others[1:]
-    if repair is not None and decision.calibrate:
-        others.append(_what_remains(repair))
-    return Headline(first, " ".join(others), _tone(decision, before, repair), decision)
+    if after is not None and decision.calibrate:
+        others.append(_what_remains(after))
+    return Headline(first, " ".join(others), _tone(decision, before, after), decision)
 
 
-def _what_remains(repair: Repair) -> str:
+def _what_remains(after: AfterCalibration) -> str:
     """Say what is left after calibration, beside the noise of the fit."""
-    larger = "no larger" if _within(repair) else "larger"
+    larger = "no larger" if _within(after) else "larger"
     return (
-        f"After calibration with {repair.method} the KS error is {percent(repair.after.ks)}, "
-        f"{larger} than sampling noise for {repair.n:,} calibration rows "
-        f"(up to {percent(repair.allowed)})."
+        f"After calibration with {after.method} the KS error is {percent(after.after.ks)}, "
+        f"{larger} than sampling noise for {after.n:,} calibration rows "
+        f"(up to {percent(after.allowed)})."
     )
 
 
-def _within(repair: Repair) -> bool:
-    return repair.after.ks <= repair.allowed
+def _within(after: AfterCalibration) -> bool:
+    return after.after.ks <= after.allowed
 
 
-def _tone(decision: Verdict, before: Measurement, repair: Repair | None) -> Tone:
+def _tone(decision: Verdict, before: Measurement, after: AfterCalibration | None) -> Tone:
     if decision.too_few_rows:
         return "slight"
-    if decision.calibrate and repair is not None:
-        return "repaired" if _within(repair) else "off"
+    if decision.calibrate and after is not None:
+        return "calibrated" if _within(after) else "off"
     if not decision.miscalibrated:
         return "fine"
     return "slight" if before.ks_test.high < SLIGHT else "off"

@@ -30,7 +30,7 @@ from ogive.report.contents import (
 from ogive.report.graphs import Graph, four_graphs, map_graphs, method_graphs, one_graph
 from ogive.report.headline import Headline, headline
 from ogive.studies.compare import compare
-from ogive.studies.graphs import repaired_curves, repaired_panels
+from ogive.studies.graphs import calibrated_curves, calibrated_panels
 from ogive.studies.measure import measure
 from ogive.views import check_view
 
@@ -51,7 +51,7 @@ _MIN_NUMBERS_FOR_SLOW_FITS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
+class AfterCalibration:
     """What a calibrator did to the test part; None of it was fitted there.
 
     n : rows of the fit; allowed : the KS error that its noise explains; graph : before and after;
@@ -78,7 +78,7 @@ class Report:
     version: str
     view: str
     before: Measurement
-    repair: Repair | None
+    calibrated: AfterCalibration | None
     verdict: Headline
     numbers: tuple[Number, ...]
     graphs: tuple[Graph, ...]
@@ -102,14 +102,14 @@ def build_report(
     today: date | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Measure, repair and compare; gather what the report shows.
+    """Measure, calibrate and compare; gather what the report shows.
 
     Parameters
     ----------
     test : Predictions
         Labelled rows to measure.
     cal : Predictions, optional
-        Labelled rows to fit on. Without them nothing is repaired, and the report says so.
+        Labelled rows to fit on. Without them nothing is calibrated, and the report says so.
     view : str, optional
         Default: ``"top-1"``, or ``"score"`` for one column.
     method : str, optional
@@ -131,20 +131,20 @@ def build_report(
     step = progress or (lambda what, done, total: None)  # noqa: ARG005
     step("measuring", 0, _STEPS)
     curve = Curve.from_predictions(test, name)
-    before = measure(
-        curve, decide=cal is None and test.one_column, fitted_on=test.calibrated_on
-    ).with_origin(test.calibrated_by, fitted_rows=test.fitted_rows)
-    step("fitting the repair", 1, _STEPS)
-    repaired = (
+    before = measure(test, None if view is None else check_view(view, test), decide=cal is None)
+    step("calibrating", 1, _STEPS)
+    calibrated = (
         None
         if cal is None
-        else _repair(cal, test, view, method=method, methods=methods, curve=curve, step=step)
+        else _calibrated(cal, test, view, method=method, methods=methods, curve=curve, step=step)
     )
     step("measuring every class", 4, _STEPS)
-    heat = None if test.one_column else ClassHeat.from_predictions(test)
-    after = None if repaired is None else repaired.after
-    shown = repaired.method if repaired else method or "spline"
-    drawn = curve_method(shown)
+    # Rows that fitted the calibrator have no fair tests.
+    tested = not (test.one_column or test.fitted_rows)
+    heat = ClassHeat.from_predictions(test) if tested else None
+    after = None if calibrated is None else calibrated.after
+    shown = calibrated.method if calibrated else method or "spline"
+    drawn, told = curve_method(shown), headline(before, calibrated)
     reliability = Reliability.from_curve(curve, drawn)
     step("done", _STEPS, _STEPS)
     return Report(
@@ -153,8 +153,8 @@ def build_report(
         version=__version__,
         view=name,
         before=before,
-        repair=repaired,
-        verdict=headline(before, repaired),
+        calibrated=calibrated,
+        verdict=told,
         numbers=key_numbers(curve, before, after),
         graphs=map_graphs(
             CumulativeDifference.from_curve(curve), reliability, BinnedReliability.from_curve(curve)
@@ -166,8 +166,10 @@ def build_report(
         class_graph=None if heat is None else one_graph("classes", "Signed KS of each class", heat),
         class_table=None if heat is None else class_rows(heat),
         class_words="" if heat is None else class_words(heat),
-        commands=commands(source, view, shown, has_cal=cal is not None),
-        how=how_it_was_computed(before, repaired),
+        commands=commands(
+            source, view, shown, has_cal=cal is not None, calibrate=told.decision.calibrate is True
+        ),
+        how=how_it_was_computed(before, calibrated),
     )
 
 
@@ -190,7 +192,7 @@ def default_methods(cal: Predictions) -> list[str]:
     ]
 
 
-def _repair(
+def _calibrated(
     cal: Predictions,
     test: Predictions,
     view: str | None,
@@ -199,23 +201,23 @@ def _repair(
     methods: Sequence[str] | None,
     curve: Curve,
     step: Progress,
-) -> Repair:
+) -> AfterCalibration:
     """Fit on the cal part, apply to both, and compare with the other methods."""
     step("comparing methods", 2, _STEPS)
     chosen = list(methods) if methods is not None else default_methods(cal)
     comparison = compare(cal, test, chosen, view)
     used = method or comparison.decision.method or "spline"
-    inside, outside, n = repaired_curves(cal, test, curve.view, used)
+    inside, outside, n = calibrated_curves(cal, test, curve.view, used)
     after = CumulativeDifference.from_curve(outside, label="after", fitted_on=n)
     pair = BeforeAfter(CumulativeDifference.from_curve(curve, label="before"), after)
-    panels = repaired_panels(inside, outside, n, curve_method(used))
-    return Repair(
+    panels = calibrated_panels(inside, outside, n, curve_method(used))
+    return AfterCalibration(
         method=used,
         n=n,
         after=measure(outside, fitted_on=n),
         allowed=after.half_width or 0.0,
-        graph=one_graph("before-after", "Before and after the repair", pair),
-        panels=four_graphs("repaired", panels),
+        graph=one_graph("before-after", "Before and after calibration", pair),
+        panels=four_graphs("calibrated", panels),
         comparison=comparison,
         left_out=tuple(name for name in METHODS if name not in chosen),
         comparison_graphs=method_graphs(comparison),

@@ -25,7 +25,7 @@ def report(
     kind: Kind | None = None,
     classes: ArrayLike | None = None,
     view: str | None = None,
-    method: str = "spline",
+    method: str | None = None,
     methods: Sequence[str] | None = None,
 ) -> Report:
     """Build the report of scores and outcomes, or of a matrix and labels; write it as a page.

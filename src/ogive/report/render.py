@@ -11,6 +11,7 @@ from ogive._files import replacing
 from ogive.errors import need
 from ogive.plotting.panels import percent
 from ogive.report.svg import draw_svg
+from ogive.studies.compare import above_the_best
 
 if TYPE_CHECKING:
     import os
@@ -33,6 +34,7 @@ def render_html(report: Report) -> str:
         autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["percent"] = percent
+    environment.filters["above_the_best"] = above_the_best
 
     markup = need("markupsafe", extra="cli").Markup
 

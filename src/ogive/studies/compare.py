@@ -12,7 +12,7 @@ Methods worse than no calibration are never recommended, nor called equal to the
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ogive.calibrators.scaling.vector_probe import stopped_early
 from ogive.errors import InvalidInput, InvalidType
 from ogive.studies.deciding import choose, judge_methods
 from ogive.studies.fitting import VECTOR, apply, fit, named
+from ogive.studies.layout import percent
 from ogive.studies.losses import CRITICAL_T, hall_t, scores_of
 from ogive.views import check_view
 
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 STOPPED = (
     "{} was stopped early: after a few steps, its log loss (of whole vectors) on held-out "
     "calibration rows was significantly above that of temperature."
+)
+OF_VECTORS = (
+    "The table is about {}; whether to calibrate is decided by the probabilities of all classes "
+    "(whole vectors), which `ogive fit` calibrates: --view vector shows their table."
 )
 #: A method that may lose more than this share of the best method's gain is not called equal to it.
 MOST_OF_GAIN_LOST = 0.25
@@ -105,10 +110,12 @@ class Comparison:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know of single rows, in sentences."""
-        stopped = (STOPPED.format(row.method) for row in self.methods if row.stopped_early)
-        if self.calibrated_by is None:
-            return tuple(stopped)
-        return (f"{self.calibrated_by} Methods are fitted to what it gave.", *stopped)
+        found = [STOPPED.format(row.method) for row in self.methods if row.stopped_early]
+        if self.decision.view == VECTOR != self.view:
+            found.append(OF_VECTORS.format(self.view))
+        if self.calibrated_by is not None:
+            found.insert(0, f"{self.calibrated_by} Methods are fitted to what it gave.")
+        return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers under the command line's keys."""
@@ -127,32 +134,36 @@ class Comparison:
         return {"calibrated_by": self.calibrated_by, "fitted_rows": self.fitted_rows}
 
     def __repr__(self) -> str:
-        apart = {"method", "base_rate", "stopped_early", "too_few_rows_to_tell"}
-        names = [field.name for field in fields(MethodResult) if field.name not in apart]
-        lines = [f"Comparison of {self.view}, {self.n_cal:,} rows to fit, {self.n_test:,} to test"]
-        lines.append(f"{'method':14}" + "".join(f"{name[:9]:>10}" for name in names))
-        for row in self.methods:
-            cells = (getattr(row, name) for name in names)
-            text = (f"{c!s:>10}" if isinstance(c, bool) else f"{c:10.5f}" for c in cells)
-            lines.append(f"{row.method:14}" + "".join(text))
+        lines = [f"{self.view}: fitted on {self.n_cal:,} rows, tested on {self.n_test:,}"]
+        rows = [_HEAD, *map(_cells, self.methods)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for name, *cells in rows:
+            text = (f"{c:>{w}}" for c, w in zip(cells, widths[1:], strict=True))
+            lines.append("  ".join([f"{name:{widths[0]}}", *text]))
         return "\n".join([*lines, *self.notes, self.verdict])
 
     def _repr_html_(self) -> str:
-        head = ("method", "KS %", "ECE %", "Brier", "NLL", "above the best", "noise")
-        rows = [
-            (
-                row.method,
-                f"{100 * row.ks:.2f}",
-                f"{100 * row.ece:.2f}",
-                f"{row.brier:.4f}",
-                f"{row.nll:.4f}",
-                f"{row.nll_diff:.4f} ± {row.nll_diff_se:.4f}",
-                "yes" if row.tied_with_best else "no",
-            )
-            for row in self.methods
-        ]
         caption = f"{self.view}: {self.n_cal:,} rows to fit, {self.n_test:,} to test"
-        return grid(caption, head, rows, below=" ".join([*self.notes, self.verdict]))
+        rows = [_cells(row) for row in self.methods]
+        return grid(caption, _HEAD, rows, below=" ".join([*self.notes, self.verdict]))
+
+
+_HEAD = ("method", "KS", "ECE", "Brier", "log loss", "above the best")
+
+
+def _cells(row: MethodResult) -> tuple[str, ...]:
+    """Return what is shown of a method, under `_HEAD`."""
+    name = f"{row.method} (stopped early)" if row.stopped_early else row.method
+    shares = (percent(row.ks), percent(row.ece))
+    return (name, *shares, f"{row.brier:.4f}", f"{row.nll:.4f}", above_the_best(row))
+
+
+def above_the_best(row: MethodResult) -> str:
+    """Say how far the log loss of a method is above the best, and whether that may be noise."""
+    if row.nll_diff == row.nll_diff_se == 0.0 and not row.stopped_early:
+        return "best"
+    noise = " (noise)" if row.tied_with_best or row.too_few_rows_to_tell else ""
+    return f"{row.nll_diff:+.4f} ± {row.nll_diff_se:.4f}{noise}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +244,7 @@ def _compared(
         outcomes.append(replace(outcome, seconds=outcome.seconds + shared.saved - saved))
     if progress:
         progress("done", len(chosen), len(chosen))
+    outcomes = _finished(outcomes, cal, test, name)
     best = min(outcomes, key=lambda outcome: (outcome.stopped, outcome.numbers["nll"]))
     weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
     none = next((one for one in outcomes if one.method == "none"), None)
@@ -246,6 +258,22 @@ def _compared(
         )
     origin = (test.calibrated_by, test.fitted_rows)
     return Comparison(name, cal.n, test.n, ranked, decision, *origin)
+
+
+def _finished(
+    outcomes: list[_Outcome], cal: Predictions, test: Predictions, view: str
+) -> list[_Outcome]:
+    """Finish a fit that was stopped early, but is ahead of all others on the test part as it is.
+
+    So no stopped method is hidden that would have won, and ``nll_diff`` is never below 0.
+    """
+    lead = min(one.numbers["nll"] for one in outcomes if not one.stopped)
+    return [
+        _measure(cal, test, one.method, view, may_stop=False, progress=None)
+        if one.stopped and one.numbers["nll"] <= lead
+        else one
+        for one in outcomes
+    ]
 
 
 def _inside(progress: Progress | None, method: str, before: int, methods: int) -> Progress | None:

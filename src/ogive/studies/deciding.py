@@ -2,27 +2,95 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ogive.calibrators import METHODS
 from ogive.calibrators.gain import Gain
+from ogive.calibrators.multiclass.summary import VectorSummary
+from ogive.calibrators.spline_summary import SplineSummary
 from ogive.curve import Curve
+from ogive.errors import OgiveWarning
+from ogive.studies.fitted_on import FOLDS, cross_validated_log_loss, fitted_on, method_of
 from ogive.studies.fitting import TWO_CLASSES, VECTOR, apply, fit
 from ogive.studies.gain import gain_of
 from ogive.studies.losses import hall_t, scores_of
-from ogive.studies.verdict import judge, look, spline_of
+from ogive.studies.verdict import judge, look
+from ogive.studies.wording import spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ogive.calibrators.maps import Fitted
+    from ogive.calibrators.matrix_map import MatrixMap
     from ogive.export.artifact import FittedOn
     from ogive.predictions import Predictions
     from ogive.studies.compare import MethodResult
-    from ogive.studies.verdict import Verdict
+    from ogive.studies.verdict import Seen, Verdict
+
+Summary = TypeVar("Summary", bound=SplineSummary | VectorSummary)
 
 DEFAULT_METHOD = "spline"
+#: Numbers that the fits of a decision may go through, fold after fold: about two seconds. Beyond,
+#: measuring would be slow, and the verdict names the command that decides.
+MAX_NUMBERS_TO_DECIDE = 800_000
+_SHARE_OF_FOLDS = FOLDS - 1  # cross-validation goes through the rows so many times
+SKIPPED = (
+    "Whether to calibrate is not decided here: fitting {n:,} rows of {K:,} classes takes long. "
+    "`{command}` decides it."
+)
+
+
+class Decided(NamedTuple):
+    """What decides whether a matrix is calibrated: the gain of whole vectors.
+
+    more : the sentence that says what was skipped; seen : the rows that are judged, if they are
+    those of another view than the one that is shown
+    """
+
+    gain: Gain | None
+    more: tuple[str, ...] = ()
+    seen: Seen | None = None
+
+
+def decide(preds: Predictions, view: str, cal: Predictions | None = None) -> Decided:
+    """Decide whether the default method is worth it, on a test set or cross-validated.
+
+    Parameters
+    ----------
+    preds : Predictions
+        The rows that are judged.
+    view : str
+        What is calibrated; ``"vector"``: whole vectors.
+    cal : Predictions, optional
+        Rows to fit on; `preds` are then the test set.
+    """
+    rows = preds if cal is None else cal
+    times = 1 if cal is not None or preds.K == TWO_CLASSES else _SHARE_OF_FOLDS
+    if view == VECTOR and times * rows.n * rows.K > MAX_NUMBERS_TO_DECIDE:
+        command = "ogive fit FILE -o cal.json" if cal is None else "ogive compare FILE"
+        return Decided(None, (SKIPPED.format(n=rows.n, K=rows.K, command=command),))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OgiveWarning)  # nothing is used of what is fitted here
+        gain = _gain(preds, view, cal)
+    two = view == VECTOR and preds.K == TWO_CLASSES
+    return Decided(gain, seen=look(judged_curve(preds, view)) if two else None)
+
+
+def _gain(preds: Predictions, view: str, cal: Predictions | None) -> Gain | None:
+    if cal is not None:
+        return gain_on_test(fit(cal, DEFAULT_METHOD, view), cal, preds, DEFAULT_METHOD)
+    if view != VECTOR or preds.K == TWO_CLASSES:
+        return gain_of(preds, fit(preds, DEFAULT_METHOD, view))
+    found = cross_validated_log_loss(preds, DEFAULT_METHOD)
+    if found is None:
+        return None
+    weights = preds.sample_weight
+    n = preds.n if weights is None else float(weights.sum())
+    return Gain(DEFAULT_METHOD, view, n, FOLDS, found[0] - found[1], None, found[0])
 
 
 def judged_curve(preds: Predictions, view: str) -> Curve:
@@ -105,6 +173,25 @@ def judge_fit(
         known = _expected(data, fitted.view, method)
         gain = Gain(method, fitted.view, fitted.n, info.folds, before - after, None, before, *known)
     return judge(seen, gain, method=method)
+
+
+def with_verdict(told: Summary, gamma: MatrixMap, preds: Predictions) -> Summary:
+    """Return the summary of a calibrator with the verdict on the rows it was fitted to.
+
+    Methods that take minutes are not cross-validated: nothing is decided then.
+    """
+    own = gain_of(preds, gamma, cv=0)
+    slow = METHODS[_plain_method(gamma)].slow
+    info = fitted_on(preds, gamma, cv=0 if own is not None or slow else FOLDS)
+    verdict = judge_fit(preds, gamma, info)
+    found: Any = {"decision": verdict.word, "verdict": str(verdict)}
+    if isinstance(told, VectorSummary):
+        found |= {key: getattr(verdict, key) for key in ("log_loss_before", "log_loss_after")}
+    return replace(told, **found)
+
+
+def _plain_method(gamma: MatrixMap) -> str:
+    return method_of(gamma).partition(":")[0]
 
 
 def _expected(

@@ -79,7 +79,7 @@ def fitted_on(
     >>> info.method, info.n, info.folds, info.tag
     ('platt', 36, 5, 'v7')
     """
-    name = method or _method_of(gamma)
+    name = method or method_of(gamma)
     if isinstance(data, Curve):
         before = _Errors(ks_error(data), nll(data))
         after = _after_of_curve(data, name, cv) if cv > 1 else None
@@ -151,6 +151,12 @@ def before_and_after(info: FittedOn) -> str:
     ).replace("%", " %")
 
 
+def cross_validated_log_loss(preds: Predictions, method: str) -> tuple[float, float] | None:
+    """Return the log loss of whole vectors as they are, and cross-validated; None: too few rows."""
+    after = _after(preds, method, VECTOR, FOLDS, None, None)
+    return None if after is None else (_errors(preds, None, VECTOR).log_loss, after.log_loss)
+
+
 class _Errors(NamedTuple):
     """The KS error and the log loss of the same rows."""
 
@@ -176,7 +182,7 @@ def _errors(preds: Predictions, vectors: FloatArray | None, view: str) -> _Error
     return _Errors(ks_error(Curve.from_predictions(rows, top)), nll_vector(preds, vectors))
 
 
-def _method_of(gamma: Fitted) -> str:
+def method_of(gamma: Fitted) -> str:
     """Return the method of the curves, for vectors put together from curves."""
     if gamma.method not in MULTICLASS:
         return gamma.method

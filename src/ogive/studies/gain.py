@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,9 +94,13 @@ def gain_of(data: Predictions | Curve, gamma: Fitted, *, cv: int = 5) -> Gain | 
     """Return the gain of a fitted map: its own, or by cross-fitting; None for whole matrices.
 
     With fewer than two folds, and where there are too few rows for them, only its own is known.
+    The log loss of whole vectors of two classes is that of the one map they have.
     """
-    if isinstance(gamma, SplineMap) and gamma.gain is not None:
-        return gamma.summary().gain
+    maps = getattr(gamma, "maps", (gamma,))
+    if len(maps) == 1 and isinstance(maps[0], SplineMap) and maps[0].gain is not None:
+        own = maps[0].summary().gain
+        whole = isinstance(data, Predictions) and not data.one_column
+        return replace(own, view=gamma.view) if whole and own is not None else own
     if not isinstance(gamma, Map) or gamma.method == "none" or cv < _MIN_FOLDS:
         return None
     with suppress(NotEnoughData), warnings.catch_warnings():

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from ogive.studies.compare import Comparison
 
 #: Graphs that need rows to fit on.
-_REPAIRS = ("before-after", "methods")
-_GRAPHS = ("panels", "difference", "reliability", "bins", "classes", *_REPAIRS)
+_NEED_CAL = ("before-after", "methods")
+_GRAPHS = ("panels", "difference", "reliability", "bins", "classes", *_NEED_CAL)
 
 
 def diagrams_of(
@@ -49,12 +49,12 @@ def diagrams_of(
     test : Predictions
         The rows that are shown.
     cal : Predictions, optional
-        Rows to fit a repair on; the last two graphs need them.
+        Rows to fit a calibrator on; the last two graphs need them.
     view, method : str, optional
     """
     if graph not in _GRAPHS:
         raise UnknownName.among("graph", graph, _GRAPHS)
-    if graph in _REPAIRS and cal is None:
+    if graph in _NEED_CAL and cal is None:
         msg = f"the graph {graph!r} needs rows to fit on: a cal part, or --split 0.5."
         raise InvalidInput(msg)
     if graph == "classes":
@@ -64,7 +64,7 @@ def diagrams_of(
         return [_as_it_is(graph, curve, method)]
     if graph == "methods":
         return list(method_diagrams(compare(cal, test, None, view)))
-    return _repaired(graph, curve, cal, test, method)
+    return _calibrated(graph, curve, cal, test, method)
 
 
 def _as_it_is(graph: str, curve: Curve, method: str) -> Diagram:
@@ -78,24 +78,24 @@ def _as_it_is(graph: str, curve: Curve, method: str) -> Diagram:
     return FourPanel.from_curve(curve, method=method, label="as it is")
 
 
-def _repaired(
+def _calibrated(
     graph: str, curve: Curve, cal: Predictions, test: Predictions, method: str
 ) -> list[Diagram]:
-    inside, outside, n = repaired_curves(cal, test, curve.view, method)
+    inside, outside, n = calibrated_curves(cal, test, curve.view, method)
     if graph == "before-after":
         before = CumulativeDifference.from_curve(curve, label="before")
         after = CumulativeDifference.from_curve(outside, label="after", fitted_on=n)
         return [BeforeAfter(before, after)]
     return [
         FourPanel.from_curve(curve, method=method, label="as it is, test part"),
-        *repaired_panels(inside, outside, n, method),
+        *calibrated_panels(inside, outside, n, method),
     ]
 
 
-def repaired_curves(
+def calibrated_curves(
     cal: Predictions, test: Predictions, view: str, method: str
 ) -> tuple[Curve, Curve, float]:
-    """Fit on the cal part; return both parts' repaired curves, and how many rows were fitted."""
+    """Fit on the cal part; return both parts' calibrated curves, and how many rows were fitted."""
     gamma = fit(cal, method, view)
     curves = []
     for preds in (cal, test):
@@ -112,8 +112,8 @@ def repaired_curves(
     return curves[0], curves[1], gamma.n
 
 
-def repaired_panels(inside: Curve, outside: Curve, n: float, method: str) -> Sequence[FourPanel]:
-    """Return the panels of the repaired cal and test parts."""
+def calibrated_panels(inside: Curve, outside: Curve, n: float, method: str) -> Sequence[FourPanel]:
+    """Return the panels of the calibrated cal and test parts."""
     return [
         FourPanel.from_curve(
             inside, method=method, label="calibrated, cal part (fitted here)", in_sample=True

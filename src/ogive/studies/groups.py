@@ -18,6 +18,9 @@ from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader, NllReader
 from ogive.metrics.significance import LEVEL, TestReader, ks_of
 from ogive.predictions import Predictions
+from ogive.studies.layout import percent
+from ogive.studies.wording import judge_many, way_off
+from ogive.views import rate_name
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike
@@ -27,12 +30,15 @@ if TYPE_CHECKING:
 class GroupMeasurement:
     """The measurement of one group; `pvalue` is of the KS error, and adjusted for all groups.
 
+    `base_rate` is the share of outcomes that are 1 (`accuracy` of top-r views is the same number).
+    `direction` says whether the scores are "too high", "too low" or "mixed" on average.
     `ks_bracket` contains the KS error of all rows for certain, where the curve is a summary.
     """
 
     group: str
     n: float
     accuracy: float
+    base_rate: float
     mean_score: float
     ks: float
     ks_bracket: tuple[float, float]
@@ -73,11 +79,11 @@ class GroupMeasurements:
 
     @property
     def verdict(self) -> str:
-        """How many are off, in words."""
-        return (
-            f"{len(self.off)} of {len(self.groups)} groups are off (KS tests, false discovery "
-            "rate 5 %, Benjamini-Hochberg)."
-        )
+        """Which groups are miscalibrated, in words."""
+        off = {one.group for one in self.off}
+        ways = [one.direction if one.group in off else "" for one in self.groups]
+        tests = "groups (KS tests, false discovery rate 5 %, Benjamini-Hochberg)"
+        return judge_many([one.group for one in self.groups], ways, tests)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers under the keys of ``ogive measure --by COL --json``."""
@@ -90,10 +96,13 @@ class GroupMeasurements:
         return found if self.skipped is None else found | {"skipped": self.skipped}
 
     def __repr__(self) -> str:
-        head = f"{self.by:<16}{'n':>12}{'KS':>9}{'p':>9}{'adjusted':>10}{'mean':>9}{'hits':>9}"
+        rate = rate_name(self.view)
+        head = (
+            f"{self.by:<16}{'n':>12}{'KS':>10}{'p':>9}{'adjusted':>10}{'mean score':>12}{rate:>12}"
+        )
         lines = [
-            f"{one.group:<16}{one.n:>12,}{one.ks:>9.4f}{one.pvalue:>9.2g}"
-            f"{one.pvalue_adjusted:>10.2g}{one.mean_score:>9.4f}{one.accuracy:>9.4f}"
+            f"{one.group:<16}{one.n:>12,}{percent(one.ks):>10}{one.pvalue:>9.2g}"
+            f"{one.pvalue_adjusted:>10.2g}{percent(one.mean_score):>12}{percent(one.base_rate):>12}"
             for one in self.groups
         ]
         return "\n".join([head, *lines, self.verdict])
@@ -194,17 +203,19 @@ def _measured(
     binned = BinReader(as_edges(curve, bins))
     read(curve, ks, means, loss, binned)
     test = ks_of(curve, ks, random_state=random_state, tests=tests)
+    mean, rate = means.score / means.n, means.hits / means.n
     return {
         "group": name,
         "n": curve.n,
-        "accuracy": means.hits / means.n,
-        "mean_score": means.score / means.n,
+        "accuracy": rate,
+        "base_rate": rate,
+        "mean_score": mean,
         "ks": test.value,
         "ks_bracket": _bracket(curve, test.value),
         "ks_low": test.low,
         "ks_high": test.high,
         "ks_expected": test.expected,
-        "direction": test.direction,
+        "direction": way_off(mean, rate, test.value),
         "ece": binned.bins().error(),
         "brier": ks.brier.value,
         "nll": loss.value,

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 def one_view(one: Measurement) -> str:
     """Return a measurement as lines of name, value and what goes with it."""
-    rows = _rows(one)
-    lines = [f"{name:<16}{value:>10.4f}   {beside}".rstrip() for name, value, beside in rows]
+    lines = [f"{name:<16}{value:>10}   {beside}".rstrip() for name, value, beside in _rows(one)]
     also = [line for other in one.also for line in ("", one_view(other))]
     return "\n".join([f"{one.view}, n = {one.n:,}", *lines, one.verdict, *of_summary(one), *also])
 
@@ -26,77 +25,101 @@ def of_summary(one: Measurement) -> list[str]:
     lines = []
     if one.approximate:
         wide = {key: ends for key, ends in one.brackets.items() if ends[1] - ends[0] > _DIGITS}
-        sure = "; ".join(f"{key} in [{low:.5f}, {high:.5f}]" for key, (low, high) in wide.items())
-        lines.append(f"From a summary. For certain: {sure or 'all errors to 5 digits'}.")
+        sure = "; ".join(f"{_name(key)} lies between {_between(key, *ends)}"
+                         for key, ends in wide.items())  # fmt: skip
+        lines.append(f"Computed from a summary of the log. {sure or _ALL_CERTAIN}.")
     if one.skipped:
-        lines.append(f"{one.skipped:,} rows broke a rule and were left out.")
+        lines.append(f"{one.skipped:,} rows were not valid and were left out.")
     return lines
+
+
+def _between(key: str, low: float, high: float) -> str:
+    """Word two bounds of a measure, in its unit."""
+    if key in _LOSSES:
+        return f"{low:.5f} and {high:.5f}"
+    return f"{percent(low, 3)} and {percent(high, 3)}"
+
+
+def _name(key: str) -> str:
+    return _NAMES.get(key, key.replace("_", " "))
 
 
 def one_view_html(one: Measurement) -> str:
     """Return the same as a table for notebooks."""
-    rows = [(name, f"{value:.4f}", beside) for name, value, beside in _rows(one)]
-    shown = grid(f"{one.view}, n = {one.n:,}", ("measure", "", ""), rows, below=one.verdict)
+    shown = grid(f"{one.view}, n = {one.n:,}", ("measure", "", ""), _rows(one), below=one.verdict)
     return shown + "".join(map(one_view_html, one.also))
 
 
-def _rows(one: Measurement) -> list[tuple[str, float, str]]:
+def _rows(one: Measurement) -> list[tuple[str, str, str]]:
     """Return name, value and what goes with it."""
     ks, kuiper = one.ks_test, one.kuiper_test
     rows = [
-        (rate_name(one.view), one.accuracy, f"mean score {one.mean_score:.4f}"),
-        ("KS", ks.value, _beside(ks.low, ks.high, ks.expected, ks.pvalue)),
-        ("Kuiper", kuiper.value, _beside(kuiper.low, kuiper.high, kuiper.expected, kuiper.pvalue)),
-        ("ECE", one.ece, f"debiased L2 {one.ece_debiased:.4f}"),
-        ("MCE", one.mce, ""),
-        ("KDE-ECE", one.kde_ece, _KDE[one.kde_ece_method]),
-        ("smooth ECE", one.smooth_ece, ""),
-        *((key, value, "") for key, value in one.more.items()),
-        ("Brier", one.brier, f"UNC {one.unc:.4f} - DSC {one.dsc:.4f} + MCB {one.mcb:.4f}"),
-        ("NLL", one.nll, ""),
-        ("Spiegelhalter z", one.spiegelhalter, format_pvalue(one.spiegelhalter_pvalue)),
+        (rate_name(one.view), percent(one.accuracy), f"mean score {percent(one.mean_score)}"),
+        ("KS", percent(ks.value), _beside(ks)),
+        ("Kuiper", percent(kuiper.value), _beside(kuiper)),
+        ("ECE", percent(one.ece), f"debiased L2 {percent(one.ece_debiased)}"),
+        ("MCE", percent(one.mce), ""),
+        ("KDE-ECE", percent(one.kde_ece), _KDE[one.kde_ece_method]),
+        ("smooth ECE", percent(one.smooth_ece), ""),
+        *((key, f"{value:.4f}", "") for key, value in one.more.items()),
+        ("Brier", f"{one.brier:.4f}", f"UNC {one.unc:.4f} - DSC {one.dsc:.4f} + MCB {one.mcb:.4f}"),
+        ("log loss", f"{one.nll:.4f}", ""),
+        ("Spiegelhalter z", f"{one.spiegelhalter:.4f}", format_pvalue(one.spiegelhalter_pvalue)),
     ]
     if one.brier_vector is not None and one.nll_vector is not None:
-        rows.append(("Brier, vectors", one.brier_vector, ""))
-        rows.append(("NLL, vectors", one.nll_vector, ""))
+        rows.append(("Brier, vectors", f"{one.brier_vector:.4f}", ""))
+        rows.append(("log loss, vectors", f"{one.nll_vector:.4f}", ""))
     for key, (low, high) in one.intervals.items():
-        rows.append((f"{key}, 95 %", low, f"to {high:.4f} by bootstrap"))
+        rows.append((_name(key), format_bootstrap(key, low, high), "95 % interval, by bootstrap"))
     return rows
+
+
+def format_bootstrap(key: str, low: float, high: float) -> str:
+    """Say a bootstrap interval in the unit of its measure."""
+    return f"{low:.4f} … {high:.4f}" if key in _LOSSES else f"{100 * low:.2f} … {percent(high)}"
 
 
 def all_views(every: Measurements) -> str:
     """Return one line per view, and the class-wise summary."""
-    head = f"{'view':<14}{'accuracy':>10}{'KS':>9}{'p':>9}{'ECE':>9}{'Brier':>9}{'NLL':>9}"
+    head = f"{'view':<14}{'outcomes':>10}{'KS':>10}{'p':>9}{'ECE':>10}{'Brier':>9}{'log loss':>10}"
     lines = [
-        f"{v.view:<14}{v.accuracy:>10.4f}{v.ks:>9.4f}"
-        f"{format_pvalue(v.ks_test.pvalue, cell=True):>9}{v.ece:>9.4f}{v.brier:>9.4f}{v.nll:>9.4f}"
+        f"{v.view:<14}{percent(v.accuracy):>10}{percent(v.ks):>10}"
+        f"{format_pvalue(v.ks_test.pvalue, cell=True):>9}"
+        f"{percent(v.ece):>10}{v.brier:>9.4f}{v.nll:>10.4f}"
         for v in every.views
     ]
     classes = every.classes
     if classes is not None:
-        ks, ece, brier, gap = classes.ks, classes.ece, classes.brier, ""
-        lines += [
-            f"{'class-wise':<14}{gap:>10}{ks.mean():>9.4f}{gap:>9}{ece.mean():>9.4f}{brier.mean():>9.4f}",
-            f"{'  largest':<14}{gap:>10}{ks.max():>9.4f}{gap:>9}{ece.max():>9.4f}{brier.max():>9.4f}",  # noqa: E501
-            f"{int(classes.off.sum())} of {ks.size} classes are off (KS tests at 5 %, Holm).",
-        ]
+        for name, pick in (("class-wise", "mean"), ("  largest", "max")):
+            ks, ece, brier = (getattr(x, pick)() for x in (classes.ks, classes.ece, classes.brier))
+            lines.append(f"{name:<24}{percent(ks):>10}{'':>9}{percent(ece):>10}{brier:>9.4f}")
+        lines.append(every.classes_verdict)
     return "\n".join([head, *lines])
 
 
 def all_views_html(every: Measurements) -> str:
     """Return a table with a row for each view, for notebooks."""
-    head = ("view", "accuracy", "KS", "p", "ECE", "Brier", "NLL")
+    head = ("view", "outcomes", "KS", "p", "ECE", "Brier", "log loss")
     rows = [
         (
             v.view,
-            *(f"{value:.4f}" for value in (v.accuracy, v.ks)),
+            *(percent(value) for value in (v.accuracy, v.ks)),
             format_pvalue(v.ks_test.pvalue, cell=True),
-            *(f"{value:.4f}" for value in (v.ece, v.brier, v.nll)),
+            percent(v.ece),
+            *(f"{value:.4f}" for value in (v.brier, v.nll)),
         )
         for v in every.views
     ]
-    off = "" if every.classes is None else f"{int(every.classes.off.sum())} classes are off."
-    return grid("All views", head, rows, below=off)
+    return grid("All views", head, rows, below=every.classes_verdict)
+
+
+def percent(value: float, digits: int = 2) -> str:
+    """Return a fraction in percent.
+
+    >>> percent(0.05631)
+    '5.63 %'
+    """
+    return f"{100 * value:.{digits}f} %"
 
 
 def format_interval(test: CalibrationTest) -> str:
@@ -123,7 +146,19 @@ _DIGITS = 5e-6
 _KDE = {"kernel": "", "groups": "no spread: the L1 gap over groups of equal scores"}
 
 
-def _beside(low: float, high: float, expected: float, pvalue: float) -> str:
-    if isnan(low):
+_LOSSES = {"brier", "nll", "mcb", "dsc", "unc", "spiegelhalter", "brier_vector", "nll_vector"}
+_NAMES = {
+    "ks": "The KS error", "kuiper": "The Kuiper error", "ece": "ECE", "mce": "MCE",
+    "nll": "log loss", "ece_l2": "L2-ECE", "ece_debiased": "debiased ECE", "kde_ece": "KDE-ECE",
+    "smooth_ece": "smooth ECE", "brier": "Brier", "mean_score": "mean score",
+}  # fmt: skip
+_ALL_CERTAIN = "All errors are exact to 5 digits"
+
+
+def _beside(test: CalibrationTest) -> str:
+    if isnan(test.low):
         return "interval and p-value withheld"
-    return f"95 % [{low:.4f}, {high:.4f}]   expected {expected:.4f}   {format_pvalue(pvalue)}"
+    return (
+        f"95 % {format_interval(test)}   if calibrated {percent(test.expected)}   "
+        f"{format_pvalue(test.pvalue)}"
+    )

@@ -30,13 +30,15 @@ from ogive.metrics.smooth import ResidualReader, smooth_of
 from ogive.metrics.vector import vector_scores
 from ogive.predictions import Predictions
 from ogive.studies.certainty import certainty
+from ogive.studies.deciding import decide as decide_by
 from ogive.studies.measurement import Measurement, Measurements
 from ogive.studies.verdict import judge_curve
-from ogive.views import usual_views
+from ogive.views import check_view, usual_views
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, Progress
     from ogive.metrics.vector import VectorScores
+    from ogive.studies.deciding import Decided
     from ogive.views import View
 
 VECTOR = "vector"
@@ -57,6 +59,7 @@ def measure(
     resamples: int = ...,
     decide: bool = ...,
     fitted_on: float | None = ...,
+    cal: Predictions | None = ...,
     progress: Progress | None = ...,
 ) -> Measurements: ...
 @overload
@@ -69,6 +72,7 @@ def measure(
     resamples: int = ...,
     decide: bool = ...,
     fitted_on: float | None = ...,
+    cal: Predictions | None = ...,
     progress: Progress | None = ...,
 ) -> Measurement: ...
 @overload
@@ -81,6 +85,7 @@ def measure(
     resamples: int = ...,
     decide: bool = ...,
     fitted_on: float | None = ...,
+    cal: Predictions | None = ...,
     progress: Progress | None = ...,
 ) -> Measurement | Measurements: ...
 def measure(
@@ -92,6 +97,7 @@ def measure(
     resamples: int = 0,
     decide: bool = True,
     fitted_on: float | None = None,
+    cal: Predictions | None = None,
     progress: Progress | None = None,
 ) -> Measurement | Measurements:
     """Measure the calibration of predictions, or of a curve.
@@ -113,11 +119,14 @@ def measure(
         If not 0, `Measurement.intervals` has bootstrap intervals from so many resamples; KS and
         Kuiper have better ones in any case. `ogive.metrics.resample` says what to believe.
     decide : bool
-        Whether the verdict also says if calibrating is worth it, for scores. Not for a test set
-        that has a calibration set: `ogive.compare` decides that.
+        Whether the verdict also says if calibrating is worth it: of a matrix, unless a view is
+        asked for, by the log loss of whole vectors (cross-validated). Where that would take long,
+        the verdict says so. Calibrated scores are not decided upon.
     fitted_on : float, optional
         Of a curve of calibrated scores: how many other rows their calibrator was fitted on. The
         verdict then allows for its noise. Predictions read from a calibrated file know it.
+    cal : Predictions, optional
+        The calibration set that belongs to `data`, a test set: what is fitted there then decides.
     progress : function of (what, done, total), optional
         Called after each resample.
 
@@ -132,8 +141,6 @@ def measure(
     >>> round(result.ks, 3), round(result.ece, 3), result.accuracy
     (0.125, 0.218, 0.5)
     """
-    # Whole vectors decide whether a matrix is calibrated, not one of its views.
-    decide = decide and (isinstance(data, Curve) or getattr(data, "one_column", False))
     fitted_on = getattr(data, "calibrated_on", None) if fitted_on is None else fitted_on
     how = _How(bins, random_state, resamples, progress, decide, fitted_on)
     if isinstance(data, Curve):
@@ -149,6 +156,10 @@ def measure(
     if view == ALL:
         every = _measure_all(data, how)
         return every.with_origin(data.calibrated_by, fitted_rows=data.fitted_rows)
+    whole = view in {None, VECTOR} and not data.one_column
+    if decide and fitted_on is None and not data.fitted_rows and (whole or cal is not None):
+        name = VECTOR if whole else check_view(view, data).name
+        how = how._replace(decided=decide_by(data, name, cal))
     one = _measure_view(data, view, how, _vectors(data))
     if view is None and data.K == TWO_CLASSES and not data.one_column:
         one = replace(one, also=(_measure_view(data, "class-1", how, None),))
@@ -164,6 +175,7 @@ class _How(NamedTuple):
     progress: Progress | None
     decide: bool
     fitted_on: float | None
+    decided: Decided | None = None
 
 
 def _measure_all(preds: Predictions, how: _How) -> Measurements:
@@ -215,7 +227,13 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
         kde_ece=kde.value,
         kde_ece_method=kde.method,
         smooth_ece=more.pop("smooth_ece"),
-        decision=judge_curve(short, values["ks_test"], decide=how.decide, fitted_on=how.fitted_on),
+        decision=judge_curve(
+            short,
+            values["ks_test"],
+            decide=how.decide,
+            fitted_on=how.fitted_on,
+            decided=how.decided,
+        ),
         more=more,
         intervals=_intervals(curve, how) if how.resamples else {},
         **known,

@@ -180,6 +180,11 @@ class Measurements:
             views.append(dict.fromkeys(views[0]) | _summary(self.classes))
         return {"views": views}
 
+    @property
+    def classes_verdict(self) -> str:
+        """Which classes are miscalibrated, in words; "" where there are no classes."""
+        return "" if self.classes is None else classes_verdict(self.classes)
+
     def with_origin(self, calibrated_by: str | None, *, fitted_rows: bool) -> Measurements:
         """Return them with what calibrated the scores: see `Measurement.with_origin`.
 
@@ -209,9 +214,29 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON values
     return number if isfinite(number) else None
 
 
+def classes_verdict(classes: Classwise) -> str:
+    """Say which classes are miscalibrated, and in which way."""
+    from ogive.studies.wording import judge_many, tests_of_classes  # noqa: PLC0415 - as above
+
+    names = [str(name) for name in classes.classes]
+    return judge_many(names, _ways(classes), tests_of_classes(len(names)))
+
+
+def _ways(classes: Classwise) -> list[str]:
+    """Return which way each class is off; "" for those that are not."""
+    from ogive.studies.wording import way_off  # noqa: PLC0415 - as above
+
+    columns = zip(classes.mean_score, classes.base_rate, classes.ks, strict=True)
+    return [way_off(*row) if off else "" for row, off in zip(columns, classes.off, strict=True)]
+
+
+def _named(classes: Classwise, way: str) -> list[str]:
+    ways = _ways(classes)
+    return [str(name) for name, w in zip(classes.classes, ways, strict=True) if w == way]
+
+
 def _summary(classes: Classwise) -> dict[str, Any]:
     """Return the class-wise summary under the command line's keys."""
-    off = int(classes.off.sum())
     worst_ks, worst_ece = int(classes.ks.argmax()), int(classes.ece.argmax())
     return {
         "view": "class-wise",
@@ -224,6 +249,8 @@ def _summary(classes: Classwise) -> dict[str, Any]:
         "ece_max": float(classes.ece.max()),
         "ece_max_class": str(classes.classes[worst_ece]),
         "brier": float(classes.brier.mean()),
-        "classes_off": off,
-        "verdict": f"{off} of {classes.ks.size} classes are off (KS tests at 5 %, Holm).",
+        "classes_off": int(classes.off.sum()),
+        "classes_too_high": _named(classes, "too high"),
+        "classes_too_low": _named(classes, "too low"),
+        "verdict": classes_verdict(classes),
     }

@@ -12,27 +12,24 @@ parts come from one place each:
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ogive.calibrators import METHODS
-from ogive.errors import FallbackWarning
 from ogive.metrics.omnibus import calibration_test, noise_ratio
 from ogive.metrics.significance import LEVEL, ks_test
-from ogive.studies.layout import format_pvalue
-from ogive.views import rate_name
+from ogive.studies.layout import format_pvalue, percent
+from ogive.studies.wording import about_scores, direction_of, spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive._typing import FloatArray
     from ogive.calibrators.gain import Gain
     from ogive.curve import Curve
     from ogive.metrics.significance import CalibrationTest
+    from ogive.studies.deciding import Decided
 
 NOT_FOUND = "No miscalibration found"
 #: With fewer rows than this nothing is decided.
@@ -40,7 +37,6 @@ MIN_ROWS = 20
 #: A KS error that matters: half of what the scores leave to chance, at least 1, at most 10 %. Rows
 #: are too few if they would miss it in more than one of five samples.
 LEAST_MATERIAL_KS, MOST_MATERIAL_KS = 0.01, 0.10
-_MIN_SHARE_OF_RANGE = 0.05  # ranges that hold less of the rows are not worth a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,15 +164,16 @@ def look(
     pvalue = calibration_test(curve, fitted_on=fitted_on).pvalue
     p = f"calibration test: {format_pvalue(pvalue)}"
     against = (
-        f"KS is {ks.value:.2g}; a perfectly calibrated model would show about {ks.expected:.2g}"
+        f"KS error {percent(ks.value)}, where perfectly calibrated scores would show about "
+        f"{percent(ks.expected)}"
     )
     if pvalue >= LEVEL:
-        unseen = f"A true error below {ks.detectable:.2g} would often go unseen."
+        unseen = f"A true KS error below {percent(ks.detectable)} would often go unseen."
         words: tuple[str, ...] = (f"{NOT_FOUND}: {against} ({p}).", unseen)
         if fitted_on is not None:
             words = (f"{NOT_FOUND}: {_what_remains(curve, ks, pvalue, fitted_on)}",)
         return Seen(curve.n, curve.view, pvalue, ks, "none found", words, _rows_needed(curve, ks))
-    way, means = _direction(curve.view, mean, rate, ks)
+    way, means = direction_of(curve.view, mean, rate, ks)
     ranges = about_scores(curve, gamma).strip()
     first = f"{against} ({p})."
     if fitted_on is not None:
@@ -241,14 +238,24 @@ def judge(
 
 
 def judge_curve(
-    curve: Curve, ks: CalibrationTest, *, decide: bool, fitted_on: float | None = None
+    curve: Curve,
+    ks: CalibrationTest,
+    *,
+    decide: bool,
+    fitted_on: float | None = None,
+    decided: Decided | None = None,
 ) -> Verdict:
-    """Return the verdict on rows alone: the default calibrator's own posterior decides.
+    """Return the verdict on a curve: its default calibrator decides, or what has decided already.
 
     It does not for calibrated scores: a calibrator belongs on the model's own outputs.
+    decided : of whole vectors, or of a test set: see `ogive.studies.deciding.decide`
     """
     gamma = spline_of(curve) if ks.sigma > 0.0 else None
     seen = look(curve, ks, gamma=gamma, fitted_on=fitted_on)
+    if decided is not None:
+        if decided.seen is not None:  # whether rows are too few is said of the rows that decide
+            seen = seen._replace(ks=decided.seen.ks, rows_needed=decided.seen.rows_needed)
+        return judge(seen, decided.gain, method="spline", more=decided.more)
     decide = decide and fitted_on is None
     gain = gamma.summary().gain if decide and gamma is not None else None
     again = fitted_on is not None and seen.pvalue < LEVEL
@@ -280,9 +287,10 @@ def _what_remains(curve: Curve, ks: CalibrationTest, pvalue: float, fitted_on: f
 
 
 def _too_few(seen: Seen) -> str:
+    unseen = percent(seen.ks.detectable)
     return (
-        f"Too few rows to say: with {seen.n:,.0f} rows a KS error below {seen.ks.detectable:.2g} "
-        f"would often go unseen; about {seen.rows_needed:,} rows would settle it."
+        f"Too few rows to say: with {seen.n:,.0f} rows a KS error below {unseen} would often go "
+        f"unseen; about {seen.rows_needed:,} rows would settle it."
     )
 
 
@@ -295,63 +303,8 @@ def _rows_needed(curve: Curve, ks: CalibrationTest) -> int | None:
     return max(MIN_ROWS, ceil(curve.n * (ks.detectable / material) ** 2))
 
 
-def _direction(view: str, mean: float, rate: float, ks: CalibrationTest) -> tuple[str, str]:
-    """Return which way the scores are off on average, and the sentence that says it."""
-    if abs(rate - mean) <= 0.5 * ks.value:
-        return "mixed", "Too high for some scores and too low for others: the mean hides it."
-    way = "too high" if rate < mean else "too low"
-    return (
-        way,
-        f"On average the scores are {way}: mean score {mean:.4g}, {rate_name(view)} {rate:.4g}.",
-    )
-
-
-def spline_of(curve: Curve) -> Any:  # noqa: ANN401 - a SplineMap
-    """Return the default calibrator of a curve."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FallbackWarning)  # too few rows: its band is wide
-        return METHODS["spline"].fit(curve)
-
-
-def about_scores(curve: Curve, gamma: Any = None) -> str:  # noqa: ANN401 - a SplineMap
-    """Say which scores are off: where the band of the default calibrator leaves the score out.
-
-    Ranges that hold less than 5 % of the rows are not worth a sentence.
-    """
-    gamma = gamma or spline_of(curve)
-    place = curve.at_fractiles(np.arange(1, 201) / 200)
-    score = np.where(place.high, 1.0 - place.tail, place.tail)
-    low, high = gamma.band(score)
-    side = np.sign((low > score) * 1.0 - (high < score))  # 1 where hits exceed the score
-    starts = np.flatnonzero(np.diff(side, prepend=np.nan))
-    words = (
-        ("underconfident", "overconfident") if curve.view == "top-1" else ("too low", "too high")
-    )
-    said = []
-    for first, stop in zip(starts, [*starts[1:], side.size], strict=True):
-        share = place.after[stop - 1] - place.before[first]
-        if side[first] and share >= _MIN_SHARE_OF_RANGE:
-            where = _range(score, int(first), int(stop))
-            said.append(f"{words[int(side[first] < 0)]} {where}")
-    if not said:
-        return ""
-    text = "; ".join(said)
-    return f" {text[0].upper()}{text[1:]}."
-
-
-def _range(score: FloatArray, first: int, stop: int) -> str:
-    """Word a range of consecutive scores."""
-    if first == 0 and stop == score.size:
-        return "at all scores"
-    if first == 0:
-        return f"below {score[stop - 1]:.2g}"
-    if stop == score.size:
-        return f"above {score[first]:.2g}"
-    return f"from {score[first]:.2g} to {score[stop - 1]:.2g}"
-
-
 def _certain(ks: CalibrationTest) -> str:
     """All scores are 0 or 1: they leave nothing to chance."""
     if ks.value == 0.0:
-        return "All scores are 0 or 1, and all of them are right."
-    return "All scores are 0 or 1, and not all of them are right: miscalibrated beyond doubt."
+        return "All scores are 0 or 1, and every outcome is what its score says."
+    return "All scores are 0 or 1, and some outcomes differ from them: miscalibrated beyond doubt."

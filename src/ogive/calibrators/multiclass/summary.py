@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.calibrators.log_values import effective_rows, row_count
+from ogive.calibrators.log_values import row_count
 from ogive.calibrators.spline_map import SplineMap
-from ogive.calibrators.spline_summary import OffRange, SplineSummary, summarise
+from ogive.calibrators.spline_summary import ALONE, OffRange, SplineSummary, summarise
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _GROUPS = 20
 _SURE = 1.96
-_CLIP = 1e-7  # as for the log loss
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -40,12 +39,12 @@ class VectorSummary:
         Mean change, and mean absolute change, of that probability.
     ranges : tuple of OffRange
         Where the change is more than noise, from low to high scores.
-    edf : float or None
-        Effective degrees of freedom of the fit, where the method knows them.
-    log_loss_before, log_loss_after, log_loss_error : float or None
-        Log loss of whole vectors on the rows of the fit, as they were and calibrated; to the
-        latter 1/n is added for each degree of freedom (Akaike's correction). The standard error is
-        that of their difference, over rows.
+    decision : str or None
+        "calibrate", "leave alone" or "too few rows"; None: these rows do not decide it.
+    verdict : str
+        The decision in words, as `ogive fit` says it.
+    log_loss_before, log_loss_after : float or None
+        Log loss of whole vectors, as they were, and calibrated by maps that had not seen the rows.
     """
 
     method: str
@@ -55,18 +54,15 @@ class VectorSummary:
     shift: float
     moved: float
     ranges: tuple[OffRange, ...]
-    edf: float | None = None
+    decision: str | None = None
+    verdict: str = ""
     log_loss_before: float | None = None
     log_loss_after: float | None = None
-    log_loss_error: float | None = None
 
     @property
     def leave_alone(self) -> bool | None:
-        """Whether log loss falls by no more than two standard errors; None if not known."""
-        before, after, error = self.log_loss_before, self.log_loss_after, self.log_loss_error
-        if before is None or after is None or error is None:
-            return None
-        return before - after <= 2.0 * error
+        """Whether calibrating is not worth it; None if that is not known."""
+        return None if self.decision is None else ALONE.get(self.decision)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -75,18 +71,12 @@ class VectorSummary:
     def __repr__(self) -> str:
         found = {"none found": "no miscalibration found.", "mixed": "over- and underconfident."}
         what = found.get(self.direction, f"the model is {self.direction}.")
-        lines = [f"{self.method} of whole vectors, n = {self.n:,}: {what}"]
+        told = "" if self.verdict else f": {what}"  # the verdict says it
+        lines = [f"{self.method} of whole vectors, n = {self.n:,}{told}"]
         lines += [f"{part}." for part in self.ranges]
         changes = f"Mean change {self.shift:+.4f}, mean absolute change {self.moved:.4f}"
         lines.append(f"{changes}, of the probability of the chosen class.")
-        if self.edf is not None and self.leave_alone is not None:
-            start, end = ("Leave it alone: log", "") if self.leave_alone else ("Log", ": calibrate")
-            lines.append(
-                f"{start} loss goes from {self.log_loss_before:.4f} to {self.log_loss_after:.4f} "
-                f"(± {self.log_loss_error:.4f}; corrected for {self.edf:.1f} degrees of "
-                f"freedom){end}."
-            )
-        return "\n".join(lines)
+        return "\n".join([*lines, self.verdict] if self.verdict else lines)
 
 
 def summary_of(
@@ -103,7 +93,6 @@ def summary_of(
     weights = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
     ranges = tuple(_ranges(p, q, weights))
     words = {"overconfident" if part.way == "too high" else "underconfident" for part in ranges}
-    edf = _edf(gamma)
     return VectorSummary(
         method=method,
         view="vector",
@@ -112,34 +101,7 @@ def summary_of(
         shift=float(np.average(q - p, weights=weights)),
         moved=float(np.average(np.abs(q - p), weights=weights)),
         ranges=ranges,
-        edf=edf,
-        **({} if edf is None else _log_losses(preds, before, after, edf)),
     )
-
-
-def _edf(gamma: MatrixMap) -> float | None:
-    """Return the degrees of freedom of the splines and of the class structure."""
-    top, structure = getattr(gamma, "top", None), getattr(gamma, "structure", None)
-    maps: tuple[Any, ...] = getattr(gamma, "maps", (top,))
-    if not all(isinstance(inner, SplineMap) for inner in maps):
-        return None
-    own = 0.0 if structure is None else float(structure.edf.sum())
-    return own + float(sum(inner.edf for inner in maps))
-
-
-def _log_losses(
-    preds: Predictions, before: FloatArray, after: FloatArray, edf: float
-) -> dict[str, float]:
-    assert preds.labels is not None  # noqa: S101 - it was fitted
-    at = (np.arange(preds.n), preds.labels)
-    first, last = (np.log(np.clip(x[at], _CLIP, 1.0 - _CLIP)) for x in (before, after))
-    n, weights = effective_rows(preds), preds.sample_weight
-    saved = last - first
-    mean = float(np.average(saved, weights=weights))
-    error = float(np.sqrt(np.average((saved - mean) ** 2, weights=weights) / n))
-    loss = -float(np.average(first, weights=weights))
-    names = ("log_loss_before", "log_loss_after", "log_loss_error")
-    return dict(zip(names, (loss, loss - mean + edf / n, error), strict=True))
 
 
 def _ranges(p: FloatArray, q: FloatArray, weights: FloatArray) -> list[OffRange]:

@@ -1,0 +1,118 @@
+"""Which way scores are off, in words: on average, in ranges of scores, and of several groups."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.calibrators import METHODS
+from ogive.errors import FallbackWarning
+from ogive.studies.layout import percent
+from ogive.views import rate_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ogive._typing import FloatArray
+    from ogive.curve import Curve
+    from ogive.metrics.significance import CalibrationTest
+
+#: Groups or classes that a sentence names, of each way of being off.
+MAX_NAMES = 5
+_WAYS = ("too low", "too high")
+_WAYS_OF_TOP = ("too low (underconfident)", "too high (overconfident)")
+_NEARLY_ONE = 0.99  # from here on two digits do not tell scores apart
+_MIN_SHARE_OF_RANGE = 0.05  # ranges that hold less of the rows are not worth a sentence
+
+
+def way_off(mean: float, rate: float, ks: float) -> str:
+    """Return which way scores are off on average: "too high", "too low" or "mixed".
+
+    Mixed: the mean score and the share of outcomes differ by less than half of the KS error.
+    """
+    if abs(rate - mean) <= 0.5 * ks:
+        return "mixed"
+    return "too high" if rate < mean else "too low"
+
+
+def direction_of(view: str, mean: float, rate: float, ks: CalibrationTest) -> tuple[str, str]:
+    """Return which way the scores are off on average, and the sentence that says it."""
+    way = way_off(mean, rate, ks.value)
+    if way == "mixed":
+        return way, "Some scores are too high and others too low, so that their mean hides it."
+    means = f"mean score {percent(mean)}, {rate_name(view)} {percent(rate)}"
+    return way, f"On average the scores are {way}: {means}."
+
+
+def tests_of_classes(size: int) -> str:
+    """Say by which tests classes are judged."""
+    return f"classes (each against the rest; KS tests at 5 %, Holm's correction for {size:,})"
+
+
+def judge_many(names: Sequence[str], ways: Sequence[str], tests: str) -> str:
+    """Say which of several groups or classes are miscalibrated, and in which way.
+
+    names, ways : of each; the way is "" where nothing was found
+    tests : what they are, and by which tests, in words
+
+    >>> judge_many(["a", "b", "c"], ["too high", "", "too low"], "groups (KS tests)")
+    '2 of 3 groups (KS tests) are miscalibrated. Scores too high: a; too low: c.'
+    """
+    off = [name for name, way in zip(names, ways, strict=True) if way]
+    found = f"{len(off):,} of {len(names):,} {tests} are miscalibrated."
+    parts = []
+    for way in ("too high", "too low", "mixed"):
+        those = [name for name, w in zip(names, ways, strict=True) if w == way]
+        more = f" and {len(those) - MAX_NAMES:,} more" if len(those) > MAX_NAMES else ""
+        parts += [f"{way}: {', '.join(those[:MAX_NAMES])}{more}"] if those else []
+    return f"{found} Scores {'; '.join(parts)}." if parts else found
+
+
+def spline_of(curve: Curve) -> Any:  # noqa: ANN401 - a SplineMap
+    """Return the default calibrator of a curve."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)  # too few rows: its band is wide
+        return METHODS["spline"].fit(curve)
+
+
+def about_scores(curve: Curve, gamma: Any = None) -> str:  # noqa: ANN401 - a SplineMap
+    """Say which scores are off: where the band of the default calibrator leaves the score out.
+
+    Ranges that hold less than 5 % of the rows are not worth a sentence.
+    """
+    gamma = gamma or spline_of(curve)
+    place = curve.at_fractiles(np.arange(1, 201) / 200)
+    score = np.where(place.high, 1.0 - place.tail, place.tail)
+    low, high = gamma.band(score)
+    side = np.sign((low > score) * 1.0 - (high < score))  # 1 where hits exceed the score
+    starts = np.flatnonzero(np.diff(side, prepend=np.nan))
+    words = _WAYS_OF_TOP if curve.view == "top-1" else _WAYS
+    said = []
+    for first, stop in zip(starts, [*starts[1:], side.size], strict=True):
+        share = place.after[stop - 1] - place.before[first]
+        if side[first] and share >= _MIN_SHARE_OF_RANGE:
+            where = _range(score, int(first), int(stop))
+            said.append(f"{where} are {words[int(side[first] < 0)]}")
+    if not said:
+        return ""
+    text = "; ".join(said)
+    return f" {text[0].upper()}{text[1:]}."
+
+
+def _range(score: FloatArray, first: int, stop: int) -> str:
+    """Word a range of consecutive scores."""
+    if first == 0 and stop == score.size:
+        return "all scores"
+    if first == 0:
+        return f"scores below {_at(score[stop - 1])}"
+    if stop == score.size:
+        return f"scores above {_at(score[first])}"
+    return f"scores from {_at(score[first])} to {_at(score[stop - 1])}"
+
+
+def _at(score: float) -> str:
+    """Return a score in percent, with digits enough to tell it from 100 %."""
+    digits = 2 if score < _NEARLY_ONE else 6
+    return f"{100.0 * score:.{digits}g} %"
