@@ -110,9 +110,9 @@ def test_the_verdict_is_one_sentence_on_top(page, report):
 
 def test_graphs_have_words_and_numbers_behind_them(page, report):
     graphs = re.findall(r"<svg .*?</svg>", page, re.DOTALL)
-    repair = report.repair
+    after = report.calibrated
     shown = [*report.graphs, *report.panels, report.class_graph]
-    shown += [repair.graph, *repair.panels, *repair.comparison_graphs]
+    shown += [after.graph, *after.panels, *after.comparison_graphs]
     assert len(graphs) == sum(len(graph.panels) for graph in shown)
     for graph in graphs:
         assert 'role="img"' in graph
