@@ -9,6 +9,7 @@ import click
 
 from ogive.cli.options import columns_of, refuse
 from ogive.cli.values import BITS, MEMORY, WORD, one_of
+from ogive.engines import ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,7 +75,7 @@ def on_engines(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--engine",
-            type=one_of("engine", "local", "dask", "spark"),
+            type=one_of("engine", *ENGINES),
             help="What reads a log. [default: local]",
         ),
     ):

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive.curve.keys import ONE
+from ogive.curve.ties import squares
 from ogive.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ def summarise_weighted(
     place = (keys >> ONE).view(np.int64)
     hit = (keys & ONE).astype(np.float64)
     offset = (place & np.int64((1 << (MANTISSA - bits)) - 1)).astype(np.float64)
-    square = weights * weights if kind == "sampling" else weights
+    square = squares(weights, kind)
     sums = np.stack([weights, weights * hit, square, square * hit, weights * offset,
                      weights * hit * offset])  # fmt: skip
     which = np.zeros(keys.size, dtype=np.int64) if curves is None else curves

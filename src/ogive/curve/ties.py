@@ -75,10 +75,15 @@ def groups_of_keys(keys: KeyArray) -> Groups:
     return Groups(frozen(tail ^ (high * EVEN)), count, hits, count, hits)
 
 
+def squares(weights: FloatArray, kind: WeightKind) -> FloatArray:
+    """Return what each weight adds to the variance: w of w repetitions, w² of a sampling weight."""
+    return weights * weights if kind == "sampling" else weights
+
+
 def groups_of_weighted(keys: KeyArray, weights: FloatArray, kind: WeightKind) -> Groups:
     """Group unsorted keys that carry weights; rows of weight 0 are left out."""
     hit = (keys & ONE).astype(np.float64)
-    square = weights * weights if kind == "sampling" else weights
+    square = squares(weights, kind)
     rows = Groups(keys & EVEN, weights, weights * hit, square, square * hit)
     return grouped(rows, weights > 0)
 

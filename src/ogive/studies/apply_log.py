@@ -99,8 +99,9 @@ def apply_log(
         file can go to a file ``….parquet``.
     columns : Columns, optional
     n_jobs : int, optional
-    engine : {"local", "dask", "spark"}
-        On a cluster each file is a task, and `folder` must be seen by all workers and from here.
+    engine : str
+        A name of `ogive.engines.ENGINES`. On a cluster each file is a task, and `folder` must be
+        seen by all workers and from here.
     force : bool
         Also replace files in `folder` that an earlier run of this function did not write.
     progress : function of (what, done, total), optional
