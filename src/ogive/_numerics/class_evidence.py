@@ -38,6 +38,7 @@ _EAGER, _EAGER_ROUNDS = 1.8, 3  # over-relaxation of log λ, in the first rounds
 _FARTHEST = np.log(30.0)  # most that log λ moves in a round
 _SOLVED = 0.05  # what conjugate gradients leave of the right side
 _LOOSELY = 0.3  # the same in Newton's steps, after which the right side is another
+_CLOSELY = 1e-5  # and in the last of them, so that its rest is not what is seen of rounding
 _CLOSER = 0.1  # and while λ is learnt, from the sizes of what the step leads to
 _STEPS = 60
 _MOST_NEWTON = 30
@@ -224,8 +225,8 @@ def fit_at(
     A small problem is solved to the last digits; `near` is a curvature that may guide its first
     steps. A larger one is solved until a step gains less than `close`, in nats for each row.
 
-    Each step is solved loosely, since the next one starts from another gradient. Their guide is
-    the curvature at the start: it only has to be roughly right.
+    Each step but the last is solved loosely, since the next one starts from another gradient. Their
+    guide is the curvature at the start: it only has to be roughly right.
     """
     pull = Pull(precision, rows.group)
     if is_small(rows):
@@ -237,6 +238,8 @@ def fit_at(
         right = -(state.gradient + pull(state.theta))
         step = _solve(rows, state, guide, right, close=_LOOSELY)
         if 0.5 * float((step * right).sum()) < close:
+            if rows.logs.dtype == np.float64:
+                step = _solve(rows, state, guide, right, step, close=_CLOSELY)
             return state.theta + step
         state = _step(rows, state, pull, step)
     return state.theta
