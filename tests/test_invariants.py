@@ -65,6 +65,8 @@ FOUND = [
     cases.Case(
         "paper-spline", "ovr", "zeros", n=4369, kind="probs", dtype="float32", seed=688729700
     ),
+    # one-hot rows of 20 classes: eigenvectors of equal eigenvalues, by rounding (off by 0.05)
+    cases.Case("spline", "free", "huge", n=60, K=20, kind="probs"),
 ]
 
 

@@ -42,6 +42,11 @@ _FEWEST = 40  # rows with which the classes are looked at: 20 in each half
 _DIGITS = 8
 _CLOSE_HALVES = 1e-11  # nats for each row: so near that the order of the rows does not show
 _WEIGHT_OF_A_CERTAIN_ROW = 1e-6  # the weight in V's moments of a row that is certain
+#: What is added to the moments of classes, in different shares of their mean: equal eigenvalues (as
+#: of one-hot rows, with as many of several classes) would leave their eigenvectors to rounding, and
+#: with them what conjugate gradients find in so many steps.
+EQUAL_MOMENTS_APART = 1e-6
+_GOLDEN = 0.6180339887498949
 _STAGES = 4  # of a fit: the priors, two halves, all rows
 _NUMBERS_PROBED = 400  # parameters that the probes look at, at least
 
@@ -243,6 +248,9 @@ def _bases(rows: _Rows) -> tuple[FloatArray, FloatArray]:
 def _leading(values: AnyArray, weight: AnyArray, rank: int) -> FloatArray:
     moments = ((values * weight) @ values.T).astype(np.float64)
     K = moments.shape[0]
+    # Multiples of the golden ratio, less their whole part, lie apart from each other.
+    apart = np.modf(_GOLDEN * np.arange(1, K + 1))[0]
+    moments[np.diag_indices(K)] += EQUAL_MOMENTS_APART * np.trace(moments) / K * apart
     if rank == K:
         return np.ascontiguousarray(np.linalg.eigh(moments)[1][:, ::-1])
     from scipy.linalg import eigh  # noqa: PLC0415 - heavy
