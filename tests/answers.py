@@ -80,13 +80,11 @@ def curve_of(case, rows, container):
                     part.given,
                     part.labels,
                     kind=case.kind,
-                    sample_weight=part.sample_weight,
+                    sample_weight=part.weights,
                     **kwargs,
                 )
             )
-        return Curve.from_scores(
-            part.given, part.labels, sample_weight=part.sample_weight, **kwargs
-        )
+        return Curve.from_scores(part.given, part.labels, sample_weight=part.weights, **kwargs)
 
     n = rows.labels.size
     if container == "weighted" and rows.weights is None:
