@@ -1,0 +1,216 @@
+"""`ogive apply`: files stay what they are, with calibrated scores."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import ogive
+from ogive.cli import main
+from ogive.readers import table
+from tests.bundled import DEMO
+from tests.cli import schemas
+
+ANY = Path("source.parquet")  # the source of a table that is not text: written with commas
+
+
+def test_fit_apply_measure(run, run_json, tmp_path):
+    cal, out = tmp_path / "cal.json", tmp_path / "out.npz"
+    fitted = run_json(schemas.FIT, "fit", DEMO, "-o", cal)
+    head = {"method": "spline", "view": "vector", "n": 5000, "artifact": str(cal)}
+    assert fitted | head == fitted
+    assert fitted["ks_after"] < 0.3 * fitted["ks_before"]
+    assert fitted["log_loss_after"] < fitted["log_loss_before"]
+    assert run_json(schemas.APPLY, "apply", cal, DEMO, "-o", out) == {"n": 15_000, "out": str(out)}
+    before = run_json(schemas.MEASURE, "measure", DEMO)
+    after = run_json(schemas.MEASURE, "measure", out)
+    assert after["ks"] < 0.3 * before["ks"]
+    assert after["accuracy"] == before["accuracy"]
+    code, text, _ = run("fit", DEMO, "-o", cal, "--method", "paper-spline", "--view", "top-2")
+    assert code == 0
+    assert "paper-spline of top-2, fitted on 5,000 rows" in text
+
+
+@pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
+def test_scores_that_were_calibrated_already_are_noticed(run, tmp_path):
+    cal, once, twice = (tmp_path / name for name in ("cal.json", "once.npz", "twice.npz"))
+    assert run("fit", DEMO, "-o", cal, "--method", "platt", "--view", "top-1")[0] == 0
+    assert "warning" not in run("apply", cal, DEMO, "-o", once)[2]
+    code, _, err = run("apply", cal, once, "-o", twice)
+    assert code == 0
+    assert "warning" in err
+    assert "was fitted on logits" in err
+    assert "calibrated already?" in err
+
+
+def test_apply_to_a_file_without_labels(run_json, tmp_path, scores):
+    run_json(schemas.FIT, "fit", scores, "-o", tmp_path / "cal.json", "--method", "platt")
+    np.savez(tmp_path / "new.npz", scores=[0.1, 0.9], id=[7, 8])
+    run_json(schemas.APPLY, "apply", tmp_path / "cal.json", tmp_path / "new.npz", "-o",
+             tmp_path / "done.npz")  # fmt: skip
+    with np.load(tmp_path / "done.npz") as arrays:
+        assert sorted(arrays) == ["id", "ogive_calibrated", "scores"]
+        assert arrays["scores"][0] < 0.1
+
+
+def load(path):
+    return pa.csv.read_csv(path) if path.suffix == ".csv" else table.load(path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_tables_of_a_view_hold_the_outcomes_of_the_view(suffix, run_json, tmp_path, rng):
+    s = rng.random(3000)
+    columns = {"id": np.arange(3000), "score": s, "more": s > 0.2, "outcome": rng.random(3000) < s}
+    path, cal, out = (tmp_path / name for name in (f"b{suffix}", "cal.json", f"out{suffix}"))
+    table._store(pa.table(columns), path, suffix, ANY)
+    run_json(schemas.FIT, "fit", path, "-o", cal, "--view", "top-1")
+    run_json(schemas.APPLY, "apply", cal, path, "-o", out)
+    done = load(out)
+    assert done.column_names == list(columns)
+    if suffix == ".parquet":
+        assert done.schema.field("outcome").type == pa.bool_()
+    np.testing.assert_array_equal(done["outcome"], columns["outcome"] == (s > 0.5))
+    assert run_json(schemas.MEASURE, "measure", out)["ks"] < 0.03
+
+
+def test_other_columns_of_the_same_name_are_kept_apart(run_json, tmp_path, rng):
+    z = rng.normal(size=(500, 3))
+    columns = {f"logit_{k}": z[:, k] for k in range(3)}
+    columns |= {"label": rng.integers(3, size=500), "outcome": ["paid"] * 500, "score": [7] * 500}
+    path, cal, out = (tmp_path / name for name in ("m.parquet", "cal.json", "out.parquet"))
+    table._store(pa.table(columns), path, ".parquet", ANY)
+    run_json(schemas.FIT, "fit", path, "-o", cal, "--view", "top-1")
+    run_json(schemas.APPLY, "apply", cal, path, "-o", out)
+    done = load(out)
+    assert done.column_names == ["score", "outcome", "label", "outcome_before", "score_before"]
+    assert set(done["outcome_before"].to_pylist()) == {"paid"}
+    np.testing.assert_array_equal(done["outcome"], z.argmax(axis=1) == columns["label"])
+
+
+def matrix_file(path, rng, K=3, kind="logit", n=400, names=None):
+    """Write a table or an archive of a matrix that is twice too sure; return its values."""
+    z = 3 * rng.normal(size=(n, K))
+    labels = (z / 2 + rng.gumbel(size=z.shape)).argmax(axis=1)
+    values = z if kind.startswith("logit") else np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    truth = labels if names is None else np.array(names)[labels]
+    if path.suffix == ".npz":
+        np.savez(path, **{kind: values}, labels=truth, score=np.arange(n), id=np.arange(n))
+        return values
+    columns = {f"{kind}_{k}": values[:, k] for k in range(K)}
+    if kind in {"logits", "probs"}:
+        columns = {kind: list(values)}
+    columns |= {"label": truth, "score": np.arange(n), "id": np.arange(n)}
+    table._store(pa.table(columns), path, path.suffix, ANY)
+    return values
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("a.csv", "prob"), ("a.parquet", "logits"), ("a.arrow", "logit"), ("a.parquet", "probs")],
+)
+def test_matrices_of_tables_stay_matrices(name, kind, run_json, tmp_path, rng):
+    path, cal, out = tmp_path / name, tmp_path / "cal.json", tmp_path / f"out{name[1:]}"
+    values = matrix_file(path, rng, kind=kind)
+    assert run_json(schemas.FIT, "fit", path, "-o", cal)["view"] == "vector"
+    run_json(schemas.APPLY, "apply", cal, path, "-o", out)
+    done = load(out)
+    wide = ["probs"] if kind in {"logits", "probs"} else ["prob_0", "prob_1", "prob_2"]
+    assert done.column_names == [*wide, "prediction", "score", "label", "score_before", "id"]
+    preds = ogive.read(out)
+    assert preds.K == 3
+    assert preds.kind == "probs"
+    top = values.argmax(axis=1)
+    np.testing.assert_array_equal(preds.values.argmax(axis=1), top)
+    np.testing.assert_array_equal(done["prediction"], top)
+    np.testing.assert_allclose(done["score"], preds.values.max(axis=1))
+    np.testing.assert_array_equal(done["score_before"], np.arange(400))
+    assert run_json(schemas.MEASURE, "measure", out)["view"] == "top-1"
+
+
+def test_matrices_of_archives_stay_matrices(run_json, tmp_path, rng):
+    path, cal, out = (tmp_path / name for name in ("a.npz", "cal.json", "out.npz"))
+    matrix_file(path, rng, kind="logits", names=["cat", "dog", "owl"])
+    with np.load(path) as arrays:
+        np.savez(path, **arrays, classes=["cat", "dog", "owl"])
+    run_json(schemas.FIT, "fit", path, "-o", cal)
+    run_json(schemas.APPLY, "apply", cal, path, "-o", out)
+    with np.load(out) as arrays:
+        expected = {"probs", "labels", "prediction", "score", "score_before", "id"}
+        assert set(arrays) >= expected
+        assert "logits" not in arrays
+        assert set(arrays["prediction"]) <= {"cat", "dog", "owl"}
+        np.testing.assert_array_equal(arrays["score_before"], np.arange(400))
+    assert ogive.read(out).values.shape == (400, 3)
+
+
+def test_two_columns_are_the_map_of_class_1(run, run_json, tmp_path, rng):
+    path, cal, out = (tmp_path / name for name in ("a.parquet", "cal.json", "out.parquet"))
+    values = matrix_file(path, rng, K=2, kind="prob")
+    code, text, _ = run("fit", path, "-o", cal)
+    assert code == 0
+    assert "the decision may move" in text
+    assert json.loads(cal.read_text())["method"] == "ovr"
+    assert json.loads(cal.read_text())["fitted_on"]["method"] == "spline"
+    assert "the decision may move" in run("apply", cal, path, "-o", out)[1]
+    labels = load(path)["label"].to_numpy()
+    gamma = ogive.fit_spline(ogive.Curve.from_scores(values[:, 1], labels == 1))
+    np.testing.assert_allclose(load(out)["prob_1"], gamma(values[:, 1]), atol=1e-9)
+    measured = run_json(schemas.MEASURE, "measure", out)
+    assert (measured["view"], measured["also"][0]["view"]) == ("top-1", "class-1")
+    code, text, _ = run("measure", out)
+    assert "class-1" in text
+
+
+def test_one_column_stays_a_score_under_matrix_methods(run_json, tmp_path, scores):
+    cal, out = tmp_path / "cal.json", tmp_path / "out.npz"
+    run_json(schemas.FIT, "fit", scores, "-o", cal, "--method", "temperature")
+    run_json(schemas.APPLY, "apply", cal, scores, "-o", out)
+    with np.load(out) as arrays:
+        assert "cal_scores" in arrays or "scores" in arrays
+        assert not any("probs" in name for name in arrays)
+
+
+def test_full_vectors(run_json, tmp_path):
+    cal, out = tmp_path / "cal.json", tmp_path / "out.npz"
+    words = ("fit", DEMO, "-o", cal, "--view", "vector", "--method", "platt")
+    assert run_json(schemas.FIT, *words)["method"] == "platt"
+    run_json(schemas.APPLY, "apply", cal, DEMO, "-o", out)
+    with np.load(out) as arrays, np.load(DEMO) as original:
+        probs = arrays["test_probs"]
+        assert (probs.argmax(axis=1) == original["test_logits"].argmax(axis=1)).all()
+    np.testing.assert_allclose(probs.sum(axis=1), 1.0, atol=1e-12)
+
+
+def test_a_kill_in_the_middle_of_apply_leaves_no_half_file(tmp_path, scores):
+    cal, out = tmp_path / "cal.json", tmp_path / "out.npz"
+    assert main(["fit", str(scores), "-o", str(cal), "--method", "platt"]) == 0
+    out.write_bytes(b"old")
+    # The rename waits for the flush to disk: hold that, and kill the process while it waits.
+    script = (
+        "import os, time; os.fsync = lambda fd: time.sleep(60);"
+        "from ogive.cli import main;"
+        f"main(['apply', {str(cal)!r}, {str(scores)!r}, '-o', {str(out)!r}, '--force'])"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script])  # noqa: S603
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        beside = [n for n in os.listdir(tmp_path) if n.startswith(".out.npz")]
+        if beside and (tmp_path / beside[0]).stat().st_size > 1000:
+            break
+        time.sleep(0.02)
+    else:
+        pytest.fail("the file beside never appeared")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert out.read_bytes() == b"old"
+    assert main(["apply", str(cal), str(scores), "-o", str(out), "--force"]) == 0
+    assert [name for name in os.listdir(tmp_path) if name.startswith(".")] == []
+    assert ogive.read(out, part="all").n == 800

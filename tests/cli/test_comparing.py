@@ -1,0 +1,40 @@
+"""`ogive compare` and `ogive demo`."""
+
+import numpy as np
+
+from tests.cli import schemas
+
+
+def test_compare(run, run_json, scores):
+    result = run_json(schemas.COMPARE, "compare", scores)
+    names = [row["method"] for row in result["methods"]]
+    curve_methods = {"none", "spline", "paper-spline", "platt", "isotonic", "beta", "histogram"}
+    assert set(names) == curve_methods
+    losses = [row["nll"] for row in result["methods"]]
+    assert losses == sorted(losses)
+    assert result["methods"][0]["tied_with_best"]
+    assert result["methods"][0]["nll_diff"] == 0
+    assert names[-1] == "none"
+    code, text, _ = run("compare", scores, "--methods", "none,platt")
+    assert code == 0
+    assert "noise" not in text.split("none")[1].split("\n")[0]
+    assert "Use platt" in text
+
+
+def test_compare_leaves_a_calibrated_model_alone(run_json, tmp_path, rng):
+    p = rng.random(3000)
+    np.savez(tmp_path / "a.npz", scores=p, outcomes=rng.random(3000) < p)
+    result = run_json(schemas.COMPARE, "compare", tmp_path / "a.npz", "--split", "0.5",
+                      "--methods", "none,platt,isotonic")  # fmt: skip
+    assert result["verdict"].startswith("Leave it alone")
+
+
+def test_demo(run, run_json):
+    result = run_json(schemas.COMPARE, "demo")
+    assert result["view"] == "top-1"
+    code, text, err = run("demo")
+    assert code == 0
+    assert err == ""
+    for part in ("LeNet-5", "KS", "spline", "ogive measure", "⠀"):
+        assert part in text
+    assert "\x1b" not in text  # no colour off a terminal

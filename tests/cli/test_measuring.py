@@ -1,0 +1,46 @@
+"""`ogive measure`: the numbers of the library."""
+
+import pytest
+
+import ogive
+from tests.bundled import DEMO
+from tests.cli import schemas
+
+
+def test_measure(run_json):
+    result = run_json(schemas.MEASURE, "measure", DEMO)
+    assert result["view"] == "top-1"
+    assert result["n"] == 10_000  # the test part
+    assert result["ks"] == pytest.approx(0.05635, abs=1e-4)
+    assert result["accuracy"] == pytest.approx(0.9093)
+    assert result["nll_vector"] > 0
+    assert run_json(schemas.MEASURE, "measure", DEMO, "--part", "cal")["n"] == 5000
+    assert run_json(schemas.MEASURE, "measure", DEMO, "--view", "class-3")["view"] == "class-3"
+
+
+def test_measure_with_bootstrap_intervals(run_json, scores):
+    result = run_json(schemas.MEASURE, "measure", scores, "--resamples", "50")
+    assert result["brier_low"] < result["brier"] < result["brier_high"]
+    assert result == run_json(schemas.MEASURE, "measure", scores, "--resamples", "50")
+    other = run_json(schemas.MEASURE, "measure", scores, "--resamples", "50", "--seed", "1")
+    assert other["brier_low"] != result["brier_low"]
+
+
+def test_measure_all_views(run_json):
+    views = run_json(schemas.MEASURE_ALL, "measure", DEMO, "--view", "all")["views"]
+    names = [view["view"] for view in views]
+    assert names[:5] == ["top-1", "top-2", "top-3", "within-top-2", "within-top-3"]
+
+
+def test_the_command_and_the_function_say_the_same(run_json):
+    result = run_json(schemas.MEASURE, "measure", DEMO)
+    cal, test = (ogive.read(DEMO, part=part) for part in ("cal", "test"))
+    assert result == ogive.studies.measure.measure(test, cal=cal).to_dict()
+    assert result["decision"] == "calibrate"
+    compared = run_json(schemas.COMPARE, "compare", DEMO, "--methods", "none,platt")
+    again = ogive.compare(
+        ogive.read(DEMO, part="cal"), ogive.read(DEMO, part="test"), ["none", "platt"]
+    ).to_dict()
+    for row in (*compared["methods"], *again["methods"]):
+        row.pop("fit_seconds")
+    assert compared == again
