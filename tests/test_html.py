@@ -65,7 +65,7 @@ def test_results(preds, rng):
     assert "platt" in page
     assert compared.verdict.split(":")[0] in page
     matrix = Predictions(rng.standard_normal((200, 3)), rng.integers(0, 3, 200), kind="logits")
-    every = ogive.measure(matrix, "all")
+    every = ogive.measure_all(matrix)
     assert "within-top-2" in every._repr_html_()
     for shown in (one, compared, every):
         assert not {"script", "style"} & set(Tags(shown._repr_html_()).tags)
@@ -75,4 +75,4 @@ def test_evil_class_names_stay_text(rng):
     names = np.array([EVIL, "b"])
     labels = names[rng.integers(0, 2, 50)]
     preds = Predictions(rng.standard_normal((50, 2)), labels, kind="logits", classes=names)
-    assert EVIL not in ogive.measure(preds, "all")._repr_html_()
+    assert EVIL not in ogive.measure_all(preds)._repr_html_()

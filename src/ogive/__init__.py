@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from ogive.studies.gain import cross_fitted_gain
     from ogive.studies.gate import gate
     from ogive.studies.groups import measure_groups
-    from ogive.studies.plain import calibrate, compare, measure
+    from ogive.studies.plain import calibrate, compare, measure, measure_all
     from ogive.views import score_rows
 
 # Public names and the modules they live in: loaded on first use, so that `import ogive` is light.
@@ -116,6 +116,7 @@ _MODULES = {
     "load": "ogive.export.artifact",
     "mce": "ogive.metrics.binned",
     "measure": "ogive.studies.plain",
+    "measure_all": "ogive.studies.plain",
     "measure_groups": "ogive.studies.groups",
     "nll": "ogive.metrics.proper",
     "nll_vector": "ogive.metrics.vector",
@@ -179,6 +180,7 @@ __all__ = [
     "load",
     "mce",
     "measure",
+    "measure_all",
     "measure_groups",
     "nll",
     "nll_vector",

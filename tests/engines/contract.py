@@ -70,8 +70,8 @@ class AsLocal:
     def test_groups(self, cluster, table, tmp_path):
         engine, where = cluster
         log = write_log(tmp_path / "log", table.select(PLAIN), 5)
-        found = engine.curve(str(log / "*.parquet"), by="country", bits=6, **where)
-        want = local.curve(log, by="country", bits=6)
+        found = engine.group_curves(str(log / "*.parquet"), "country", bits=6, **where)
+        want = local.group_curves(log, "country", bits=6)
         assert list(found) == list(want) == ["(none)", "DE", "FR", "IT", "PL", "SE"]
         for name, mine in found.items():
             assert mine.summary() == want[name].summary()

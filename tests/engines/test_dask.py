@@ -116,8 +116,8 @@ def test_progress_counts_tasks(client, table, tmp_path):
 def test_a_data_frame(client, table, tmp_path, partitions):
     log = write_log(tmp_path / "log", table.select(PLAIN))
     frame = dd.from_pandas(table.select(PLAIN).to_pandas(), npartitions=partitions)
-    found = engine.curve(frame, by="country", bits=7, scheduler=client)
-    want = local.curve(log, by="country", bits=7)
+    found = engine.group_curves(frame, "country", bits=7, scheduler=client)
+    want = local.group_curves(log, "country", bits=7)
     assert list(found) == list(want)
     for name, mine in found.items():
         assert mine == want[name]
@@ -147,7 +147,7 @@ def test_a_bad_row_of_a_data_frame(client, table):
 def test_what_is_wrong_is_said_before_any_work(client, table, tmp_path):
     frame = dd.from_pandas(table.to_pandas(), npartitions=1)
     with pytest.raises(UnknownName, match="column of the data frame: 'land'"):
-        engine.curve(frame, by="land", scheduler=client)
+        engine.group_curves(frame, "land", scheduler=client)
     with pytest.raises(InvalidType, match="must be a Dask data frame or paths, not DataFrame"):
         engine.curve(table.to_pandas(), scheduler=client)
     log = write_log(tmp_path / "log", table)

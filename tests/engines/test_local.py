@@ -96,13 +96,13 @@ def test_groups_from_a_column_and_from_folders(tmp_path):
         store(table.slice(1000 * i, 1000), tmp_path / "log" / f"country={name}" / "0.parquet")
     both = table.append_column("country", pa.array(np.repeat(countries, 1000)))
     store(both, tmp_path / "flat.parquet")
-    folders = local.curve(tmp_path / "log", by="country")
-    flat = local.curve(tmp_path / "flat.parquet", by="country")
+    folders = local.group_curves(tmp_path / "log", "country")
+    flat = local.group_curves(tmp_path / "flat.parquet", "country")
     assert set(folders) == set(countries)
     for name in countries:
         assert folders[name] == flat[name]
     with pytest.raises(UnknownName, match=r"unknown column of .*'contry'.*Did you mean 'country'"):
-        local.curve(tmp_path / "flat.parquet", by="contry")
+        local.group_curves(tmp_path / "flat.parquet", "contry")
 
 
 def test_many_groups_outgrow_a_small_memory(tmp_path, monkeypatch):
@@ -112,11 +112,11 @@ def test_many_groups_outgrow_a_small_memory(tmp_path, monkeypatch):
     monkeypatch.setattr("ogive.engines.tally._ROW", 10**6)
     words = r"summaries of 500 curves do not fit .* 1 GB: --memory (\d+)GB is enough.*--bits 5"
     with pytest.raises(InvalidInput, match=words) as caught:
-        local.curve(tmp_path, by="who", bits=7)
+        local.group_curves(tmp_path, "who", bits=7)
     enough = re.search(words, str(caught.value))[1]  # the advice is true
-    assert len(local.curve(tmp_path, by="who", bits=7, memory=f"{enough}GB")) == 500
+    assert len(local.group_curves(tmp_path, "who", bits=7, memory=f"{enough}GB")) == 500
     with pytest.raises(InvalidInput) as caught:
-        local.curve(tmp_path, by="who", bits=4)
+        local.group_curves(tmp_path, "who", bits=4)
     assert "--bits" not in str(caught.value)  # there are no fewer
 
 
@@ -253,7 +253,7 @@ def test_a_group_must_be_in_all_files(tmp_path):
     store(scores_table(10, who=["a"] * 10), tmp_path / "a.parquet")
     store(scores_table(10), tmp_path / "b.parquet")
     with pytest.raises(FileFormatError, match=r"a\.parquet has a column `who`, but .*b\.parquet"):
-        local.curve(tmp_path, by="who")
+        local.group_curves(tmp_path, "who")
     assert local.curve(tmp_path).n == 20  # a column that is not read may differ
 
 

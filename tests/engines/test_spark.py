@@ -117,8 +117,8 @@ def test_what_spark_cannot_finish_is_said_in_a_line(session, table, tmp_path):
 def test_a_data_frame(session, table, tmp_path, partitions):
     log = write_log(tmp_path / "log", table.select(PLAIN))
     frame = session.read.parquet(str(log)).repartition(partitions)
-    found = engine.curve(frame, by="country", bits=7, one_pass=True)
-    want = local.curve(log, by="country", bits=7, one_pass=True)
+    found = engine.group_curves(frame, "country", bits=7, one_pass=True)
+    want = local.group_curves(log, "country", bits=7, one_pass=True)
     assert list(found) == list(want)
     for name, mine in found.items():
         assert mine == want[name]
@@ -143,7 +143,7 @@ def test_what_is_wrong_is_said_before_any_work(session, table):
         engine.curve(frame)
     frame = session.createDataFrame([(0.5, 1)], "score double, outcome int")
     with pytest.raises(UnknownName, match="column of the data frame: 'land'"):
-        engine.curve(frame, by="land")
+        engine.group_curves(frame, "land")
     with pytest.raises(InvalidType, match="must be a Spark data frame or paths, not Table"):
         engine.curve(table)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 import ogive
-from ogive import Curve, Predictions, measure
+from ogive import Curve, Predictions, measure, measure_all
 from ogive.errors import InvalidInput, InvalidType, UnknownName
 from ogive.metrics import MEASURES
 from tests import simulate, strategies
@@ -49,7 +49,7 @@ def test_the_keys_of_the_command_line(rng):
 def test_all_views(rng):
     logits, labels, _ = simulate.saturated_logits(rng, 200)
     preds = Predictions(logits, labels, kind="logits")
-    result = measure(preds, view="all")
+    result = measure_all(preds)
     views = result.to_dict()["views"]
     names = ["top-1", "top-2", "top-3", "within-top-2", "within-top-3", "class-wise"]
     assert [view["view"] for view in views] == names
@@ -80,15 +80,15 @@ def test_all_views(rng):
 )
 def test_all_views_of_few_classes(rng, K, names):
     preds = Predictions(rng.normal(size=(30, K)), rng.integers(0, K, 30), kind="logits")
-    assert [v["view"] for v in measure(preds, view="all").to_dict()["views"]] == names
+    assert [v["view"] for v in measure_all(preds).to_dict()["views"]] == names
 
 
 def test_one_column_and_curves_have_one_view(rng):
     scores, hits, _ = simulate.overconfident(rng, 50)
     preds = Predictions(scores, hits.astype(int), kind="probs")
-    one, curve = measure(preds, view="all"), Curve.from_scores(scores, hits)
+    one, curve = measure_all(preds), Curve.from_scores(scores, hits)
     assert [v["view"] for v in one.to_dict()["views"]] == ["score"]
-    assert measure(curve, view="all").to_dict() == one.to_dict()
+    assert measure_all(curve).to_dict() == one.to_dict()
     assert measure(preds, "score").to_dict() == measure(curve).to_dict()
 
 
@@ -96,7 +96,8 @@ def test_vector_has_the_proper_scores_of_vectors(rng):
     preds = Predictions(rng.normal(size=(60, 3)), rng.integers(0, 3, 60), kind="logits")
     top, vector = measure(preds, "top-1"), measure(preds, "vector")
     assert vector.view == "vector"
-    assert (vector.brier, vector.nll) == (top.brier_vector, top.nll_vector)
+    assert (vector.brier_vector, vector.nll_vector) == (top.brier_vector, top.nll_vector)
+    assert (vector.brier, vector.nll) == (top.brier, top.nll)  # of top-1, in every view
     assert vector.ks == top.ks
 
 

@@ -55,7 +55,10 @@ def test_measure_of_plain_arrays(scores, matrix):
     assert ogive.measure(z, labels, kind="logits").to_dict() == ogive.measure(preds).to_dict()
     one = ogive.measure(z, labels, view="top-2", kind="logits")
     assert one.to_dict() == ogive.measure(preds, "top-2").to_dict()
-    assert ogive.measure(preds, "all").to_dict() == ogive.measure(preds, view="all").to_dict()
+    every = ogive.measure_all(z, labels, kind="logits")
+    assert ogive.measure_all(preds).to_dict() == every.to_dict()
+    with pytest.raises(InvalidInput, match="call measure_all"):
+        ogive.measure(preds, "all")
     with pytest.raises(InvalidInput, match="matrix of 3 columns: say what it holds, kind='probs'"):
         ogive.measure(z, labels)
     with pytest.raises(InvalidType, match=r"measure\(scores, outcomes\)"):

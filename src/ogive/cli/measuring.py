@@ -97,6 +97,7 @@ def measure(
     from ogive.cli import tables, terminal  # noqa: PLC0415
     from ogive.readers.multi_file import read_together  # noqa: PLC0415
     from ogive.studies.gate import curve_of  # noqa: PLC0415
+    from ogive.studies.measure import ALL, measure_all  # noqa: PLC0415
     from ogive.studies.measure import measure as measured  # noqa: PLC0415
 
     check_columns(files)
@@ -120,7 +121,10 @@ def measure(
                 cal = read_together(files, *asked[:2], "cal", default="test", memory=memory)
                 cal = None if cal.labels is None else cal
             decide = not parts or cal is not None
-            result = measured(data, view, **how, decide=decide, cal=cal)
+            if view == ALL:
+                result = measure_all(data, **how, decide=decide)
+            else:
+                result = measured(data, view, **how, decide=decide, cal=cal)
             curves = curve_of(data, view) if limits else {}
     if limits and getattr(result, "fitted_rows", False):
         msg = f"{result.verdict} A gate cannot judge them."
@@ -146,9 +150,9 @@ def _measure_log(
     """Measure a log; save its curve if asked to; return its curve, or one for each group."""
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
-    from ogive.studies.logs import ALL, measure_reading  # noqa: PLC0415
+    from ogive.studies import logs  # noqa: PLC0415
 
-    every, by = view == ALL, options.get("by")
+    by = options.get("by")
     if by is not None:
         refuse("groups have no bootstrap intervals", "resamples")
     with terminal.progress("reading") as step:
@@ -158,13 +162,12 @@ def _measure_log(
         origin, part = _origin(files, part, options)
         if by is None and origin is not None:
             how["fitted_on"] = origin.other_rows(part)
-        result = measure_reading(
-            reading,
-            by=by,
-            every=every,
-            progress=step,
-            **how,
-        )
+        if by is not None:
+            del how["resamples"]
+            result: Any = logs.measure_reading_groups(reading, by, **how)
+        else:
+            measured = logs.measure_views if view == logs.ALL else logs.measure_reading
+            result = measured(reading, progress=step, **how)
     result = result if origin is None else _with_origin(result, origin, part)
     target = options.get("save_curve")
     if target is not None:

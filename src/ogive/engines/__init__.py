@@ -22,12 +22,13 @@ tally of one. Pieces and plans can be pickled, so that a cluster maps this funct
 An engine is one file with a line in `ENGINES` and these functions:
 
 ``read_log(paths, view=None, *, columns, by, part, default_part, bits, memory, one_pass, skip_bad,
-weight_kind, vectors, threads, progress, **own)``
+weight_kind, vectors, n_jobs, progress, **own)``
     A `Reading` of files; the command line calls it. `own` are the engine's options, such as
     Dask's ``scheduler`` and Spark's ``master``. `ogive.engines.local.read_log` is the model.
 ``curve(data, view=None, **options)``
-    The curve of what the engine's users have at hand (paths, a data frame); a mapping from
-    group to curve with ``by``.
+    The curve of what the engine's users have at hand (paths, a data frame).
+``group_curves(data, by, view=None, **options)``
+    The curve of each group of a column.
 ``mapped(function, items, *, what, progress, **own)``
     Of clusters: a list of the function's results, in order. `apply` needs it.
 """

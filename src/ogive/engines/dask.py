@@ -23,8 +23,8 @@ from ogive.engines.cluster import (
     shares,
 )
 from ogive.engines.files import open_log
-from ogive.engines.local import answer, limit_in
-from ogive.engines.refine import curves_of
+from ogive.engines.local import limit_in
+from ogive.engines.refine import curves_of, without_groups
 from ogive.engines.tally import added_tallies
 from ogive.errors import InvalidType, OgiveError, need
 from ogive.readers.memory import parse_memory
@@ -45,8 +45,8 @@ _FAN = 8  # tallies that one task adds up
 _TRIES = 2  # times that a task which failed is run again: a disk may have been busy
 
 
-def curve(data: Any, view: str | None = None, **options: Any) -> Curve | dict[str, Curve]:  # noqa: ANN401
-    """Return the summarised curve of a prediction log; with ``by``, one for each group.
+def curve(data: Any, view: str | None = None, **options: Any) -> Curve:  # noqa: ANN401
+    """Return the summarised curve of a prediction log; `group_curves` gives one for each group.
 
     Parameters
     ----------
@@ -64,7 +64,25 @@ def curve(data: Any, view: str | None = None, **options: Any) -> Curve | dict[st
     >>> ogive.engines.dask.curve(dd.from_pandas(log, npartitions=2))  # doctest: +SKIP
     Curve(view='score', n=4, hits=2, summarised)
     """
-    return answer(read_log(data, view, **options), options.get("by"))
+    return read_log(data, view, **without_groups(options)).only
+
+
+def group_curves(
+    data: Any,  # noqa: ANN401 - a data frame or paths
+    by: str,
+    view: str | None = None,
+    **options: Any,  # noqa: ANN401 - those of `read_log`
+) -> dict[str, Curve]:
+    """Return the curve of each group of a column, for `ogive.measure_groups`.
+
+    Parameters
+    ----------
+    data, view, **options
+        As in `curve`.
+    by : str
+        The column of groups.
+    """
+    return read_log(data, view, by=by, **options).by_group
 
 
 def read_log(

@@ -11,15 +11,15 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ogive._numerics.blocks import thread_count
 from ogive.engines.batches import Tallier, added_tallies
 from ogive.engines.files import open_log
 from ogive.engines.pieces import count_into, count_piece
-from ogive.engines.refine import LIMIT, curves_of
+from ogive.engines.refine import LIMIT, curves_of, without_groups
 from ogive.engines.tally import TooManyCurves, too_many
-from ogive.errors import InvalidInput, OgiveError, need
+from ogive.errors import OgiveError, need
 from ogive.readers.memory import parse_memory
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ _LEAST_SHARE = 1e-4  # of a log, from which the memory of all of it is told
 _SHARE = 1 << 19  # rows of a summary that a thread keeps to itself
 
 
-def curve(paths: Paths, view: str | None = None, **options: object) -> Curve | dict[str, Curve]:
-    r"""Return the summarised curve of a prediction log; with ``by``, one for each group.
+def curve(paths: Paths, view: str | None = None, **options: Any) -> Curve:  # noqa: ANN401
+    r"""Return the summarised curve of a prediction log; `group_curves` gives one for each group.
 
     Parameters
     ----------
@@ -66,7 +66,25 @@ def curve(paths: Paths, view: str | None = None, **options: object) -> Curve | d
     >>> found, round(ogive.ks_error(found), 3)
     (Curve(view='score', n=4, hits=2, summarised), 0.275)
     """
-    return answer(read_log(paths, view, **options), options.get("by"))  # type: ignore[arg-type]
+    return read_log(paths, view, **without_groups(options)).only
+
+
+def group_curves(
+    paths: Paths,
+    by: str,
+    view: str | None = None,
+    **options: Any,  # noqa: ANN401 - those of `read_log`
+) -> dict[str, Curve]:
+    """Return the curve of each group of a column, for `ogive.measure_groups`.
+
+    Parameters
+    ----------
+    paths, view, **options
+        As in `curve`.
+    by : str
+        The column of groups.
+    """
+    return read_log(paths, view, by=by, **options).by_group
 
 
 def read_log(
@@ -135,17 +153,6 @@ def read_log(
     limit = limit_in(budget)
     keep = max(budget // _KEY, limit)
     return curves_of(job.run, plan, exact=not one_pass, limit=limit, keep=keep)
-
-
-def answer(reading: Reading, by: object) -> Curve | dict[str, Curve]:
-    """Return the curve of a reading; with groups, the curve of each."""
-    if by is not None:
-        return {group: found for (_, group), found in reading.curves.items()}
-    if not reading.curves:
-        skipped = f" ({reading.skipped:,} were skipped)" if reading.skipped else ""
-        msg = f"the log has no rows to measure{skipped}: {reading.rows:,} were read."
-        raise InvalidInput(msg)
-    return reading.curve
 
 
 def limit_in(budget: int) -> int:

@@ -11,13 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, log2
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ogive.curve.spans import Finer
 from ogive.curve.summary import MANTISSA
 from ogive.engines.tally import counted
+from ogive.errors import InvalidInput
 from ogive.metrics.bracket import candidate_ranges
 
 if TYPE_CHECKING:
@@ -63,6 +64,28 @@ class Reading:
         """The only curve."""
         (one,) = self.curves.values()
         return one
+
+    @property
+    def only(self) -> Curve:
+        """The only curve; a log without rows is refused."""
+        if not self.curves:
+            skipped = f" ({self.skipped:,} were skipped)" if self.skipped else ""
+            msg = f"the log has no rows to measure{skipped}: {self.rows:,} were read."
+            raise InvalidInput(msg)
+        return self.curve
+
+    @property
+    def by_group(self) -> dict[str, Curve]:
+        """The curve of each group."""
+        return {group: found for (_, group), found in self.curves.items()}
+
+
+def without_groups(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of `curve`, which has no groups."""
+    if "by" in options:
+        msg = "`by` gives several curves: call group_curves(data, by) for them."
+        raise InvalidInput(msg)
+    return options
 
 
 def curves_of(

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from ogive.curve.summary import COUNTED, WEIGHED
 from ogive.engines.cluster import Frame, is_paths, shares
 from ogive.engines.files import open_log
-from ogive.engines.local import answer, limit_in
-from ogive.engines.refine import curves_of
+from ogive.engines.local import limit_in
+from ogive.engines.refine import curves_of, without_groups
 from ogive.engines.spark_tasks import of_frame, of_shares, packed, raise_first, unpacked
 from ogive.engines.tally import Tally
 from ogive.engines.watch import watching
@@ -45,8 +45,8 @@ _RESULT = ["task", "good", "words"]
 _KEYS = ["view", "group", "task", "bucket"]
 
 
-def curve(data: Any, view: str | None = None, **options: Any) -> Curve | dict[str, Curve]:  # noqa: ANN401
-    """Return the summarised curve of a prediction log; with ``by``, one for each group.
+def curve(data: Any, view: str | None = None, **options: Any) -> Curve:  # noqa: ANN401
+    """Return the summarised curve of a prediction log; `group_curves` gives one for each group.
 
     Parameters
     ----------
@@ -65,7 +65,25 @@ def curve(data: Any, view: str | None = None, **options: Any) -> Curve | dict[st
     >>> ogive.engines.spark.curve(log)  # doctest: +SKIP
     Curve(view='score', n=2, hits=1, summarised)
     """
-    return answer(read_log(data, view, **options), options.get("by"))
+    return read_log(data, view, **without_groups(options)).only
+
+
+def group_curves(
+    data: Any,  # noqa: ANN401 - a data frame or paths
+    by: str,
+    view: str | None = None,
+    **options: Any,  # noqa: ANN401 - those of `read_log`
+) -> dict[str, Curve]:
+    """Return the curve of each group of a column, for `ogive.measure_groups`.
+
+    Parameters
+    ----------
+    data, view, **options
+        As in `curve`.
+    by : str
+        The column of groups.
+    """
+    return read_log(data, view, by=by, **options).by_group
 
 
 def read_log(

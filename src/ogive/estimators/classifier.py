@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ogive._numerics.splits import content_folds, pairs
 from ogive.calibrators.multiclass.compose import fit_multiclass, takes_folds
+from ogive.errors import InvalidInput
 from ogive.estimators.cross_fit import (
     USUAL_FOLDS,
     Rows,
@@ -245,15 +246,22 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self._judged.append(Judged(gamma, preds, self.method))
         return gamma
 
-    def summary(self) -> SplineSummary | VectorSummary | list[SplineSummary | VectorSummary]:
-        """Tell in words and numbers what the calibrator does; with `ensemble`, a list of folds.
+    def summary(self) -> SplineSummary | VectorSummary:
+        """Tell in words and numbers what the calibrator does; with `ensemble`, see `summaries`.
 
         Its verdict is that of `ogive fit` on the rows that the calibrator was fitted to. What needs
         cross-validation is cross-validated when it is first asked for.
         """
         check_is_fitted(self)
-        found = [judged.summary() for judged in self._judged]
-        return found if self.ensemble else found[0]
+        if len(self._judged) > 1:
+            msg = f"there are {len(self._judged)} calibrators: call summaries()."
+            raise InvalidInput(msg)
+        return self._judged[0].summary()
+
+    def summaries(self) -> list[SplineSummary | VectorSummary]:
+        """Return the summary of each calibrator: one, or with `ensemble` one for each fold."""
+        check_is_fitted(self)
+        return [judged.summary() for judged in self._judged]
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return calibrated probabilities, (N, K): every row sums to 1."""

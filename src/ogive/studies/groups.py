@@ -121,7 +121,7 @@ def measure_groups(
     Parameters
     ----------
     data : mapping of curves, or Predictions
-        A curve for each group, as ``ogive.engines.local.curve(log, by="country")`` gives them;
+        A curve for each group, as ``ogive.engines.local.group_curves(log, "country")`` gives them;
         or labelled predictions.
     by : array-like, (N,), or str
         The group of each row of predictions; of curves, what the groups are called.

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import ArrayLike
     from ogive.calibrators.maps import Fitted
+    from ogive.curve import Curve
     from ogive.engines.files import Log
     from ogive.predictions import Predictions
     from ogive.studies.groups import GroupMeasurements
@@ -63,45 +64,53 @@ def views_of(
 
 def measure_reading(
     reading: Reading,
+    **options: Any,  # noqa: ANN401 - those of `measure`
+) -> Measurement:
+    """Measure the view that an engine has read; a second one is in `Measurement.also`."""
+    first, *others = _measured(reading, list(_curves(reading)), options)
+    return replace(first, also=tuple(others))
+
+
+def measure_views(
+    reading: Reading,
     *,
-    by: str | None = None,
-    every: bool = False,
     bins: ArrayLike | int = BINS,
     random_state: int = 0,
     **options: Any,  # noqa: ANN401 - those of `measure`
-) -> Measurement | Measurements | GroupMeasurements:
-    """Measure what an engine has read.
+) -> Measurements:
+    """Measure several views, and all classes where they were counted."""
+    how: dict[str, Any] = {"bins": bins, "random_state": random_state}
+    curves = _curves(reading)
+    views = [view for view in curves if not view.startswith("class-")]
+    found = tuple(_measured(reading, views, options | how))
+    classes = [curve for view, curve in curves.items() if view.startswith("class-")]
+    return Measurements(
+        found, classwise_of(classes, np.arange(len(classes)), **how) if classes else None
+    )
 
-    Parameters
-    ----------
-    reading : Reading
-    by : str, optional
-        The column of groups, if it was read by groups.
-    every : bool
-        Several views, and all classes where they were counted.
-    bins, random_state, **options
-        As in `ogive.measure`.
-    """
+
+def measure_reading_groups(
+    reading: Reading, by: str, *, bins: ArrayLike | int = BINS, random_state: int = 0
+) -> GroupMeasurements:
+    """Measure what was read by groups of a column."""
+    _curves(reading)
+    curves = {group: curve for (_, group), curve in reading.curves.items()}
+    groups = measure_groups(curves, by, bins=bins, random_state=random_state)
+    return replace(groups, skipped=reading.skipped)
+
+
+def _curves(reading: Reading) -> dict[str, Curve]:
+    """Return the curve of each view; a log without rows is refused."""
     if not reading.curves:
         skipped = f" ({reading.skipped:,} were skipped)" if reading.skipped else ""
         msg = f"the log has no rows to measure: {reading.rows:,} were read{skipped}."
         raise InvalidInput(msg)
-    if by is not None:
-        curves = {group: curve for (_, group), curve in reading.curves.items()}
-        groups = measure_groups(curves, by, bins=bins, random_state=random_state)
-        return replace(groups, skipped=reading.skipped)
-    found = [
-        _marked(measure(curve, bins=bins, random_state=random_state, **options), reading)
-        for (view, _), curve in reading.curves.items()
-        if not (every and view.startswith("class-"))
-    ]
-    if not every:
-        return replace(found[0], also=tuple(found[1:]))
-    classes = [curve for (view, _), curve in reading.curves.items() if view.startswith("class-")]
-    if not classes:
-        return Measurements(tuple(found))
-    summary = classwise_of(classes, np.arange(len(classes)), bins=bins, random_state=random_state)
-    return Measurements(tuple(found), summary)
+    return {view: curve for (view, _), curve in reading.curves.items()}
+
+
+def _measured(reading: Reading, views: Sequence[str], options: dict[str, Any]) -> list[Measurement]:
+    curves = _curves(reading)
+    return [_marked(measure(curves[view], **options), reading) for view in views]
 
 
 def _marked(one: Measurement, reading: Reading) -> Measurement:

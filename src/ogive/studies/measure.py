@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -49,45 +49,6 @@ MIN_ROWS_FOR_COARSE_COPY = (
 ALL = "all"
 
 
-@overload
-def measure(
-    data: Predictions | Curve,
-    view: Literal["all"],
-    *,
-    bins: ArrayLike | int = ...,
-    random_state: int = ...,
-    resamples: int = ...,
-    decide: bool = ...,
-    fitted_on: float | None = ...,
-    cal: Predictions | None = ...,
-    progress: Progress | None = ...,
-) -> Measurements: ...
-@overload
-def measure(
-    data: Predictions | Curve,
-    view: View | None = ...,
-    *,
-    bins: ArrayLike | int = ...,
-    random_state: int = ...,
-    resamples: int = ...,
-    decide: bool = ...,
-    fitted_on: float | None = ...,
-    cal: Predictions | None = ...,
-    progress: Progress | None = ...,
-) -> Measurement: ...
-@overload
-def measure(
-    data: Predictions | Curve,
-    view: str,
-    *,
-    bins: ArrayLike | int = ...,
-    random_state: int = ...,
-    resamples: int = ...,
-    decide: bool = ...,
-    fitted_on: float | None = ...,
-    cal: Predictions | None = ...,
-    progress: Progress | None = ...,
-) -> Measurement | Measurements: ...
 def measure(
     data: Predictions | Curve,
     view: str | View | None = None,
@@ -99,18 +60,18 @@ def measure(
     fitted_on: float | None = None,
     cal: Predictions | None = None,
     progress: Progress | None = None,
-) -> Measurement | Measurements:
-    """Measure the calibration of predictions, or of a curve.
+) -> Measurement:
+    """Measure the calibration of predictions, or of a curve; `measure_all` measures every view.
 
     Parameters
     ----------
     data : Predictions or Curve
         Predictions need labels.
     view : str, optional
-        ``"top-r"``, ``"within-top-r"``, ``"class-k"`` or ``"score"``; ``"vector"`` for top-1
-        with the proper scores of whole vectors; ``"all"`` for every view at once. Default:
-        ``"top-1"`` for matrices, ``"score"`` for one column. Of two classes the default also
-        measures ``"class-1"``, in `Measurement.also`.
+        ``"top-r"``, ``"within-top-r"``, ``"class-k"`` or ``"score"``. Default: ``"top-1"``
+        for matrices, ``"score"`` for one column. Of two classes the default also measures
+        ``"class-1"``, in `Measurement.also`. ``"vector"`` is ``"top-1"``: the scores of whole
+        vectors, `brier_vector` and `nll_vector`, come with every view of a matrix.
     bins : int or array-like
         Bins of ECE and MCE: how many of equal width, or their edges.
     random_state : int
@@ -130,10 +91,6 @@ def measure(
     progress : function of (what, done, total), optional
         Called after each resample.
 
-    Returns
-    -------
-    Measurement, or Measurements for ``view="all"``
-
     >>> import numpy as np
     >>> from ogive import Curve
     >>> scores = (np.arange(1000) + 0.5) / 1000
@@ -143,19 +100,13 @@ def measure(
     """
     fitted_on = getattr(data, "calibrated_on", None) if fitted_on is None else fitted_on
     how = _How(bins, random_state, resamples, progress, decide, fitted_on)
+    if view == ALL:
+        msg = "`view` 'all' is every view at once: call measure_all."
+        raise InvalidInput(msg)
+    _check_data(data)
     if isinstance(data, Curve):
         _check_same_view(data, view)
-        one = _measure_curve(data, how)
-        return Measurements((one,)) if view == ALL else one
-    if not isinstance(data, Predictions):
-        msg = (
-            f"`data` must be Predictions or a Curve, not {type(data).__name__}; build one with "
-            "Predictions(values, labels, kind=...) or Curve.from_scores(scores, hits)."
-        )
-        raise InvalidType(msg)
-    if view == ALL:
-        every = _measure_all(data, how)
-        return every.with_origin(data.calibrated_by, fitted_rows=data.fitted_rows)
+        return _measure_curve(data, how)
     whole = view in {None, VECTOR} and not data.one_column
     if decide and fitted_on is None and not data.fitted_rows and (whole or cal is not None):
         name = VECTOR if whole else check_view(view, data).name
@@ -164,6 +115,35 @@ def measure(
     if view is None and data.K == TWO_CLASSES and not data.one_column:
         one = replace(one, also=(_measure_view(data, "class-1", how, None),))
     return one.with_origin(data.calibrated_by, fitted_rows=data.fitted_rows)
+
+
+def measure_all(
+    data: Predictions | Curve,
+    *,
+    bins: ArrayLike | int = BINS,
+    random_state: int = 0,
+    resamples: int = 0,
+    decide: bool = True,
+    fitted_on: float | None = None,
+    progress: Progress | None = None,
+) -> Measurements:
+    """Measure every view of predictions, and every class against the rest.
+
+    The views are top-1 to top-3 and within-top-2 and -3; of one column and of a curve there is
+    one. The parameters are those of `measure`.
+
+    >>> from ogive import Predictions
+    >>> preds = Predictions([[0.8, 0.2, 0.0], [0.1, 0.3, 0.6]], [0, 1], kind="probs")
+    >>> [one.view for one in measure_all(preds).views]
+    ['top-1', 'top-2', 'top-3', 'within-top-2']
+    """
+    _check_data(data)
+    fitted_on = getattr(data, "calibrated_on", None) if fitted_on is None else fitted_on
+    how = _How(bins, random_state, resamples, progress, decide, fitted_on)
+    if isinstance(data, Curve):
+        return Measurements((_measure_curve(data, how),))
+    every = _measure_all(data, how)
+    return every.with_origin(data.calibrated_by, fitted_rows=data.fitted_rows)
 
 
 class _How(NamedTuple):
@@ -176,6 +156,16 @@ class _How(NamedTuple):
     decide: bool
     fitted_on: float | None
     decided: Decided | None = None
+
+
+def _check_data(data: object) -> None:
+    """Refuse what is neither predictions nor a curve."""
+    if not isinstance(data, Predictions | Curve):
+        msg = (
+            f"`data` must be Predictions or a Curve, not {type(data).__name__}; build one with "
+            "Predictions(values, labels, kind=...) or Curve.from_scores(scores, outcomes)."
+        )
+        raise InvalidType(msg)
 
 
 def _measure_all(preds: Predictions, how: _How) -> Measurements:
@@ -205,8 +195,12 @@ def _measure_view(
     one = _measure_curve(Curve.from_predictions(preds, None if whole else view), how)
     if vectors is None:
         return one
-    one = replace(one, brier_vector=vectors.brier, nll_vector=vectors.nll)
-    return replace(one, view=VECTOR, brier=vectors.brier, nll=vectors.nll) if whole else one
+    return replace(
+        one,
+        view=VECTOR if whole else one.view,
+        brier_vector=vectors.brier,
+        nll_vector=vectors.nll,
+    )
 
 
 @one_blas_thread()
@@ -314,7 +308,7 @@ def one_pass(
 
 def _check_same_view(curve: Curve, view: str | View | None) -> None:
     name = view if view is None or isinstance(view, str) else view.name
-    if name not in {None, ALL, curve.view}:
+    if name not in {None, curve.view}:
         msg = (
             f"`view` is {name!r}, but the curve is of {curve.view!r}: "
             "a curve has one view. Pass the Predictions to measure another."

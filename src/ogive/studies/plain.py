@@ -16,6 +16,7 @@ from ogive._validate import as_array, as_hits
 from ogive.calibrators.maps import Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.curve import Curve
+from ogive.curve.curve import as_curve
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics.binned import BINS
 from ogive.predictions import Predictions
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, ArrayLike, IntArray, Kind, Progress, WeightKind
     from ogive.calibrators.maps import Fitted
     from ogive.studies.compare import Comparison
+    from ogive.studies.measurement import Measurement, Measurements
 
 _MATRIX = 2  # dimensions
 
@@ -47,7 +49,7 @@ def measure(
     random_state: int = 0,
     resamples: int = 0,
     progress: Progress | None = None,
-) -> Any:  # noqa: ANN401 - Measurement, or Measurements for view="all"
+) -> Measurement:
     """Measure the calibration of scores or of a matrix: every measure, with a verdict.
 
     Parameters
@@ -58,9 +60,8 @@ def measure(
         The outcomes of scores, 0 or 1, or the labels of a matrix. After Predictions or a Curve,
         which have their own, the second argument is `view`.
     view : str, optional
-        ``"top-r"``, ``"within-top-r"``, ``"class-k"`` or ``"score"``; ``"vector"`` for top-1
-        with the proper scores of whole vectors; ``"all"`` for every view at once. Default:
-        ``"top-1"`` for matrices, ``"score"`` for scores.
+        ``"top-r"``, ``"within-top-r"``, ``"class-k"`` or ``"score"``. Default: ``"top-1"``
+        for matrices, ``"score"`` for scores. `measure_all` measures every view.
     kind : {"probs", "logits"}
         What a matrix holds; needed for matrices, and for scores that are log-odds.
     classes : sequence of K labels, optional
@@ -71,10 +72,6 @@ def measure(
     bins, random_state, resamples, progress : optional
         As in `ogive.studies.measure.measure`.
 
-    Returns
-    -------
-    Measurement, or Measurements for ``view="all"``
-
     Examples
     --------
     >>> import ogive
@@ -83,21 +80,63 @@ def measure(
     """
     if isinstance(data, Predictions | Curve) and isinstance(outcomes, str | View):
         outcomes, view = None, outcomes
-    how = {"bins": bins, "random_state": random_state, "resamples": resamples, "progress": progress}
-    if isinstance(data, Curve):
-        if outcomes is not None:
-            msg = "`outcomes` belong to scores, and a curve has its own. Give the curve alone."
-            raise InvalidInput(msg)
-        return measuring.measure(data, view, **how)  # type: ignore[call-overload]
-    preds = as_predictions(
-        data,
-        outcomes,
-        kind=kind,
-        classes=classes,
-        sample_weight=sample_weight,
-        weight_kind=weight_kind,
+    given = _as_data(data, outcomes, kind, classes, sample_weight, weight_kind)
+    return measuring.measure(
+        given,
+        view,
+        bins=bins,
+        random_state=random_state,
+        resamples=resamples,
+        progress=progress,
     )
-    return measuring.measure(preds, view, **how)  # type: ignore[call-overload]
+
+
+def measure_all(
+    data: Predictions | Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    kind: Kind | None = None,
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+    bins: ArrayLike | int = BINS,
+    random_state: int = 0,
+    resamples: int = 0,
+    progress: Progress | None = None,
+) -> Measurements:
+    """Measure every view of scores or of a matrix, and every class against the rest.
+
+    The parameters are those of `measure`, without `view`.
+
+    >>> import ogive
+    >>> ogive.measure_all([0.9, 0.8, 0.6, 0.7] * 9, [1, 0, 1, 0] * 9).views[0].view
+    'score'
+    """
+    given = _as_data(data, outcomes, kind, classes, sample_weight, weight_kind)
+    return measuring.measure_all(
+        given, bins=bins, random_state=random_state, resamples=resamples, progress=progress
+    )
+
+
+def _as_data(  # noqa: PLR0917 - those of `measure`, in order
+    data: Any,  # noqa: ANN401 - Predictions, a Curve or array-like
+    outcomes: Any,  # noqa: ANN401
+    kind: Kind | None,
+    classes: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    weight_kind: WeightKind,
+) -> Predictions | Curve:
+    """Return a curve as it is, and anything else as predictions."""
+    if not isinstance(data, Curve):
+        return as_predictions(
+            data,
+            outcomes,
+            kind=kind,
+            classes=classes,
+            sample_weight=sample_weight,
+            weight_kind=weight_kind,
+        )
+    return as_curve(data, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
 
 
 def compare(

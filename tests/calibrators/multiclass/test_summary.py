@@ -47,7 +47,7 @@ def test_a_classifier_has_a_summary():
     platt = CalibratedClassifier(GaussianNB(), method="platt").fit(X, y).summary()
     assert platt.leave_alone is False
     assert "Cross-validated log loss of whole vectors falls" in repr(platt)
-    assert len(CalibratedClassifier(GaussianNB(), ensemble=True, cv=3).fit(X, y).summary()) == 3
+    assert len(CalibratedClassifier(GaussianNB(), ensemble=True, cv=3).fit(X, y).summaries()) == 3
     X, y = make_classification(600, n_informative=5, n_classes=3, random_state=0)
     three = CalibratedClassifier(GaussianNB()).fit(X, y).summary()
     assert three.view == "vector"
