@@ -6,10 +6,14 @@ of the same numbers.
 
 import numpy as np
 
-from ogive import Curve, Predictions, bootstrap, calibration_test, fit_spline, gate, ks_test
+from ogive import Curve, Predictions, bootstrap, calibration_test, fit_spline, ks_test
 from ogive.calibrators import METHODS
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import TestReader, ks_of, kuiper_of
+from ogive.studies.deciding import judge_fit
+from ogive.studies.fitted_on import fitted_on
+from ogive.studies.fitting import fit
+from ogive.studies.gate import _Estimates
 from ogive.studies.losses import CRITICAL_T, hall_t
 from ogive.studies.verdict import allowed_ks
 from tests.slow import omnibus_simulations as omnibus
@@ -116,9 +120,17 @@ def coverage(kind, n, draws, factor):
     return found / draws
 
 
-#: Truths of a gate, as log-odds of scores with the log-odds e: shifted, or too extreme.
-GATE_TRUTHS = {"shift": lambda e: e - 0.25, "temperature": lambda e: e / 1.3}
+#: Truths of a gate, as log-odds of scores with the log-odds e.
+GATE_TRUTHS = {
+    "calibrated": lambda e: e,
+    "shift 0.25": lambda e: e - 0.25,
+    "temperature 1.3": lambda e: e / 1.3,
+    "temperature 2": lambda e: e / 2.0,
+    "temperature 0.7": lambda e: e / 0.7,
+}
 GATE_MEASURES = ("ks", "ece", "log_loss_gain")
+#: Rows of each group, groups, samples.
+GATE_SIZES = ((200, 1, 1000), (2_000, 1, 500), (300, 5, 400))
 
 
 def true_errors(eta, truth, bins=15):
@@ -129,20 +141,31 @@ def true_errors(eta, truth, bins=15):
     return {"ks": true_ks(p, q), "ece": np.abs(share).sum(), "log_loss_gain": loss.mean()}
 
 
-def gate_errors(truth, n, draws, groups=1):
-    """How often a gate whose limit is the true error passes, and fails: at most 5 % each."""
+def gate_errors(truth, n, draws, groups=1, measures=GATE_MEASURES):
+    """How often a gate whose limit is the true error decides wrongly: at most 5 % each.
+
+    {measure: (passes, fails)}. It must not fail where all groups are at the limit, the largest
+    error of them, and must not pass where one group is above it and all others are calibrated.
+    (Calibrated groups are below every limit, so that they cannot pass wrongly.)
+    """
     rng = np.random.default_rng([n, groups, len(truth)])
-    found = dict.fromkeys(GATE_MEASURES, np.zeros(2))
+    found = {name: np.zeros(2) for name in measures}
     for _ in range(draws):
         etas = rng.normal(0.5, 1.5, (groups, n))
-        outcomes = rng.random((groups, n)) < expit(GATE_TRUTHS[truth](etas))
-        curves = {str(k): Curve.from_scores(expit(etas[k]), outcomes[k]) for k in range(groups)}
         true = [true_errors(eta, GATE_TRUTHS[truth]) for eta in etas]
-        for name in GATE_MEASURES:
-            error = [one[name] for one in true]
-            passed = gate(curves, **{f"max_{name}": min(error) * (1 - 1e-9)}).verdict == "pass"
-            failed = gate(curves, **{f"max_{name}": max(error)}).verdict == "fail"
-            found[name] = found[name] + (passed, failed)
+        off, fine = (
+            [
+                _Estimates(Curve.from_scores(expit(eta), rng.random(n) < expit(law(eta))), 15, 0)
+                for eta in etas
+            ]
+            for law in (GATE_TRUTHS[truth], GATE_TRUTHS["calibrated"])
+        )
+        for name in measures:
+            limit = max(one[name] for one in true) + 1e-9
+            fails = any(getattr(one, name)(0.05 / groups).low > limit for one in off)
+            limit, curves = true[0][name] - 1e-9, [off[0], *fine[1:]]
+            passes = all(getattr(one, name)(0.05).high <= limit for one in curves)
+            found[name] += (passes, fails)
     return {name: counts / draws for name, counts in found.items()}
 
 
@@ -172,6 +195,30 @@ def decisions(name, n, draws, seed=11):
         clash = leave and calibration_test(curve, random_state=i).pvalue < 0.001
         best = max(gain, 0.0)
         found += [not leave, best - gain * (not leave), best - gain, best, clash]
+    return found / draws
+
+
+def decisions_on_test(name, n, draws, seed=12):
+    """The same for a map fitted on n rows and judged on a test set of n others.
+
+    How often "calibrate" is said, and the log loss in total over n new rows that following the
+    advice loses against leaving the scores alone (negative: it gains).
+    """
+    rng = np.random.default_rng([n, len(name), seed])
+    truth = omnibus.ALTERNATIVES.get(name, lambda e: e)
+    new = np.random.default_rng(1).normal(0.5, 1.5, 4000)
+    p, q = expit(new), expit(truth(new))
+    found = np.zeros(3)
+    for _ in range(draws):
+        cal, test = (
+            Predictions(expit(e), rng.random(n) < expit(truth(e)), kind="probs")
+            for e in rng.normal(0.5, 1.5, (2, n))
+        )
+        gamma = fit(cal, "spline", "score")
+        verdict = judge_fit(cal, gamma, fitted_on(cal, gamma, folds=0), test)
+        r = gamma(p)
+        loss = -n * np.mean(q * np.log(r / p) + (1 - q) * np.log((1 - r) / (1 - p)))
+        found += [bool(verdict.calibrate), loss * bool(verdict.calibrate), verdict.too_few_rows]
     return found / draws
 
 
@@ -252,7 +299,7 @@ def print_gate():
     """Print how often a gate decides wrongly."""
     print("\n| truth | N | groups | KS | ECE | log loss saved |\n|---|---|---|---|---|---|")
     for truth in GATE_TRUTHS:
-        for n, groups, draws in ((200, 1, 1000), (2_000, 1, 500), (300, 5, 200)):
+        for n, groups, draws in GATE_SIZES:
             found = gate_errors(truth, n, draws, groups)
             cells = (", ".join(f"{100 * x:.1f} %" for x in found[m]) for m in GATE_MEASURES)
             print(f"| {truth} | {n:,} | {groups} | " + " | ".join(cells) + " |", flush=True)

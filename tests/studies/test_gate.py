@@ -21,6 +21,15 @@ def test_the_interval_is_that_of_the_ks_test(rng):
     assert found.surely == found.interval[0]
 
 
+def test_so_it_is_with_few_outcomes_and_equal_scores(rng):
+    """There the null of the test is simulated, and 0 is in the interval by it."""
+    for _ in range(40):
+        p = expit(rng.normal(-4.5, 1.0, 150)).round(2)
+        curve = Curve.from_scores(p, rng.random(150) < 2.0 * p)
+        found, test = gate(curve, max_ks=0.05).deciding, ks_test(curve)
+        assert found.interval == (test.low, test.high)
+
+
 @pytest.mark.parametrize("limit", ["max_ks", "max_ece", "max_log_loss_gain"])
 def test_a_gate_passes_fails_or_says_how_many_rows_it_needs(rng, limit):
     curve = too_high(rng, 3000)

@@ -36,9 +36,16 @@ from scipy.stats import norm
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
 from ogive.metrics.binned import BINS, bin_rows
-from ogive.metrics.ks import largest_of
 from ogive.metrics.onepass import read
-from ogive.metrics.significance import EXPECTED_KS, LEVEL, TestReader, interval_of, supremum_tail
+from ogive.metrics.significance import (
+    EXPECTED_KS,
+    LEAST_ABOVE_ZERO,
+    LEVEL,
+    TestReader,
+    interval_of,
+    ks_of,
+    supremum_tail,
+)
 from ogive.studies.fitting import VECTOR
 from ogive.studies.saving import saving
 
@@ -244,13 +251,18 @@ class _Estimates(NamedTuple):
     random_state: int
 
     def ks(self, level: float) -> Estimate:
-        """Return the KS error; at 5 % its interval is that of `ogive.ks_test`."""
+        """Return the KS error; at 5 % its interval is that of `ogive.ks_test`.
+
+        As there, it holds 0 if the test does not reject, also by a simulated null.
+        """
         reader = TestReader()
         read(self.curve, reader)
-        value = largest_of(reader.gap.extremes).value
+        test = ks_of(self.curve, reader, seed=self.seed)
         critical = brentq(lambda x: supremum_tail(x) - level, 0.5, 10.0)
-        noise = sqrt(reader.variance.variance) / reader.brier.n
-        return Estimate(value, *interval_of(reader, value, critical), EXPECTED_KS * noise)
+        low, high = interval_of(reader, test.value, critical)
+        noise = EXPECTED_KS * sqrt(reader.variance.variance) / reader.brier.n
+        least = min(LEAST_ABOVE_ZERO, test.value)
+        return Estimate(test.value, 0.0 if test.pvalue >= level else low or least, high, noise)
 
     def ece(self, level: float) -> Estimate:
         """Return the ECE; see the module's docstring.
