@@ -215,7 +215,7 @@ def decisions_on_test(name, n, draws, seed=12):
             for e in rng.normal(0.5, 1.5, (2, n))
         )
         gamma = fit(cal, "spline", "score")
-        verdict = judge_fit(cal, gamma, fitted_on(cal, gamma, folds=0), test)
+        verdict = judge_fit(cal, gamma, fitted_on(cal, gamma, cv=0), test)
         r = gamma(p)
         loss = -n * np.mean(q * np.log(r / p) + (1 - q) * np.log((1 - r) / (1 - p)))
         found += [bool(verdict.calibrate), loss * bool(verdict.calibrate), verdict.too_few_rows]

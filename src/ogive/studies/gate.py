@@ -257,7 +257,7 @@ class _Estimates(NamedTuple):
         """
         reader = TestReader()
         read(self.curve, reader)
-        test = ks_of(self.curve, reader, seed=self.seed)
+        test = ks_of(self.curve, reader, random_state=self.random_state)
         critical = brentq(lambda x: supremum_tail(x) - level, 0.5, 10.0)
         low, high = interval_of(reader, test.value, critical)
         noise = EXPECTED_KS * sqrt(reader.variance.variance) / reader.brier.n
