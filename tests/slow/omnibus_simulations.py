@@ -15,6 +15,7 @@ from ogive.metrics.proper import CLIP
 
 POWER_SIZES = (200, 500, 1_000, 5_000)
 SINGLE = ("KS", "Kuiper", "Hosmer-Lemeshow", "Spiegelhalter")
+COMBINED = ("omnibus", "least p-value", "Cauchy", "Fisher")
 
 
 def expit(x):
@@ -34,6 +35,9 @@ LAWS = {
     "two humps": lambda rng, n: rng.normal(0.0, 0.7, n) + np.where(rng.random(n) < 0.5, 2.2, -2.2),
     "heavy tails": lambda rng, n: np.clip(1.2 * rng.standard_t(3, n), -12.0, 12.0),
     "beta": lambda rng, n: logit(rng.beta(2.0, 5.0, n)),
+    "narrow": lambda rng, n: rng.normal(-0.5, 0.8, n),
+    "skewed": lambda rng, n: 2.0 - rng.exponential(1.5, n),
+    "high": lambda rng, n: rng.normal(2.0, 1.3, n),
 }
 
 # The true log-odds of scores whose own log-odds are e, about 0.5.
@@ -90,10 +94,24 @@ THIRD = {
     ),
     "one group": lambda e, x, u: -0.6 * ((u > 0.45) & (u < 0.65)),
 }
+FOURTH = {
+    "temperature 1.4": lambda e, x, u: e / 1.4 - e,
+    "shift up": lambda e, x, u: np.full(e.size, 0.27),
+    "steep at the top": lambda e, x, u: 0.5 * np.maximum(x - 0.8, 0.0),
+    "quarter down": lambda e, x, u: -0.6 * (u < 0.25),
+    "two ranges": lambda e, x, u: 0.6 * (np.abs(u - 0.3) < 0.1) - 0.6 * (np.abs(u - 0.7) < 0.1),
+    "arch": lambda e, x, u: 1.3 * (u * (1.0 - u) - 1.0 / 6.0) * 2.0,
+    "alternating eighths": lambda e, x, u: 0.5 - np.floor(8 * u) % 2,
+    "random groups of ten": lambda e, x, u: (
+        0.45 * np.random.default_rng(6).standard_normal(10)[(10 * u).astype(int)]
+    ),
+    "prior shift": lambda e, x, u: logit(0.85 * expit(e) + 0.02) - e,
+}
 # name: errors, laws of the scores.
 HELD_OUT = {
     "second": (SECOND, ("wide", "uniform", "confident", "low")),
     "third": (THIRD, ("two humps", "heavy tails", "beta")),
+    "fourth": (FOURTH, ("narrow", "skewed", "high")),
 }
 
 
@@ -118,8 +136,17 @@ def single_tests(p, y):
     return np.array([ks, kuiper, chdtrc(10, total), chdtrc(1, z**2)])
 
 
+def combined(found, null):
+    """Three combinations of single tests, (3, draws): of p-values by ranks among null samples."""
+    null = np.sort(null[:4], axis=1)
+    p = np.stack([np.searchsorted(*rows, side="right") for rows in zip(null, found, strict=False)])
+    p = (1.0 + p) / (2.0 + null.shape[1])
+    cauchy = -np.tan((0.5 - p) * np.pi).mean(axis=0)
+    return np.stack([p.min(axis=0), cauchy, np.log(p).sum(axis=0)])
+
+
 def power(e, wrong, draws, rng):
-    """The power at 5 % of the four single tests and of the omnibus test, {name: (5,)}.
+    """The power at 5 % of the four single tests and of `COMBINED` ones, {name: (8,)}.
 
     For rising log-odds e and errors of them {name: (n,)}. The scores are the same in all samples,
     so that one null serves them all.
@@ -137,11 +164,15 @@ def power(e, wrong, draws, rng):
             rows.append(np.concatenate([single_tests(p, y), whole[None]]))
         return np.concatenate(rows, axis=1)
 
-    limit = np.quantile(statistics(p, 10_000), 0.05, axis=1, keepdims=True)
-    null = np.concatenate([average(cells.draw(rng, 1000)) for _ in range(10)])
-    limit[4] = -np.quantile(null, 0.95)  # as the test itself draws
+    calibrated = statistics(p, 10_000)
+    null = np.concatenate([calibrated, combined(calibrated[:4], calibrated)])
+    limit = np.quantile(null, 0.05, axis=1, keepdims=True)
+    drawn = np.concatenate([average(cells.draw(rng, 1000)) for _ in range(10)])
+    limit[4] = -np.quantile(drawn, 0.95)  # as the test itself draws
     for name, error in wrong.items():
-        found[name] = (statistics(expit(e + error), draws) <= limit).mean(axis=1)
+        rows = statistics(expit(e + error), draws)
+        rows = np.concatenate([rows, combined(rows[:4], calibrated)])
+        found[name] = (rows <= limit).mean(axis=1)
     return found
 
 
@@ -162,7 +193,7 @@ def power_of_held_out(which, law, n, draws=2000):
 def print_alternatives():
     for n in POWER_SIZES:
         for name, found in power_of_alternatives(n).items():
-            cells = " | ".join(f"{x:.2f}" for x in found)
+            cells = " | ".join(f"{x:.2f}" for x in found[:5])
             print(f"| {name} | {n:,} | {cells} | {found[4] - found[:4].max():+.2f} |", flush=True)
 
 
@@ -182,12 +213,14 @@ def print_held_out(whole=False):
                     f"| {loss:+.2f} | {np.mean([case[0] for case in of]):+.2f} |",
                     flush=True,
                 )
-        losses = np.array([case[0] for of in cases.values() for case in of])
-        print(
-            f"{which}: {np.sum(losses >= -0.12)} of {losses.size} within 0.12, "
-            f"worst {losses.min():+.3f}, mean {losses.mean():+.3f}",
-            flush=True,
-        )
+        power = np.array([case[3:] for of in cases.values() for case in of])
+        for k, test in enumerate(COMBINED):
+            losses = power[:, 4 + k] - power[:, :4].max(axis=1)
+            print(
+                f"{which}, {test}: {np.sum(losses >= -0.12)} of {losses.size} within 0.12, "
+                f"worst {losses.min():+.2f}, mean {losses.mean():+.2f}",
+                flush=True,
+            )
 
 
 def best_possible(directions, power=0.65, groups=10, samples=100_000, seed=0):

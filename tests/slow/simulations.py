@@ -6,16 +6,10 @@ of the same numbers.
 
 import numpy as np
 
-from ogive import Curve, Predictions, bootstrap, calibration_test, fit_spline, ks_test
-from ogive.calibrators import METHODS
+from ogive import Curve, Predictions, bootstrap
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import TestReader, ks_of, kuiper_of
-from ogive.studies.deciding import judge_fit
-from ogive.studies.fitted_on import fitted_on
-from ogive.studies.fitting import fit
-from ogive.studies.gate import _Estimates
 from ogive.studies.losses import CRITICAL_T, hall_t
-from ogive.studies.verdict import allowed_ks
 from tests.slow import omnibus_simulations as omnibus
 from tests.slow.omnibus_simulations import expit
 
@@ -120,126 +114,9 @@ def coverage(kind, n, draws, factor):
     return found / draws
 
 
-#: Truths of a gate, as log-odds of scores with the log-odds e.
-GATE_TRUTHS = {
-    "calibrated": lambda e: e,
-    "shift 0.25": lambda e: e - 0.25,
-    "temperature 1.3": lambda e: e / 1.3,
-    "temperature 2": lambda e: e / 2.0,
-    "temperature 0.7": lambda e: e / 0.7,
-}
-GATE_MEASURES = ("ks", "ece", "log_loss_gain")
-#: Rows of each group, groups, samples.
-GATE_SIZES = ((200, 1, 1000), (2_000, 1, 500), (300, 5, 400))
-
-
-def true_errors(eta, truth, bins=15):
-    """The KS error, the ECE and the log loss that could be saved, of expected outcomes."""
-    p, q = expit(eta), expit(truth(eta))
-    share = np.bincount((p * bins).astype(int), q - p, bins) / p.size
-    loss = q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p))
-    return {"ks": true_ks(p, q), "ece": np.abs(share).sum(), "log_loss_gain": loss.mean()}
-
-
-def gate_errors(truth, n, draws, groups=1, measures=GATE_MEASURES):
-    """How often a gate whose limit is the true error decides wrongly: at most 5 % each.
-
-    {measure: (passes, fails)}. It must not fail where all groups are at the limit, the largest
-    error of them, and must not pass where one group is above it and all others are calibrated.
-    (Calibrated groups are below every limit, so that they cannot pass wrongly.)
-    """
-    rng = np.random.default_rng([n, groups, len(truth)])
-    found = {name: np.zeros(2) for name in measures}
-    for _ in range(draws):
-        etas = rng.normal(0.5, 1.5, (groups, n))
-        true = [true_errors(eta, GATE_TRUTHS[truth]) for eta in etas]
-        off, fine = (
-            [
-                _Estimates(Curve.from_scores(expit(eta), rng.random(n) < expit(law(eta))), 15, 0)
-                for eta in etas
-            ]
-            for law in (GATE_TRUTHS[truth], GATE_TRUTHS["calibrated"])
-        )
-        for name in measures:
-            limit = max(one[name] for one in true) + 1e-9
-            fails = any(getattr(one, name)(0.05 / groups).low > limit for one in off)
-            limit, curves = true[0][name] - 1e-9, [off[0], *fine[1:]]
-            passes = all(getattr(one, name)(0.05).high <= limit for one in curves)
-            found[name] += (passes, fails)
-    return {name: counts / draws for name, counts in found.items()}
-
-
 def level_of_omnibus(kind, n, draws, weights=None):
     """The share of rejections of the omnibus test at 5 % and at 1 %, for calibrated scores."""
     return omnibus.level(KINDS[kind], n, draws, weights, seed=len(kind))
-
-
-def decisions(name, n, draws, seed=11):
-    """How often to calibrate, the regret, and how often the test contradicts "leave it alone".
-
-    Regret: log loss in total over n new rows against the better of both decisions; of this rule,
-    of always calibrating and of never. Contradiction: the omnibus test has p < 0.001.
-    """
-    rng = np.random.default_rng([n, len(name), seed])
-    truth = omnibus.ALTERNATIVES.get(name, lambda e: e)
-    new = np.random.default_rng(1).normal(0.5, 1.5, 4000)
-    p, q = expit(new), expit(truth(new))
-    found = np.zeros(5)
-    for i in range(draws):
-        e = rng.normal(0.5, 1.5, n)
-        curve = Curve.from_scores(expit(e), rng.random(n) < expit(truth(e)))
-        gamma = fit_spline(curve)
-        r = gamma(p)
-        gain = n * np.mean(q * np.log(r / p) + (1 - q) * np.log((1 - r) / (1 - p)))
-        leave = gamma.summary().leave_alone
-        clash = leave and calibration_test(curve, random_state=i).pvalue < 0.001
-        best = max(gain, 0.0)
-        found += [not leave, best - gain * (not leave), best - gain, best, clash]
-    return found / draws
-
-
-def decisions_on_test(name, n, draws, seed=12):
-    """The same for a map fitted on n rows and judged on a test set of n others.
-
-    How often "calibrate" is said, and the log loss in total over n new rows that following the
-    advice loses against leaving the scores alone (negative: it gains).
-    """
-    rng = np.random.default_rng([n, len(name), seed])
-    truth = omnibus.ALTERNATIVES.get(name, lambda e: e)
-    new = np.random.default_rng(1).normal(0.5, 1.5, 4000)
-    p, q = expit(new), expit(truth(new))
-    found = np.zeros(3)
-    for _ in range(draws):
-        cal, test = (
-            Predictions(expit(e), rng.random(n) < expit(truth(e)), kind="probs")
-            for e in rng.normal(0.5, 1.5, (2, n))
-        )
-        gamma = fit(cal, "spline", "score")
-        verdict = judge_fit(cal, gamma, fitted_on(cal, gamma, cv=0), test)
-        r = gamma(p)
-        loss = -n * np.mean(q * np.log(r / p) + (1 - q) * np.log((1 - r) / (1 - p)))
-        found += [bool(verdict.calibrate), loss * bool(verdict.calibrate), verdict.too_few_rows]
-    return found / draws
-
-
-def after_calibration(method, n, m, draws, truth=lambda e: e / 1.5 + 0.3, drift=0.0):
-    """How often m fresh rows find fault with a map fitted on n rows, at 5 %.
-
-    By the calibration test as if the map were exact, by the test that allows for the noise of the
-    fit, and by the KS error alone against what is allowed for. drift : added to the true log-odds
-    of the fresh rows.
-    """
-    rng = np.random.default_rng([n, m, len(method), int(100 * drift)])
-    found = np.zeros(3)
-    for i in range(draws):
-        e, new = rng.normal(0.5, 1.5, n), rng.normal(0.5, 1.5, m)
-        gamma = METHODS[method].fit(Curve.from_scores(expit(e), rng.random(n) < expit(truth(e))))
-        curve = Curve.from_scores(gamma(expit(new)), rng.random(m) < expit(truth(new) + drift))
-        exact = calibration_test(curve, random_state=i).pvalue
-        allowed = calibration_test(curve, random_state=i, fitted_on=n).pvalue
-        ks = ks_test(curve)
-        found += [exact <= 0.05, allowed <= 0.05, ks.value > allowed_ks(curve, ks, n)]
-    return found / draws
 
 
 VIEWS = ("top-1", "top-2", "top-3", "within-top-2", "within-top-3", "class-0", "class-4")
@@ -289,20 +166,6 @@ def print_omnibus():
             found = omnibus.level_of_sets(scores, n)
             cells = " | ".join(f"{100 * x:.1f} %" for x in found)
             print(f"| {kind} | {n:,} | {cells} |", flush=True)
-    for n in (200, 1000):
-        for name in ("calibrated", *omnibus.ALTERNATIVES):
-            cells = " | ".join(f"{x:.2f}" for x in decisions(name, n, 100))
-            print(f"| {name} | {n:,} | {cells} |", flush=True)
-
-
-def print_gate():
-    """Print how often a gate decides wrongly."""
-    print("\n| truth | N | groups | KS | ECE | log loss saved |\n|---|---|---|---|---|---|")
-    for truth in GATE_TRUTHS:
-        for n, groups, draws in GATE_SIZES:
-            found = gate_errors(truth, n, draws, groups)
-            cells = (", ".join(f"{100 * x:.1f} %" for x in found[m]) for m in GATE_MEASURES)
-            print(f"| {truth} | {n:,} | {groups} | " + " | ".join(cells) + " |", flush=True)
 
 
 def rare_losses(rng, n, rate):
@@ -333,7 +196,6 @@ def main():
         cells = (f"{100 * x:.1f} %" for x in level_of_heavy(name, 2000))
         print(f"| {name} | {kind} | " + " | ".join(cells) + " |", flush=True)
     print_omnibus()
-    print_gate()
     print("\n| view | " + " | ".join(f"N = {n:,}" for n in VIEW_DRAWS) + " |\n|---|---|---|")
     tables = [level_of_views(n, draws) for n, draws in VIEW_DRAWS.items()]
     for v, view in enumerate(VIEWS):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.slow import decision_simulations, simulations
 from tests.slow import omnibus_simulations as omnibus
-from tests.slow import simulations
 
 pytestmark = pytest.mark.slow
 
@@ -70,29 +70,36 @@ def test_power_of_the_omnibus_test(n):
 def test_power_of_the_omnibus_test_on_held_out_alternatives(which):
     for law in omnibus.HELD_OUT[which][1]:
         for name, found in omnibus.power_of_held_out(which, law, 500, 1000).items():
-            allowed = 0.3 if name == "sawtooth of fifths" else 0.18
+            allowed = 0.3 if name in {"sawtooth of fifths", "alternating eighths"} else 0.18
             assert found[4] >= found[:4].max() - allowed
 
 
 @pytest.mark.parametrize("n", [200, 1000])
 def test_calibrated_scores_are_mostly_left_alone(n):
-    assert simulations.decisions("calibrated", n, 200)[0] <= 0.22
+    assert decision_simulations.decisions("calibrated", n, 200)[0] <= 0.22
+
+
+@pytest.mark.parametrize(("n", "draws"), [(200, 200), (1000, 200), (5000, 60)])
+def test_a_test_set_seldom_recommends_a_change_of_calibrated_scores(n, draws):
+    said, lost, _ = decision_simulations.decisions_on_test("calibrated", n, draws)
+    assert said <= 0.10
+    assert lost <= 0.15
 
 
 def test_leave_it_alone_does_not_contradict_the_test():
-    assert simulations.decisions("upper tail", 200, 200)[4] <= 0.01
+    assert decision_simulations.decisions("upper tail", 200, 200)[4] <= 0.01
 
 
 @pytest.mark.parametrize(("n", "groups", "draws"), [(200, 1, 600), (1000, 1, 300), (300, 5, 100)])
-@pytest.mark.parametrize("truth", simulations.GATE_TRUTHS)
+@pytest.mark.parametrize("truth", decision_simulations.GATE_TRUTHS)
 def test_a_gate_whose_limit_is_the_true_error_decides_in_few_samples(truth, n, groups, draws):
-    for found in simulations.gate_errors(truth, n, draws, groups).values():
+    for found in decision_simulations.gate_errors(truth, n, draws, groups).values():
         assert max(found) <= 0.05 + 2.5 * (0.05 * 0.95 / draws) ** 0.5
 
 
 @pytest.mark.parametrize(("method", "n", "m"), [("platt", 500, 5000), ("spline", 1000, 5000)])
 def test_a_correct_map_is_within_the_noise_of_its_fit(method, n, m):
-    exact, allowed, ks = simulations.after_calibration(method, n, m, 150)
+    exact, allowed, ks = decision_simulations.after_calibration(method, n, m, 150)
     assert exact >= 0.3  # no fitted map is exact
     assert max(allowed, ks) <= 0.05 + 3.0 * (0.05 * 0.95 / 150) ** 0.5
 
