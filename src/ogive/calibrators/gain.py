@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray
 
 #: Calibrate where the posterior expects to save at least this much log loss in total, over as many
-#: new rows as the map was fitted on. It is 12 to 20 % of calibrated samples (200 to 5,000 rows) that
+#: new rows as the map was fitted on; 12 to 20 % of calibrated samples (200 to 5,000 rows)
 #: reach it. A posterior's expected gain is hardly ever below 0, so that 0 cannot be the limit.
 MIN_EXPECTED_TOTAL = 0.5
 #: A gain on a test set decides by itself if it is this many standard errors from 0.
