@@ -10,13 +10,13 @@ width are (k/B, (k + 1)/B], the first one with 0; one without rows keeps its mid
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
 from ogive._validate import as_choice
 from ogive.calibrators.log_odds import mean_at_one
-from ogive.calibrators.maps import Map
+from ogive.calibrators.maps import Map, last_of
 from ogive.calibrators.platt import fall_back, no_slope_reason
 from ogive.errors import InvalidInput
 
@@ -64,26 +64,13 @@ class HistogramMap(Map):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        return {
-            "view": self.view,
-            "n": self.n,
-            "edge_high": int(self.edge_high.sum()),  # the last ones, since edges rise
-            "edge_tail": self.edge_tail.tolist(),
-            "value": self.value.tolist(),
-            "at_one": self.at_one,
-            "spacing": self.spacing,
-        }
+        return super().to_dict() | {"edge_high": int(self.edge_high.sum())}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> HistogramMap:
+    def from_dict(cls, values: dict[str, Any]) -> Self:
         """Rebuild a map from `to_dict`."""
-        tail = np.array(values["edge_tail"], dtype=np.float64)
-        arrays = {
-            "edge_high": np.arange(tail.size) >= tail.size - values["edge_high"],
-            "edge_tail": tail,
-            "value": np.array(values["value"], dtype=np.float64),
-        }
-        return cls(**{**values, **arrays})
+        high = last_of(values["edge_tail"], values["edge_high"])
+        return super().from_dict(values | {"edge_high": high})
 
 
 def fit_histogram(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,15 +22,6 @@ class IdentityMap(Map):
 
     def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         return np.where(high, 1.0 - tail, tail)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {"view": self.view, "n": self.n}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> IdentityMap:
-        """Rebuild a map from `to_dict`."""
-        return cls(**values)
 
 
 def fit_identity(curve: Curve) -> IdentityMap:

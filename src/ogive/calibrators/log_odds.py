@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -56,15 +56,6 @@ class LogOddsMap(Map):
     @abstractmethod
     def _of_log_odds(self, eta: FloatArray) -> FloatArray:
         """Return the probability at finite log-odds, a fresh array."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values: all of them are numbers."""
-        return dict(vars(self))
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> LogOddsMap:
-        """Rebuild a map from `to_dict`."""
-        return cls(**values)
 
 
 def places(curve: Curve, formula: Callable[[FloatArray], FloatArray]) -> dict[str, float]:

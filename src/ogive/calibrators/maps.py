@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -25,6 +25,26 @@ if TYPE_CHECKING:
 
 _ANY_SHAPE = tuple(range(1, 9))
 _BLOCKS_AT_ONCE = 4  # blocks at a time: threads that work on short ones wait for each other
+
+
+def plain_fields(fitted: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass
+    """Return the fields of a dataclass, its arrays as lists."""
+    values = {field.name: getattr(fitted, field.name) for field in fields(fitted)}
+    arrays = {name: x.tolist() for name, x in values.items() if isinstance(x, np.ndarray)}
+    return values | arrays
+
+
+def with_arrays(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields with arrays in place of lists."""
+    arrays = {
+        name: np.array(x, dtype=np.float64) for name, x in values.items() if isinstance(x, list)
+    }
+    return values | arrays
+
+
+def last_of(places: list[float], count: int) -> BoolArray:
+    """Return which of rising places are above ½: the last ones, so their number says it."""
+    return np.arange(len(places)) >= len(places) - count
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,14 +72,14 @@ class Fitted(ABC):
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
+        return plain_fields(self)
 
     @classmethod
-    @abstractmethod
-    def from_dict(cls, values: dict[str, Any]) -> Fitted:
+    def from_dict(cls, values: dict[str, Any]) -> Self:
         """Rebuild from `to_dict`."""
+        return cls(**with_arrays(values))
 
     def __eq__(self, other: object) -> bool:
         """Two are equal if all their numbers are."""
@@ -204,24 +224,12 @@ class PiecewiseMap(Map):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        return {
-            "view": self.view,
-            "n": self.n,
-            "high": int(self.high.sum()),  # nodes rise in score: the last `high` are above ½
-            "tail": self.tail.tolist(),
-            "value": self.value.tolist(),
-            "at_one": self.at_one,
-            "thinning_error": self.thinning_error,
-        }
+        return super().to_dict() | {"high": int(self.high.sum())}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> PiecewiseMap:
+    def from_dict(cls, values: dict[str, Any]) -> Self:
         """Rebuild a map from `to_dict`."""
-        tail = np.array(values["tail"], dtype=np.float64)
-        high = np.arange(tail.size) >= tail.size - values["high"]
-        value = np.array(values["value"], dtype=np.float64)
-        rest = {key: values[key] for key in values.keys() - {"tail", "high", "value"}}
-        return cls(high=high, tail=tail, value=value, **rest)
+        return super().from_dict(values | {"high": last_of(values["tail"], values["high"])})
 
 
 def _interpolated(

@@ -22,7 +22,7 @@ is interpolated with the right weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.cubic import CubicSpline, SlopeSums, basis, normal_equations
 from ogive._numerics.least_distance import constrained
 from ogive._validate import as_choice, as_floats
-from ogive.calibrators.maps import PiecewiseMap
+from ogive.calibrators.maps import PiecewiseMap, plain_fields, with_arrays
 from ogive.curve.curve import check_curve
 from ogive.errors import InvalidInput, NotEnoughData, UnknownName
 
@@ -70,28 +70,15 @@ class PaperSplineMap(PiecewiseMap):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        spline = {
-            "knots": self.spline.knots.tolist(),
-            "values": self.spline.values.tolist(),
-            "runout": self.spline.runout,
-        }
-        return {
-            **super().to_dict(),
-            "spline": spline,
-            "target": self.target,
-            "constraint": list(self.constraint),
-        }
+        spline, constraint = plain_fields(self.spline), list(self.constraint)
+        return super().to_dict() | {"spline": spline, "constraint": constraint}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> PiecewiseMap:
+    def from_dict(cls, values: dict[str, Any]) -> Self:
         """Rebuild a map from `to_dict`."""
-        spline = CubicSpline(
-            knots=np.array(values["spline"]["knots"], dtype=np.float64),
-            values=np.array(values["spline"]["values"], dtype=np.float64),
-            runout=values["spline"]["runout"],
-        )
-        rest = {**values, "spline": spline, "constraint": tuple(values["constraint"])}
-        return super().from_dict(rest)
+        spline = CubicSpline(**with_arrays(values["spline"]))
+        rest = {"spline": spline, "constraint": tuple(values["constraint"])}
+        return super().from_dict(values | rest)
 
 
 def fit_paper_spline(

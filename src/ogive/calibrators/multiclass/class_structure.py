@@ -11,13 +11,14 @@ calibration, and u and :math:`M_p` see the probabilities themselves: which class
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ogive.calibrators.log_values import with_floor
+from ogive.calibrators.maps import plain_fields, with_arrays
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, DTypeLike, FloatArray, IntArray
@@ -143,20 +144,12 @@ class ClassStructure:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        return {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in asdict(self).items()
-        }
+        return plain_fields(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> ClassStructure:
         """Rebuild from `to_dict`."""
-        arrays = {
-            name: np.array(value, dtype=np.float64)
-            for name, value in values.items()
-            if isinstance(value, list)
-        }
-        return cls(**{**values, **arrays})
+        return cls(**with_arrays(values))
 
 
 def digits(preds: Predictions) -> DTypeLike:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
@@ -87,27 +87,6 @@ class OdirMap(MatrixMap):
             mean += softmax_columns(W @ x + b[:, None])
         mean /= mean.sum(axis=0)
         return mean.T
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "view": self.view,
-            "n": self.n,
-            "K": self.K,
-            "matrix": self.matrix.tolist(),
-            "offset": self.offset.tolist(),
-            "strength": self.strength,
-            "offset_strength": self.offset_strength,
-            "cv_loss": self.cv_loss,
-            "floor": self.floor,
-            "impossible": self.impossible,
-        }
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> OdirMap:
-        """Rebuild from `to_dict`."""
-        arrays = {key: np.array(values[key], dtype=np.float64) for key in ("matrix", "offset")}
-        return cls(**{**values, **arrays})
 
     def __repr__(self) -> str:
         return (

@@ -18,8 +18,8 @@ Two kinds of data have no minimum inside b > 0, and get a bound that follows the
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -80,15 +80,6 @@ class TemperatureMap(MatrixMap):
         np.exp(masses, out=masses)
         masses /= masses.sum(axis=1, keepdims=True)
         return masses
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> TemperatureMap:
-        """Rebuild from `to_dict`."""
-        return cls(**values)
 
     def __repr__(self) -> str:
         return f"TemperatureMap(T={self.temperature:.4g}, K={self.K}, n={self.n:,})"

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -84,24 +84,6 @@ class VectorMap(MatrixMap):
     def _block(self, preds: Predictions, at: slice) -> FloatArray:
         scores = bounded_values(preds, at, self.floor) * self.factor + self.offset
         return softmax_columns(scores.T).T
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return {
-            "view": self.view,
-            "n": self.n,
-            "K": self.K,
-            "factor": self.factor.tolist(),
-            "offset": self.offset.tolist(),
-            "floor": self.floor,
-            "impossible": self.impossible,
-        }
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> VectorMap:
-        """Rebuild from `to_dict`."""
-        arrays = {key: np.array(values[key], dtype=np.float64) for key in ("factor", "offset")}
-        return cls(**{**values, **arrays})
 
 
 def fit_vector(
