@@ -198,8 +198,8 @@ def test_changed_code_is_run_again(folder, tmp_path, counted, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"format": "else"}\n', "does not hold results of an arena"),
-        ("not json\n", "does not hold results of an arena"),
+        ('{"format": "else"}\n', "does not hold results of a study"),
+        ("not json\n", "does not hold results of a study"),
         ('{"format": "ogive-arena-cells", "version": 1}\n{"a"\n{}\n', "line 2 is damaged"),
         ('{"format": "ogive-arena-cells", "version": 1}\n[1]\n', "line 2 is damaged"),
     ],

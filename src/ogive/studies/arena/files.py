@@ -29,6 +29,7 @@ from ogive.readers.guard import suffix_of
 from ogive.readers.multi_file import two_parts
 from ogive.studies.compare import check_pair
 from ogive.studies.fitting import VECTOR
+from ogive.studies.store import sha256_of
 from ogive.views import check_view
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     from ogive.predictions import Predictions
 
-_CHUNK = 1 << 20
 _MIN_CLASSES_FOR_EQUAL_COUNTS = 3  # classes from which equal counts are no accident
 
 
@@ -72,7 +72,7 @@ def find_experiments(source: str | os.PathLike[str]) -> tuple[list[Experiment], 
     """Return the experiments of a folder or an HDF5 file, and why others are none, by name."""
     root = Path(source).absolute()  # processes that read it may have been started elsewhere
     if root.is_file() and FORMATS.get(root.suffix.lower()) == "hdf5":
-        return _inside(root, "", _sha256(root)), {}
+        return _inside(root, "", sha256_of(root)), {}
     if not root.is_dir():
         what = "is a file" if root.exists() else "does not exist"
         msg = f"{root} {what}. Give a folder of prediction files, or one HDF5 file of experiments."
@@ -87,7 +87,7 @@ def find_experiments(source: str | os.PathLike[str]) -> tuple[list[Experiment], 
         whole = path.relative_to(root).as_posix()
         name = stem if stems.count(stem) == 1 else whole
         try:
-            digest = _sha256(path)
+            digest = sha256_of(path)
             if FORMATS[suffix_of(path)] == "hdf5":
                 found += _inside(path, f"{name}/", digest)
             else:
@@ -114,14 +114,6 @@ def _inside(path: Path, prefix: str, digest: str) -> list[Experiment]:
         msg = f"{path} has no experiments (probas_cal, labels_cal, probas_test, labels_test)."
         raise FileFormatError(msg)
     return [Experiment(f"{prefix}{name}", path, name, digest) for name in names]
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def look(experiment: Experiment, view: str | None) -> dict[str, Any]:

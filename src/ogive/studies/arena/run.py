@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ogive._numerics.blocks import thread_count
-from ogive.studies.arena.store import code_digest
+from ogive.studies.store import code_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from ogive._typing import Progress
-    from ogive.studies.arena.store import Results
+    from ogive.studies.store import Results
 
 
 #: How often a worker looks whether the process that started it still runs, in seconds.

@@ -28,9 +28,9 @@ from ogive.studies.arena.peers import OWN, Entrant, has_view, own_entrants, peer
 from ogive.studies.arena.result import Arena, ExperimentResult
 from ogive.studies.arena.run import Task, run
 from ogive.studies.arena.standings import standings
-from ogive.studies.arena.store import Results, code_digest
 from ogive.studies.estimate import Shape, slow_in_all
 from ogive.studies.fitting import VECTOR
+from ogive.studies.store import Results, code_digest
 from ogive.views import parse_view
 
 if TYPE_CHECKING:

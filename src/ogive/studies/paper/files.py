@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ogive.errors import FileFormatError
+from ogive.studies.store import sha256_of
 
 if TYPE_CHECKING:
     import os
 
 #: Where the paper says its logits come from.
 REPOSITORY = "https://github.com/markus93/NN_calibration"
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ def find_copies(folder: str | os.PathLike[str]) -> list[Copy]:
         size = path.stat().st_size
         if path.name not in by_name and size not in sizes:
             continue
-        sha256 = _sha256(path)
+        sha256 = sha256_of(path)
         file = by_size.get((size, sha256)) or by_name.get(path.name)
         if file is None:
             continue
@@ -112,11 +111,3 @@ def find_copies(folder: str | os.PathLike[str]) -> list[Copy]:
         if file not in found or (copy.published and not found[file].published):
             found[file] = copy
     return [found[file] for file in paper_files() if file in found]
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()

@@ -6,21 +6,20 @@ Every cell is a measure of the test part after a method was fitted to the calibr
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ogive
-from ogive._files import replacing, safe_output
-from ogive.errors import FileFormatError, UnknownName
+from ogive.errors import UnknownName
 from ogive.studies.paper.cells import Bench, Key, is_percent, title_of
 from ogive.studies.paper.files import Copy, PaperFile, find_copies, paper_files, read_rows
+from ogive.studies.store import Results
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from ogive._typing import Progress
     from ogive.predictions import Predictions
@@ -42,8 +41,6 @@ ASSUMPTIONS = (
     "MS-ODIR, Dir-ODIR above 256 classes: a coarser grid of strengths.",
     "Methods that calibrate the whole matrix rank the classes anew.",
 )
-
-_FORMAT = "ogive-paper-results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +180,8 @@ def paper_tables(
     methods : iterable of str, optional
         Some of `METHODS`. Default: all.
     cache : path, optional
-        A JSON file that holds what was computed so far. It is written after each method of each
-        file, whole or not at all, and read back at the next call: a long run can be resumed.
+        A file of JSON lines that holds what was computed so far. A line is added after each method
+        of each file, and read back at the next call: a long run can be resumed.
     progress : callable, optional
         ``progress(what, done, total)``: what is being worked on, and how many methods of how
         many files are done; `done` is a fraction where a method can tell.
@@ -197,21 +194,24 @@ def paper_tables(
     chosen = _check_methods(methods)
     copies = find_copies(folder)
     published = [row for row in read_rows("paper_tables.csv") if row["method"] in chosen]
-    results = _Results(None if cache is None else Path(cache))
+    results = Results(cache)
     jobs = [(copy, method) for copy in copies for method in chosen]
     for done, (copy, method) in enumerate(jobs):
         keys = [Key.of(row) for row in published if _is_of(row, copy.file, method)]
-        if not results.have(copy, keys):
+        known = results.get(_job(copy, method))
+        if known is None or any(key.name not in known for key in keys):
             tell = _within(progress, done, len(jobs), f"{copy.file.name} {method}")
             tell("", 0, 1)
             bench = Bench(read(copy.path, "cal"), read(copy.path, "test"), n_jobs)
             started = time.perf_counter()
             values = bench.measure(method, keys, progress=tell)
-            results.add(copy, method, values, time.perf_counter() - started)
+            numbers = {key.name: value for key, value in values.items()}
+            seconds = time.perf_counter() - started
+            results.add(_job(copy, method), numbers | {"seconds": seconds})
     if progress is not None:
         progress("done", len(jobs), len(jobs))
     cells = [
-        _cell(row, results.value(copy, Key.of(row)))
+        _cell(row, (results.get(_job(copy, row["method"])) or {})[Key.of(row).name])
         for row in published
         for copy in copies
         if _is_of(row, copy.file, row["method"])
@@ -231,6 +231,10 @@ def _check_methods(methods: Iterable[str] | None) -> tuple[str, ...]:
 
 def _is_of(row: dict[str, str], file: PaperFile, method: str) -> bool:
     return (row["dataset"], row["model"], row["method"]) == (file.dataset, file.model, method)
+
+
+def _job(copy: Copy, method: str) -> tuple[str, ...]:
+    return ("paper", copy.sha256, method, ogive.__version__)
 
 
 def _within(progress: Progress | None, done: int, total: int, what: str) -> Progress:
@@ -256,48 +260,3 @@ def _cell(row: dict[str, str], here: float) -> Cell:
         paper=float(row["value"]) / unit,
         here=here,
     )
-
-
-class _Results:
-    """What was computed so far, kept in a file where one is given.
-
-    Values belong to the sha256 of the file they were computed from and to this library's version.
-    """
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.jobs: dict[str, dict[str, Any]] = {}
-        if path is not None and safe_output(path).exists():
-            self.jobs = self._read(path)
-
-    @staticmethod
-    def _read(path: Path) -> dict[str, dict[str, Any]]:
-        try:
-            document = json.loads(path.read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            msg = f"{path} is not JSON ({error}). Name another file, or delete it to start afresh."
-            raise FileFormatError(msg) from error
-        if not isinstance(document, dict) or document.get("format") != _FORMAT:
-            msg = f"{path} does not hold results of this study. Name another file for them."
-            raise FileFormatError(msg)
-        same = document.get("library") == ogive.__version__
-        return dict(document["jobs"]) if same else {}
-
-    def have(self, copy: Copy, keys: Iterable[Key]) -> bool:
-        return all(key.name in self.jobs.get(self._job(copy, key.method), {}) for key in keys)
-
-    def value(self, copy: Copy, key: Key) -> float:
-        return float(self.jobs[self._job(copy, key.method)][key.name])
-
-    def add(self, copy: Copy, method: str, values: dict[Key, float], seconds: float) -> None:
-        named = {key.name: value for key, value in values.items()}
-        self.jobs[self._job(copy, method)] = {**named, "seconds": seconds}
-        if self.path is None:
-            return
-        document = {"format": _FORMAT, "library": ogive.__version__, "jobs": self.jobs}
-        with replacing(self.path) as beside:
-            beside.write_text(json.dumps(document, indent=1, allow_nan=False), encoding="utf-8")
-
-    @staticmethod
-    def _job(copy: Copy, method: str) -> str:
-        return f"{copy.sha256} {method}"

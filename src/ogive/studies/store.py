@@ -1,8 +1,8 @@
-"""What an arena has computed so far, kept in a file of JSON lines so that a run can be resumed.
+"""What a study has computed so far, kept in a file of JSON lines so that a run can be resumed.
 
-A line is a finished cell: the sha256 of the experiment's file, the view, the method, the digest
-of the library's own code, and the numbers. A file that changed, or another version of the code,
-has another digest, and its cells are computed again.
+A line is a finished cell: its key, which holds the sha256 of the file it was computed from, the
+method, and the digest or the version of the library's code; and the numbers. A file that changed,
+or another version of the code, has another key, and its cells are computed again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ogive.errors import FileFormatError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FORMAT = {"format": "ogive-arena-cells", "version": 1}
+_FORMAT = {"format": "ogive-arena-cells", "version": 1}  # the paper's tables are kept so too
 #: Rooms whose code has no part in the numbers.
 _BYSTANDERS = {"cli", "plotting", "report", "diagrams", "export"}
 
@@ -75,7 +75,7 @@ def _lines(path: Path, text: bytes) -> Iterator[dict[str, Any]]:
         else:
             reason = None
         if number == 1 and line != _FORMAT:
-            msg = f"{path} does not hold results of an arena. Name another file for them."
+            msg = f"{path} does not hold results of a study. Name another file for them."
             raise FileFormatError(msg) from reason
         if number > 1:
             if not (isinstance(line, dict) and line.keys() >= {"key", "numbers"}):
@@ -92,10 +92,16 @@ def _joined(key: tuple[str, ...] | list[str]) -> str:
     return "\0".join(key)
 
 
+def sha256_of(path: Path) -> str:
+    """Return the digest of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @cache
 def code_digest() -> str:
     """Return a digest of the library's code, so far as it takes part in the numbers."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         if path.relative_to(root).parts[0] not in _BYSTANDERS:
