@@ -68,3 +68,18 @@ def test_given_probabilities_fall_on_the_artifacts_side_of_every_step(rng, view)
     contents = to_onnx.write(gamma, kind="probs", dtype="float64")
     wanted = expected(gamma, P, "probs", from_scores=False)
     np.testing.assert_array_equal(to_onnx.run(contents, P, "float64").reshape(-1), wanted)
+
+
+@pytest.mark.parametrize("view", ["class-1", "score"])
+def test_steep_maps_of_logits_stay_within_the_bound(view, rng):
+    """The library rounds tails from logits to 32 bits and the graph does not: a slope shows it."""
+    eta = 5e-4 * rng.normal(size=2000)
+    y = (rng.random(2000) < 1 / (1 + np.exp(-4000 * eta))).astype(int)
+    values = (eta if view == "score" else np.stack([0 * eta, eta], axis=1)).astype(np.float32)
+    gamma = ogive.fit_platt(
+        ogive.Curve.from_predictions(ogive.Predictions(values, y, kind="logits"), view)
+    )
+    found = to_onnx.run(to_onnx.write(gamma, kind="logits"), values)
+    wanted = expected(gamma, values, "logits", from_scores=False)
+    assert np.ptp(wanted) > 0.9
+    assert np.abs(found - wanted).max() < 2e-6

@@ -174,6 +174,7 @@ def test_decimal_commas_are_read_and_written(tmp_path, separator, rng):
         ("score;outcome\n0.25;1\n0,5;0\n", "such as 0.25, but is '0,5'. Decimal commas are"),
         ('score,outcome\n"0,25",1\n', "separated by ; or tab"),
         ("score;outcome\n1.000,5;1\n", "but is '1.000,5'"),
+        ("score,outcome\n25.5%,1\n", "but is '25.5%'. Percent? Remove the sign, and divide"),
     ],
 )
 def test_mixed_decimal_marks_are_refused(tmp_path, text, message):

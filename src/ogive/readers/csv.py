@@ -175,7 +175,9 @@ def _raise_first(path: Path, found: Scan, layout: Layout, error: Exception) -> N
 
 
 def _hint(cell: str, decimal: str) -> str:
-    """Return the way out where a number has another decimal mark."""
+    """Return the way out where a number has another decimal mark, or is in percent."""
+    if "%" in cell:
+        return " Percent? Remove the sign, and divide by 100."
     if "," in cell and decimal == ".":
         return (
             " Decimal commas are read where all numbers have them and cells are separated by ; "
