@@ -9,6 +9,7 @@ import pytest
 
 import ogive
 from ogive import Predictions
+from ogive.cli import main
 from ogive.errors import InvalidInput, UnknownName
 from ogive.report import build_report, render_html
 from tests.bundled import DEMO
@@ -207,3 +208,21 @@ def test_a_matrix_method_is_no_repair_of_a_view(sample):
         build_report(*sample, method="temperature")
     with pytest.raises(UnknownName, match="unknown method 'splin'"):
         build_report(*sample, method="splin")
+
+
+def test_rows_that_fitted_the_calibrator_get_no_test(rng, tmp_path):
+    scores = rng.random(300)
+    labels = (rng.random(300) < scores**2).astype(int)
+    np.savez(tmp_path / "a.npz", probs=np.c_[1 - scores, scores], labels=labels)
+    assert main(["fit", str(tmp_path / "a.npz"), "-o", str(tmp_path / "c.json")]) == 0
+    out = str(tmp_path / "b.npz")
+    assert main(["apply", str(tmp_path / "c.json"), str(tmp_path / "a.npz"), "-o", out]) == 0
+    made = build_report(ogive.read(out))
+    assert "fitted on these rows" in made.verdict.sentence
+    assert made.verdict.decision.pvalue is made.verdict.decision.calibrate is None
+    assert {n.interval for n in made.numbers[2:]} <= {"withheld", ""}
+    assert {row[5] for row in made.views.rows} == {"withheld"}
+    assert made.class_table is None
+    page = render_html(made)
+    assert not re.search(r"\bp [=<] ?[0-9]", page)
+    assert "nan" not in page.lower().replace("aria-label", "")

@@ -4,6 +4,7 @@ import pytest
 import ogive
 from ogive import Predictions, compare
 from ogive.calibrators.scaling import vector_probe
+from ogive.calibrators.scaling.vector import fit_vector
 from ogive.errors import InvalidInput, InvalidType, UnknownName
 from ogive.studies.fitting import apply, fit
 from tests import simulate
@@ -147,3 +148,15 @@ def test_the_class_structure_is_fitted_once(rng, monkeypatch):
     nll = {row.method: row.nll for row in found.methods}
     assert nll["spline"] == next(row.nll for row in alone.methods if row.method == "spline")
     assert min(row.fit_seconds for row in found.methods if row.method != "none") > 0
+
+
+def test_a_stopped_method_that_is_ahead_is_finished(matrices, monkeypatch):
+    cal, test = matrices
+    # A probe that stops every fit, at a map that is as good as the full one.
+    monkeypatch.setattr("ogive.studies.compare.stopped_early", fit_vector)
+    found = compare(cal, test, ["none", "temperature", "vector"], "vector")
+    assert all(row.nll_diff >= 0 for row in found.methods)
+    row = next(row for row in found.methods if row.method == "vector")
+    assert row.stopped_early == (row is not found.best)
+    full = compare(cal, test, ["none", "vector"], "vector")
+    assert row.nll == next(one.nll for one in full.methods if one.method == "vector")

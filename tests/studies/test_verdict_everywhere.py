@@ -77,6 +77,12 @@ def test_all_verdicts_agree_with_each_other_and_with_their_table(name, tmp_path)
     report = build_report(test, cal, methods=METHODS)
     assert report.verdict.decision == decision
     assert report.calibrated.method == (decision.method or "spline")
+    assert report.verdict.sentence in f"{compared.verdict} "
+    fits = [command for command, _ in report.commands if command.startswith("ogive fit")]
+    assert bool(fits) == bool(decision.calibrate)  # the next step is what the verdict says
+    for command in fits:
+        assert ("--method" in command) == (decision.method != "spline")
+        assert decision.method in (command if "--method" in command else "spline")
     assert compared.to_dict()["recommended"] == (decision.method or "none")
 
     method = decision.method or "spline"
@@ -138,8 +144,15 @@ def agrees_with_table(compared):
     else:
         assert compared.verdict.startswith("Leave it alone")
     for row in compared.methods:
+        assert row.nll_diff >= 0.0
         if row.tied_with_best and row is not compared.best:
             assert row.nll <= none.nll
+        if row.nll > none.nll:  # worse than leaving the scores alone: never listed as equal
+            for words in compared.verdict.split(". "):
+                assert not (words.startswith("Not significantly") and f" {row.method}" in words)
+        if row.too_few_rows_to_tell and not decision.too_few_rows:
+            listed = compared.verdict.partition("Too few rows to tell: ")[2].partition(".")[0]
+            assert row.method in listed.split(", ")
     assert json.dumps(decision.to_dict(), allow_nan=False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from math import isnan, sqrt
+from math import isnan, nan, sqrt
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,9 @@ class Number:
 def key_numbers(curve: Curve, before: Measurement, after: Measurement | None) -> tuple[Number, ...]:
     """Return the measures with 95 % intervals, and their values after calibration."""
     ks, kuiper = before.ks_test, before.kuiper_test
-    brier, nll = _loss_intervals(curve)
+    brier, nll, ece = *_loss_intervals(curve), _ece_interval(curve)
+    if before.fitted_rows:  # they look better than new rows would
+        brier = nll = ece = (nan, nan)
     rows: list[tuple[str, str, tuple[float, float] | None, str, bool]] = [
         (rate_name(curve.view), "accuracy", wilson_of(curve.total_hits, curve.n),
          "share of outcomes that are 1", True),
@@ -58,7 +60,7 @@ def key_numbers(curve: Curve, before: Measurement, after: Measurement | None) ->
          f"largest cumulative gap; {percent(ks.expected)} expected by chance", True),
         ("Kuiper error", "kuiper", (kuiper.low, kuiper.high),
          f"range of the gap; {percent(kuiper.expected)} expected by chance", True),
-        ("ECE", "ece", _ece_interval(curve), "mean gap of 15 bins of equal width", True),
+        ("ECE", "ece", ece, "mean gap of 15 bins of equal width", True),
         ("MCE", "mce", None, "largest gap of those bins", True),
         ("Brier score", "brier", brier, "mean squared error", False),
         ("log loss", "nll", nll, "mean negative log-likelihood (NLL)", False),

@@ -157,10 +157,17 @@ def build_report(
         verdict=told,
         numbers=key_numbers(curve, before, after),
         graphs=map_graphs(
-            CumulativeDifference.from_curve(curve), reliability, BinnedReliability.from_curve(curve)
+            CumulativeDifference.from_curve(curve, in_sample=test.fitted_rows),
+            reliability,
+            BinnedReliability.from_curve(curve),
         ),
         panels=four_graphs(
-            "panels", [FourPanel.from_curve(curve, method=drawn, label="as it is, test part")]
+            "panels",
+            [
+                FourPanel.from_curve(
+                    curve, method=drawn, label="as it is, test part", in_sample=test.fitted_rows
+                )
+            ],
         ),
         views=None if test.one_column else view_rows(test),
         class_graph=None if heat is None else one_graph("classes", "Signed KS of each class", heat),

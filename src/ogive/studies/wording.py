@@ -66,7 +66,8 @@ def judge_many(names: Sequence[str], ways: Sequence[str], tests: str) -> str:
     for way in ("too high", "too low", "mixed"):
         those = [name for name, w in zip(names, ways, strict=True) if w == way]
         more = f" and {len(those) - MAX_NAMES:,} more" if len(those) > MAX_NAMES else ""
-        parts += [f"{way}: {', '.join(those[:MAX_NAMES])}{more}"] if those else []
+        words = "too high for some rows, too low for others" if way == "mixed" else way
+        parts += [f"{words}: {', '.join(those[:MAX_NAMES])}{more}"] if those else []
     return f"{found} Scores {'; '.join(parts)}." if parts else found
 
 
