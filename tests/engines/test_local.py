@@ -16,7 +16,7 @@ from ogive import Curve, Predictions, brier_vector, ks_error, nll_vector
 from ogive.engines import find_engine, local
 from ogive.engines.files import open_log
 from ogive.engines.pieces import count_piece
-from ogive.errors import FileFormatError, InvalidInput, UnknownName
+from ogive.errors import FileFormatError, InvalidInput, OgiveWarning, UnknownName
 from ogive.readers.memory import parse_memory
 from ogive.readers.source import Columns
 from tests.engines.contract import UNLIKE, AsLocal
@@ -49,7 +49,8 @@ def test_files_globs_and_folders_add_up(log):
     assert local.curve([log / "a.parquet", log / "b.csv", log / "sub"]) == whole
     assert local.curve(f"{log}/**/*.*") == whole
     assert local.curve(str(log / "*.parquet")).n == 1000
-    assert local.curve([log, log / "b.csv"]) == whole  # a file named twice is read once
+    with pytest.warns(OgiveWarning, match="given already, whose rows are counted once"):
+        assert local.curve([log, log / "b.csv"]) == whole
 
 
 def test_short_logs_are_exact_and_long_ones_read_twice(log):

@@ -23,8 +23,7 @@ from ogive.engines.cluster import (
     shares,
 )
 from ogive.engines.files import open_log
-from ogive.engines.local import limit_in
-from ogive.engines.refine import curves_of, without_groups
+from ogive.engines.refine import curves_of, limit_in, without_groups
 from ogive.engines.tally import added_tallies
 from ogive.errors import InvalidType, OgiveError, need
 from ogive.readers.memory import parse_memory

@@ -17,7 +17,7 @@ from ogive._numerics.blocks import thread_count
 from ogive.engines.batches import Tallier, added_tallies
 from ogive.engines.files import open_log
 from ogive.engines.pieces import count_into, count_piece
-from ogive.engines.refine import LIMIT, curves_of, without_groups
+from ogive.engines.refine import curves_of, limit_in, without_groups
 from ogive.engines.tally import TooManyCurves, too_many
 from ogive.errors import OgiveError, need
 from ogive.readers.memory import parse_memory
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
-_ROW = 300  # bytes that a row of a further reading takes
 _KEY = 256  # bytes of the limit for each key that is collected, a tenth of which it takes
 _RELEASE = 4  # pieces after which memory that was freed is given back
 _LEAST_SHARE = 1e-4  # of a log, from which the memory of all of it is told
@@ -153,16 +152,6 @@ def read_log(
     limit = limit_in(budget)
     keep = max(budget // _KEY, limit)
     return curves_of(job.run, plan, exact=not one_pass, limit=limit, keep=keep)
-
-
-def limit_in(budget: int) -> int:
-    """Return how many rows a further reading may bring together in so many bytes.
-
-    It decides how sharp the further readings are. Where keys can be collected, as here, it is at
-    most `MAX_KEYS_COLLECTED` (`ogive.engines.refine`) for each curve; KS errors of engines then
-    agree to rounding.
-    """
-    return max(min(2 * LIMIT, budget // (8 * _ROW)), 1024)
 
 
 class _Job:

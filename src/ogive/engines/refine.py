@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 #: Rows that a further reading may bring together, each a score by itself: about 300 bytes each.
 LIMIT = 1 << 18
+_BYTES_PER_ROW = 300  # of a further reading
 #: The same for each curve, where keys can be collected: a further step then needs no reading.
 MAX_KEYS_COLLECTED = 1 << 15
 
@@ -143,6 +144,15 @@ def curves_of(
             {name: curves[name] for name in chosen}
         )
     return Reading(curves, rows, skipped, passes, vectors)
+
+
+def limit_in(budget: int) -> int:
+    """Return how many rows a further reading may bring together in so many bytes.
+
+    It decides how sharp the further readings are. Where keys can be collected, as on one machine,
+    it is at most `MAX_KEYS_COLLECTED` for each curve; KS errors of engines then agree to rounding.
+    """
+    return max(min(2 * LIMIT, budget // (8 * _BYTES_PER_ROW)), 1024)
 
 
 def _ranges(curves: dict[Name, Curve]) -> dict[Name, IntArray]:

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ogive.curve.summary import COUNTED, WEIGHED
 from ogive.engines.cluster import Frame, is_paths, shares
 from ogive.engines.files import open_log
-from ogive.engines.local import limit_in
-from ogive.engines.refine import curves_of, without_groups
+from ogive.engines.refine import curves_of, limit_in, without_groups
 from ogive.engines.spark_tasks import of_frame, of_shares, packed, raise_first, unpacked
 from ogive.engines.tally import Tally
 from ogive.engines.watch import watching
