@@ -67,6 +67,7 @@ LARGE_SHIFT_AGAIN = 0.3  # of scores fitted before: beyond, the weight of o fall
 
 ROWS_WORTH_PLATT = 20.0  # of the rarer outcome: with as many, Platt's line has half of the weight
 NONE_SEEN_IS_WORTH = 0.5  # of a rarer outcome: Jeffreys' estimate of a count, where it was 0
+BIAS_HIDDEN = 1.5  # where rows are few, a rougher map shows about two thirds of the smoothing bias
 STEEP = 3.0  # a line steeper than this is taken for a matter of unit, not for underconfidence
 
 
@@ -250,15 +251,16 @@ def _map(
 def _bias(problem: Problem, found: Posterior) -> FloatArray:
     """Return how far smoothing may have moved the map, (K,), at each knot.
 
-    The distance to a rougher map, whose own bias is far smaller; where waves cross 0, the root mean
-    square over a knot and its neighbours. A line has no such bias: its weight takes its share off.
+    One and a half times the distance to a rougher map, whose own bias is smaller; where waves cross
+    0, the root mean square over a knot and its neighbours. A line has no such bias: its weight
+    takes its share off.
     """
     square = (problem.to_values @ (found.mean - found.rougher)) ** 2
     neighbours = np.ones(3)
     around = np.convolve(square, neighbours, "same")
     around /= np.convolve(np.ones_like(square), neighbours, "same")
     bent = max(1.0 - float(found.weight[0].sum()), 0.0)
-    result: FloatArray = np.sqrt(bent * np.maximum(square, around))
+    result: FloatArray = BIAS_HIDDEN * np.sqrt(bent * np.maximum(square, around))
     return result
 
 

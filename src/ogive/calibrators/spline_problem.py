@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 PATH_SHIFT = 3.0  # o at which modes are found
 
-KNOTS = (24, 64)  # 24 (rows / 25,000)^(1/4) within these: faster than smooth truths ask for
+#: Inner knots: 24 (rows / 25,000)^(1/4) within these, faster than smooth truths ask for.
+KNOTS = (24, 64)
 KNOT_ROWS = 25_000
 MIN_GAP = 0.01  # least distance of knots: in log-odds or, if larger, in their deviation
 MIN_ROWS = 20  # with fewer rows, or fewer scores than this, no bend is fitted
@@ -111,19 +112,25 @@ def _axis(eta: FloatArray, share: FloatArray) -> Axis:
 
 
 def _knots(trials: Trials, info: FloatArray) -> FloatArray:
-    """Return knots at fractiles of the mean of two clocks: the count and the information."""
+    """Return knots at both ends, and at fractiles of the mean of two clocks between them.
+
+    The clocks are the count and the information. A natural spline is straight beyond its last knot:
+    knots at the ends let it bend as far as there are rows.
+    """
     eta, rows = trials.offset, rows_of(trials)
     clock = trials.count / trials.count.sum() + info
     time = (np.cumsum(clock) - clock / 2) / 2
     m = int(KNOTS[0] * (rows / KNOT_ROWS) ** 0.25)
-    m = min(max(m, KNOTS[0]), KNOTS[1], distinct_scores(eta))
+    m = min(max(m, KNOTS[0]), KNOTS[1], max(distinct_scores(eta) - 2, 1))
     places = np.interp((np.arange(m) + 0.5) / m, time, eta)
     deviation = float(np.sqrt(info @ (eta - info @ eta) ** 2))
     gap = MIN_GAP * max(1.0, deviation)
-    kept = [places[0]]
-    for place in places[1:]:
-        if place - kept[-1] > gap:
+    kept = [eta[0]]
+    for place in places:
+        if place - kept[-1] > gap and eta[-1] - place > gap:
             kept.append(place)
+    if eta[-1] - kept[-1] > gap:
+        kept.append(eta[-1])
     return np.array(kept)
 
 
