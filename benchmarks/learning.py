@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     #: Fits on calibration rows; returns the probability of what came true in each test row.
     Method = Callable[[Predictions, Predictions], FloatArray]
 
-#: Calibration rows, and how many times they are drawn. With few rows a single error decides: 12 draws
-#: of 30 rows have a standard error of 7 % where the model is right in 99.3 % of the rows.
+#: Calibration rows, and how many times they are drawn. With few rows a single error decides: 12
+#: draws of 30 rows have a standard error of 7 % where the model is right in 99.3 % of the rows.
 DRAWS = {10: 60, 20: 60, 30: 100, 50: 60, 100: 40, 200: 20, 500: 8, 1000: 4, 2000: 2, 5000: 1}
 TEST_ROWS = 2000
 MOST_CLASSES = 100  # a fit with 1,000 classes takes a minute

@@ -67,7 +67,7 @@ LARGE_SHIFT_AGAIN = 0.3  # of scores fitted before: beyond, the weight of o fall
 
 ROWS_WORTH_PLATT = 20.0  # of the rarer outcome: with as many, Platt's line has half of the weight
 NONE_SEEN_IS_WORTH = 0.5  # of a rarer outcome: Jeffreys' estimate of a count, where it was 0
-BIAS_HIDDEN = 1.5  # where rows are few, a rougher map shows about two thirds of the smoothing bias
+BIAS_PER_DISTANCE = 1.5  # where rows are few, a rougher map shows two thirds of the bias or less
 STEEP = 3.0  # a line steeper than this is taken for a matter of unit, not for underconfidence
 
 
@@ -260,7 +260,7 @@ def _bias(problem: Problem, found: Posterior) -> FloatArray:
     around = np.convolve(square, neighbours, "same")
     around /= np.convolve(np.ones_like(square), neighbours, "same")
     bent = max(1.0 - float(found.weight[0].sum()), 0.0)
-    result: FloatArray = BIAS_HIDDEN * np.sqrt(bent * np.maximum(square, around))
+    result: FloatArray = BIAS_PER_DISTANCE * np.sqrt(bent * np.maximum(square, around))
     return result
 
 
