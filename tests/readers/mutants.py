@@ -212,7 +212,7 @@ def check_reader_once(seed, format):  # noqa: A002
         if format == "npy" and mutant_is_matrix(path):
             how = {"kind": "logits"}
         result = _tried(lambda: _check_predictions(ogive.read(path, **how)), path)
-        if format in TABLES:
+        if format in (*TABLES, "jsonl"):
             result += ", " + _tried(lambda: _check_log(path), path)
     return result
 

@@ -280,3 +280,12 @@ def test_a_line_that_is_no_json_is_named(tmp_path, rng, monkeypatch):
     write(path, json.dumps({"score": 0.5, "outcome": 1, "note": "x" * 5000}))
     with pytest.raises(FileFormatError, match="line 1 is longer"):
         ogive.read(path)
+
+
+def test_scores_out_of_range_are_named_as_in_the_file(tmp_path):
+    path = write(tmp_path / "a.csv", "risk,outcome\n0.5,1\n75,0\n")
+    with pytest.raises(InvalidInput, match=r"a.csv: `risk` must lie in \[0, 1\].*Percent\?"):
+        ogive.read(path, score="risk")
+    np.savez(tmp_path / "a.npz", scores=[0.5, 75], outcomes=[1, 0])
+    with pytest.raises(InvalidInput, match=r"a.npz: `scores` must lie in \[0, 1\]"):
+        ogive.read(tmp_path / "a.npz")

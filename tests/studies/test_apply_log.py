@@ -226,7 +226,7 @@ def test_two_runs_at_once_are_refused(log, cal, tmp_path):
 
 def test_a_row_that_breaks_a_rule_stops_its_file(log, cal, tmp_path):
     store(pa.table({"score": [0.5, 2.0], "outcome": [1, 0]}), log / "d.parquet")
-    with pytest.raises(InvalidInput, match=r"d\.parquet: `probs` must lie in \[0, 1\]"):
+    with pytest.raises(InvalidInput, match=r"d\.parquet: `score` must lie in \[0, 1\]"):
         apply_log(cal, log, tmp_path / "out")
     assert not (tmp_path / "out" / "d.parquet").exists()
 

@@ -127,7 +127,10 @@ class Source:
                 preds = chosen.predictions()
             except OgiveError as error:
                 where = f"{self.path}" + (f" (part {part})" if part else "")
-                msg = f"{where}: {error}"
+                said = str(error)
+                if chosen.kind == "scores":  # by the name that they have in the file
+                    said = said.replace("`probs`", f"`{(*chosen.columns, 'scores')[0]}`", 1)
+                msg = f"{where}: {said}"
                 raise type(error)(msg) from error
             warn_if_permuted(preds, str(self.path))
             mark_calibrated(preds, provenance_of(self.path), part)
