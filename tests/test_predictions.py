@@ -248,3 +248,38 @@ def test_tensors_with_a_gradient_in_bfloat16_and_on_devices():
     ]
     for tensor in given:
         np.testing.assert_array_equal(Predictions(tensor, kind="logits").values, halves)
+
+
+@pytest.mark.parametrize("shape", [(9,), (9, 3)])
+@pytest.mark.parametrize("kind", ["logits", "probs"])
+@pytest.mark.parametrize(
+    "rows", [slice(1, 8, 3), [4, 0, 4, -1], np.arange(9) % 2 == 0, np.array([3], dtype=np.uint8)]
+)
+def test_rows_are_taken_with_all_that_belongs_to_them(shape, kind, rows, rng):
+    values = rng.normal(size=shape)
+    if kind == "probs":
+        values = 1 / (1 + np.exp(-values))
+        values = values if len(shape) == 1 else (values / values.sum(1, keepdims=True)).round(3)
+    names = np.array(["a", "b", "c"])[: 2 if len(shape) == 1 else 3]
+    labels = names[rng.integers(0, names.size, 9)]
+    how = {"kind": kind, "classes": names, "weight_kind": "sampling"}
+    w = rng.random(9) + 0.5
+    some = Predictions(values, labels, sample_weight=w, **how).take(rows)
+    fresh = Predictions(values[rows], labels[rows], sample_weight=w[rows], **how)
+    assert (some.kind, some.weight_kind, some.n) == (kind, "sampling", fresh.n)
+    for name in ("values", "labels", "classes", "sample_weight", "_top", "_choice", "_divided"):
+        np.testing.assert_array_equal(getattr(some, name), getattr(fresh, name))
+    np.testing.assert_array_equal(some.probabilities(), fresh.probabilities())
+
+
+def test_rows_that_are_not_there_cannot_be_taken():
+    preds = Predictions([0.2, 0.7], [0, 1], kind="probs")
+    assert Predictions([0.2, 0.7], kind="probs").take([1]).labels is None
+    with pytest.raises(InvalidInput, match="one is 2"):
+        preds.take([0, 2])
+    with pytest.raises(InvalidInput, match="`rows` must have one entry per row"):
+        preds.take([True])
+    with pytest.raises(InvalidInput, match="none of the 2 rows"):
+        preds.take([])
+    with pytest.raises(InvalidType, match="indices, a slice or a mask"):
+        preds.take([0.5])

@@ -36,8 +36,18 @@ def test_importing_the_package_loads_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-def test_rooms_are_attributes():
+@pytest.mark.parametrize("name", ogive._PACKAGES)
+def test_packages_are_attributes_of_a_fresh_import(name):
+    code = f"import ogive; ogive.{name}.__doc__"
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
+    assert name in dir(ogive)
+
+
+def test_modules_are_attributes():
     code = (
+        "import ogive; ogive.readers.npz.read; ogive.calibrators.spline.fit_spline; "
+        "ogive.calibrators.scaling.temperature; ogive.curve.stream; ogive.errors.OgiveError; "
+        "ogive.estimators.curves; "
         "import ogive; ogive.export.artifact.load_fitted_on; ogive.studies.fitted_on.fitted_on; "
         "ogive.metrics.vector.vector_rows; ogive.export.to_torch.module; ogive.diagrams"
     )

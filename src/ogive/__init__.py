@@ -128,7 +128,21 @@ _MODULES = {
     "spiegelhalter": "ogive.metrics.proper",
 }
 
-_PACKAGES = ("diagrams", "engines", "export", "metrics", "plotting", "studies")
+_PACKAGES = (
+    "calibrators",
+    "curve",
+    "diagrams",
+    "engines",
+    "errors",
+    "estimators",
+    "export",
+    "metrics",
+    "plotting",
+    "predictions",
+    "readers",
+    "studies",
+    "views",
+)
 
 __all__ = [
     "BetaCalibrator",
@@ -206,4 +220,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a public name can be anythi
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *_PACKAGES, "__version__"]

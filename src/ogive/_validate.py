@@ -16,7 +16,7 @@ from ogive.errors import InvalidInput, InvalidType, UnknownName, rows_that
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray, WeightKind
+    from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray, WeightKind
 
 SUM_TOLERANCE = 1e-3 + 2.0**-40  # so that decimals that sum to 0.999 are within 0.001
 PERCENT = 100.0
@@ -184,6 +184,25 @@ def as_weights(values: ArrayLike | None, n: int, *, of: str, kind: WeightKind) -
         msg = "`sample_weight` are all 0: there is nothing to measure. Give some row a weight."
         raise InvalidInput(msg)
     return weights
+
+
+def as_rows(rows: ArrayLike | slice, n: int) -> slice | IntArray:
+    """Return which of n rows are taken: a slice as it is, a mask or indices as indices."""
+    if isinstance(rows, slice):
+        return rows
+    array = np.asarray(rows)
+    if array.ndim == 1 and array.dtype == np.bool_:
+        check_length(array, "rows", n, "predictions")
+        return np.flatnonzero(array)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        msg = "`rows` must be indices, a slice or a mask of booleans."
+        raise InvalidType(msg)
+    outside = (array < -n) | (array >= n)
+    if outside.any():
+        first = array[int(outside.argmax())]
+        msg = f"`rows` must be indices of {n:,} rows, from 0, but one is {first}."
+        raise InvalidInput(msg)
+    return array.astype(np.intp)
 
 
 def as_choice(value: str, name: str, allowed: Sequence[Choice]) -> Choice:

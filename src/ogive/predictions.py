@@ -30,6 +30,7 @@ from ogive._validate import (
     SUM_TOLERANCE,
     as_choice,
     as_floats,
+    as_rows,
     as_weight_kind,
     as_weights,
     bad_logits,
@@ -251,6 +252,31 @@ class Predictions:
         assert self.kind == "logits"  # noqa: S101 - probabilities have no scale
         result = copy(self)
         result._factor = self._factor * factor  # noqa: SLF001 - its own
+        return result
+
+    def take(self, rows: ArrayLike | slice) -> Predictions:
+        """Return some of the rows, with their labels and weights; nothing is checked again.
+
+        Parameters
+        ----------
+        rows : array-like of int, slice, or array-like of bool (N,)
+            Indices (from the end if negative, and as often as they are given), or a mask.
+
+        >>> preds = Predictions([0.2, 0.7, 0.9], [0, 1, 1], kind="probs", sample_weight=[1, 2, 3])
+        >>> some = preds.take([2, 0])
+        >>> some.values, some.labels, some.sample_weight
+        (array([0.9, 0.2]), array([1, 0]), array([3., 1.]))
+        """
+        at = as_rows(rows, self.n)
+        result = copy(self)
+        result.values = self.values[at]
+        result.n = result.values.shape[0]
+        if not result.n:
+            msg = f"`rows` takes none of the {self.n:,} rows."
+            raise InvalidInput(msg)
+        for name in ("labels", "sample_weight", "_top", "_choice", "_divided"):
+            column = getattr(self, name)
+            setattr(result, name, column[at] if column is not None and column.size else column)
         return result
 
     def reordered(self, order: IntArray) -> Predictions:

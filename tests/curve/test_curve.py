@@ -230,7 +230,7 @@ BAD = [
     (
         dict(scores=[0.5, 0.5], outcomes=[0, 2]),
         InvalidInput,
-        r"`outcomes` must be 0 or 1: 1 of 2.*\(2\)",
+        "`outcomes` must be 0 or 1, but 1 row .*row 1, 2",
     ),
     (dict(scores=[0.5, 0.5], outcomes=[0, 0.3]), InvalidInput, "0.3.*weight"),
     (dict(scores=[0.5, 0.5], outcomes=[0, NAN]), InvalidInput, "must be 0 or 1"),
@@ -260,3 +260,44 @@ def test_what_cannot_become_a_curve():
         a.merge(b)
     with pytest.raises(InvalidType, match="must be a Curve"):
         a.merge([0.5])
+
+
+COLUMNS = [
+    "score",
+    "tail",
+    "high",
+    "log_odds",
+    "count",
+    "hits",
+    "square",
+    "square_hits",
+    "fractile",
+    "gap",
+]
+MAKE = {
+    "keys": Curve.from_scores,
+    "groups": lambda s, y: Curve.from_scores(s, y, sample_weight=s + 1),
+    "summary": lambda s, y: Curve.from_scores(s, y).summarised(6),
+}
+
+
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("make", MAKE)
+def test_a_curve_cannot_be_changed(make, copied, rng):
+    scores = rng.random(50)
+    curve = MAKE[make](scores, scores > 0.5)
+    curve = pickle.loads(pickle.dumps(curve)) if copied else curve  # noqa: S301 - ours
+    before = curve.with_view("score")
+    for name in ("view", "n", "score", "_keys", "new"):
+        with pytest.raises(AttributeError, match="Curve is immutable"):
+            setattr(curve, name, "top-1")
+    with pytest.raises(AttributeError, match="Curve is immutable"):
+        del curve.view
+    held = [curve.keys] if curve.keys is not None else []
+    for array in [*held, *(getattr(curve, name) for name in COLUMNS)]:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        curve.summary().sums[0, 0] = 9 if make == "summary" else curve.score.__setitem__(0, 9)
+    assert curve == before
+    assert curve.with_view("top-1").view == "top-1" != curve.view

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dposv
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
@@ -91,6 +90,8 @@ class Likelihood:
 
     def ascend(self, at: Point, precision: FloatArray) -> Point:
         """Climb to the mode under a prior N(0, diag(1 / precision)) by Newton's method."""
+        from scipy.linalg.lapack import dposv  # noqa: PLC0415 - heavy, and measures do without
+
         for _ in range(MAX_STEPS):
             gradient = at.score - precision * at.coef
             step = dposv(stiffened(at.info, precision), gradient)[1]

@@ -12,12 +12,16 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ogive._lazy import files_of
 from ogive.errors import UnknownName
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ogive.calibrators.maps import Fitted
+
+if not TYPE_CHECKING:
+    __getattr__ = files_of(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,11 @@
 """Curves: the only place that sorts scores, joins ties, weighs and merges."""
 
+from typing import TYPE_CHECKING
+
+from ogive._lazy import files_of
 from ogive.curve.curve import Curve
+
+if not TYPE_CHECKING:
+    __getattr__ = files_of(__name__)
 
 __all__ = ["Curve"]

@@ -14,8 +14,9 @@ How a row is stored is told in `ogive.curve.keys`.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from ogive.curve.keys import HIGH, Run, runs_of_keys, tail_of
 from ogive.curve.packing import keys_of_scores, keys_of_view
 from ogive.curve.spans import spans_of
 from ogive.curve.summary import BITS, MANTISSA, added, check_bits, summarise, summary_of_groups
-from ogive.curve.ties import Groups, groups_of_keys, groups_of_weighted, joined
+from ogive.curve.ties import Groups, frozen, groups_of_keys, groups_of_weighted, joined
 from ogive.errors import InvalidInput, InvalidType
 from ogive.predictions import Predictions, labelled
 from ogive.views import View, check_view
@@ -95,11 +96,47 @@ class Curve(Derived):
         view: str,
     ) -> None:
         """Wrap sorted keys, grouped rows or a summary that are known to be right (private use)."""
-        self.view = view
-        self._keys = keys
-        self._grouped = groups
-        self._summary = summary
-        self._finer = finer
+        held = {"_keys": keys, "_grouped": groups, "_summary": summary, "_finer": finer}
+        self.__setstate__({"view": view, **held})
+
+    view: str
+    _keys: KeyArray | None
+    _grouped: Groups | None
+    _summary: Summary | None
+    _finer: tuple[Finer, ...]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what the curve holds, also of a pickled one, and make its arrays read-only."""
+        self.__dict__.update(state)
+        parts = [self._grouped, self._summary, *(finer.summary for finer in self._finer)]
+        held = [getattr(part, field.name) for part in parts if part for field in fields(part)]
+        for array in (self._keys, *held):
+            if isinstance(array, np.ndarray):
+                frozen(array)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a curve does not change; what is derived is kept by `cached_property`."""
+        msg = f"a Curve is immutable: {name!r} cannot be set. Build another, or see `with_view`."
+        raise AttributeError(msg)
+
+    def __delattr__(self, name: str) -> None:
+        """Refuse, likewise."""
+        msg = f"a Curve is immutable: {name!r} cannot be deleted."
+        raise AttributeError(msg)
+
+    def with_view(self, view: str) -> Curve:
+        """Return the same curve under the name of another view.
+
+        >>> Curve.from_scores([0.9, 0.2], [1, 0]).with_view("top-1")
+        Curve(view='top-1', n=2, hits=1)
+        """
+        return Curve(
+            keys=self._keys,
+            groups=self._grouped,
+            summary=self._summary,
+            finer=self._finer,
+            view=view,
+        )
 
     @classmethod
     def from_scores(

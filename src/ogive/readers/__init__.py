@@ -22,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ogive._lazy import files_of
 from ogive.errors import FileFormatError
 from ogive.readers.classes import settle
 from ogive.readers.guard import check_regular, guarded, suffix_of
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
     from ogive._typing import Kind
     from ogive.predictions import Predictions
+
+if not TYPE_CHECKING:
+    __getattr__ = files_of(__name__)
 
 #: The module that reads each suffix.
 FORMATS = {

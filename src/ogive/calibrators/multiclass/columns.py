@@ -222,9 +222,7 @@ def column_curve(
     column = Predictions(
         log_odds, hit, kind="logits", sample_weight=weights, weight_kind=preds.weight_kind
     )
-    curve = Curve.from_predictions(column)
-    curve.view = view
-    return curve
+    return Curve.from_predictions(column).with_view(view)
 
 
 def fit_column(curve: Curve, method: str, options: Mapping[str, Any]) -> tuple[Map, bool]:

@@ -311,9 +311,7 @@ def _curve(preds: Predictions, tops: _Tops) -> Curve:
         sample_weight=None if plain and bool((tops.weights == 1.0).all()) else tops.weights,
         weight_kind=preds.weight_kind,
     )
-    curve = Curve.from_predictions(column)
-    curve.view = "top-1"
-    return curve
+    return Curve.from_predictions(column).with_view("top-1")
 
 
 def _warn_of(tops: _Tops, held: float, lost: float) -> None:

@@ -1,1 +1,8 @@
 """The paper's tables, computed again from its own logits."""
+
+from typing import TYPE_CHECKING
+
+from ogive._lazy import files_of
+
+if not TYPE_CHECKING:
+    __getattr__ = files_of(__name__)
