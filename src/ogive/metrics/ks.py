@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Direction = Literal["too high", "too low", "none"]
 
-_MIN_SCORES_FOR_UNSORTED_KS = 1 << 18  # scores below which a curve costs no more than doing without
+_MIN_SCORES_FOR_UNSORTED_KS = 1 << 16  # scores below which a curve costs no more than doing without
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,10 @@
 r"""The largest gap of scores that are not sorted.
 
-N times the gap is read between any two scores, so it can be read between *cells*, into which the
-rows are counted. With n rows and k hits in a cell of scores from a to b, the gap moves by k minus
-the sum of the scores, which lies between n a and n b; inside the cell it rises by at most
-k (1 − a) and falls by at most (n − k) b. Added up from the left, where it is 0, and from the right,
-where it is all hits minus the sum of all scores, this bounds the gap everywhere. Only cells whose
-bound reaches the best end of a cell can hold the largest gap. There are few: the sum of all scores
-below them is taken exactly, their rows are sorted, and the rest is never looked at again.
+N times the gap is read between any two scores, so it can be read between *cells*, over which the
+outcomes minus the scores are added up. Inside a cell of n scores from a to b, k of them hits, it
+rises by at most k (1 − a) and falls by at most (n − k) b, which bounds it everywhere. Only cells
+whose bound reaches the best end of a cell can hold the largest gap. There are few: the sum of all
+scores below them is taken exactly, their rows are sorted, and the rest is never looked at again.
 
 Cells are as fine as needed near 0 and 1 and cost little to find. With the bits of a float64, which
 are its logarithm but for bends, and a floor c,
@@ -19,8 +17,7 @@ that correctness needs, and is linear between scores where s + c or 1 + c − s 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -35,15 +32,12 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray, KeyArray
 
 _FLOOR = 2.0**-21
-_FEWEST, _MOST = 10, 13  # bits after the exponent that count: 2^bits cells of an octave
-_ROWS = 9  # so many fewer of them than binary digits of N
-_GROUP = 64  # cells that are judged together first
-_CHUNK = 128  # groups whose cells are judged at a time
-_SLOPPY = 1 / 64  # share of its width by which a cell may miss its edges
+_BITS = 10  # after the exponent that count: 2^10 cells of an octave, 43,000 in all
+_DROPPED = np.uint64(52 - _BITS)
 _ROUNDING = 1e-13  # of the gap
 _BLOCKS_COUNTED_AT_ONCE = 8  # blocks that are counted at a time
 _BLOCKS_TOGETHER = 16  # blocks that are looked into at a time
-_PLACES = 3  # at most so many intervals are looked into,
+_PLACES = 8  # at most so many intervals are looked into,
 _FAR = 1 / 16  # with this share of the rows between two of them
 _MAX_SHARE_TO_SORT = 0.25  # share of rows up to which sorting those alone is worth it
 _PROBE = 1024  # rows that tell whether most scores are given more than once
@@ -66,8 +60,7 @@ def largest_unsorted(scores: FloatArray, hits: BoolArray) -> Extreme | None:
     probe = scores[:: max(1, scores.size // _PROBE)]
     if 4 * np.unique(probe).size < 3 * probe.size:
         return None
-    cells = _cells_for(min(max(scores.size.bit_length() - _ROWS, _FEWEST), _MOST))
-    places = _places(cells, *cells.count(scores, hits))
+    places = _places(*_summed_in_cells(scores, hits))
     if (
         len(places) > _PLACES
         or sum(place.rows for place in places) > _MAX_SHARE_TO_SORT * scores.size
@@ -77,117 +70,57 @@ def largest_unsorted(scores: FloatArray, hits: BoolArray) -> Extreme | None:
     return max(found, key=lambda extreme: abs(extreme.value))  # of two as far, the first
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    """Cells of [0, 1], a multiple of `_GROUP`.
-
-    dropped : bits of i(s) that do not count
-    first : where in i(s) the first cell begins
-    edges : (cells + 2,) where each begins, to within a hundredth of its width
-    """
-
-    dropped: np.uint64
-    first: int
-    edges: FloatArray
-
-    @property
-    def number(self) -> int:
-        """How many cells there are."""
-        return self.edges.size - 2
-
-    def count(self, scores: FloatArray, hits: BoolArray) -> tuple[IntArray, float]:
-        """Count the misses and the hits of each cell, (cells, 2), and add up the scores."""
-        kind = np.uint32 if scores.size < 1 << 32 else np.uint64
-        table: IntArray = np.zeros(2 * self.number, dtype=kind)
-        space = np.empty((2, min(_BLOCKS_COUNTED_AT_ONCE * BLOCK, scores.size)))
-        total = 0.0
-        for at in blocks(scores.size, together=_BLOCKS_COUNTED_AT_ONCE):
-            block = scores[at]
-            if not (block.min() >= 0.0 and block.max() <= 1.0):  # NaN is neither
-                raise bad_scores(scores)
-            cell = self.find(block, space[:, : block.size])
-            cell <<= 1
-            cell += hits[at]
-            np.add.at(table, cell, kind(1))
-            total += float(block.sum())  # its last digits are the order's: only bounds use it
-        return table.reshape(-1, 2), total
-
-    def find(self, scores: FloatArray, space: FloatArray) -> IntArray:
-        """Return the cell of each score, in the (2, m) numbers of space given."""
-        low, high = space
-        np.add(scores, _FLOOR, out=low)
-        np.subtract(1.0 + _FLOOR, scores, out=high)
-        place: IntArray = low.view(np.int64)
-        place -= high.view(np.int64)
-        place -= self.first
-        cell = place.view(np.uint64)  # it is not negative, and shifting those is faster
-        cell >>= self.dropped
-        return place
-
-
-@lru_cache(maxsize=4)
-def _cells_for(bits: int) -> _Cells:
-    """Return cells as fine as so many bits after the exponent tell."""
+@cache
+def edges() -> FloatArray:
+    """Return where each cell begins, to within a hundredth of its width; (cells + 1,)."""
     powers = 2.0 ** -np.arange(21.0)  # 1 down to just above the floor
     bends = np.unique(np.concatenate([[0.0, 1.0], powers - _FLOOR, 1.0 + _FLOOR - powers]))
-    place = (_log2(bends + _FLOOR) - _log2(1.0 + _FLOOR - bends)) * 2.0**bits
-    first = int(np.floor(place[0])) - 1
-    number = -(-(int(np.ceil(place[-1])) + 2 - first) // _GROUP) * _GROUP
-    edges = np.interp(np.arange(number + 2.0) + first, place, bends)
-    dropped = 52 - bits
-    return _Cells(np.uint64(dropped), first << dropped, edges)
+    place = (_log2(bends + _FLOOR) - _log2(1.0 + _FLOOR - bends)) * 2.0**_BITS
+    number = int(np.ceil(place[-1])) + 2 - _first()
+    found: FloatArray = np.interp(np.arange(number + 1.0) + _first(), place, bends)
+    return found
 
 
-def _log2(x: FloatArray) -> FloatArray:
+@cache
+def _first() -> int:
+    """Return where the first cell begins, in i(s) without the bits that are dropped."""
+    return int(np.floor((_log2(_FLOOR) - _log2(1.0 + _FLOOR)) * 2.0**_BITS)) - 1
+
+
+def _log2(x: FloatArray | float) -> FloatArray:
     """Return the exponent and the linear part after it: the bits of a float64, as a number."""
     mantissa, exponent = np.frexp(x)
-    return 2.0 * mantissa + exponent
+    result: FloatArray = 2.0 * mantissa + exponent
+    return result
 
 
-class _Counted(NamedTuple):
-    """Consecutive cells, or groups of them, along the last axis of arrays of one shape."""
-
-    n: FloatArray
-    hits: FloatArray
-    least: FloatArray  # sum of the scores, if each is where its cell begins
-    greatest: FloatArray  # or ends
-    first: FloatArray  # where each begins
-    last: FloatArray  # and ends
-
-
-class _Bounds(NamedTuple):
-    """What is known of N times the gap, in arrays of the shape of the cells."""
-
-    before: Within
-    after: Within
-    most: FloatArray  # it is nowhere in the cell farther from 0 than this
-
-    @property
-    def reached(self) -> float:
-        """How far from 0 it certainly is after some cell."""
-        return float(np.maximum(self.after.low, -self.after.high).max())
+def cell_of(scores: FloatArray, space: FloatArray) -> IntArray:
+    """Return the cell of each score, in the (2, m) numbers of space given."""
+    low, high = space
+    np.add(scores, _FLOOR, out=low)
+    np.subtract(1.0 + _FLOOR, scores, out=high)
+    place: IntArray = low.view(np.int64)
+    place -= high.view(np.int64)
+    place -= _first() << int(_DROPPED)
+    cell = place.view(np.uint64)  # it is not negative, and shifting those is faster
+    cell >>= _DROPPED
+    return place
 
 
-def _bounded(some: _Counted, left: Within, right: Within) -> _Bounds:
-    """Bound the gap over cells, given what it is before the first and after the last, (…, 1)."""
-    sloppy = (some.greatest - some.least) * _SLOPPY
-    down, up = some.hits - some.greatest - sloppy, some.hits - some.least + sloppy
-    downs, ups = np.cumsum(down, axis=-1), np.cumsum(up, axis=-1)
-    after = Within(
-        np.maximum(left.low + downs, right.low - (ups[..., -1:] - ups)),
-        np.minimum(left.high + ups, right.high - (downs[..., -1:] - downs)),
-    )
-    before = Within(
-        *(
-            np.concatenate([start, ends[..., :-1]], axis=-1)
-            for start, ends in zip(left, after, strict=True)
-        )
-    )
-    rise = some.hits * (1.0 - some.first) + sloppy
-    fall = (some.n - some.hits) * some.last + sloppy
-    bottom, top = between(before, after, rise, fall)
-    most = np.where(some.n > 0, np.maximum(top, -bottom), -np.inf)
-    return _Bounds(before, after, most)
+def _summed_in_cells(scores: FloatArray, hits: BoolArray) -> tuple[IntArray, FloatArray]:
+    """Count the rows of each cell, and add up outcomes minus scores; (cells,) each."""
+    number = edges().size - 1
+    rows: IntArray = np.zeros(number, dtype=np.int64)
+    surplus = np.zeros(number)
+    space = np.empty((3, min(_BLOCKS_COUNTED_AT_ONCE * BLOCK, scores.size)))
+    for at in blocks(scores.size, together=_BLOCKS_COUNTED_AT_ONCE):
+        block = scores[at]
+        if not (block.min() >= 0.0 and block.max() <= 1.0):  # NaN is neither
+            raise bad_scores(scores)
+        cell = cell_of(block, space[:2, : block.size])
+        np.add.at(rows, cell, 1)
+        np.add.at(surplus, cell, np.subtract(hits[at], block, out=space[2, : block.size]))
+    return rows, surplus
 
 
 class _Place(NamedTuple):
@@ -198,66 +131,29 @@ class _Place(NamedTuple):
     rows: int
 
 
-def _places(cells: _Cells, table: IntArray, total: float) -> list[_Place]:
-    """Return the intervals that can hold the largest gap of scores that add up to a total."""
-    counted = _grouped(cells, table)
-    end = np.array([float(counted.hits.sum()) - total])
-    rounding = _ROUNDING * float(counted.n.sum())
-    groups = _bounded(
-        counted, Within(np.zeros(1), np.zeros(1)), Within(end - rounding, end + rounding)
-    )
-    reached = groups.reached
-    hopeful = np.flatnonzero(groups.most >= reached - rounding)
-    most = []
-    for start in range(0, hopeful.size, _CHUNK):
-        some = hopeful[start : start + _CHUNK]
-        ends = (Within(*(x[some, None] for x in side)) for side in (groups.before, groups.after))
-        found = _bounded(_single(cells, table, some), *ends)
-        reached = max(reached, found.reached)
-        most.append(found.most)
-    rows, columns = np.nonzero(np.concatenate(most) >= reached - rounding)
-    return _joined(cells, table, hopeful[rows] * _GROUP + columns)
+def _places(rows: IntArray, surplus: FloatArray) -> list[_Place]:
+    """Return the intervals that can hold the largest gap.
 
-
-def _single(cells: _Cells, table: IntArray, groups: IntArray) -> _Counted:
-    """Return the cells of some groups; (groups, cells of a group) each."""
-    counts = table.reshape(-1, _GROUP, 2)[groups].astype(np.float64)
-    n, hits = counts[:, :, 0] + counts[:, :, 1], counts[:, :, 1]
-    edges = cells.edges[groups[:, None] * _GROUP + np.arange(_GROUP + 1)]
-    first, last = edges[:, :-1], edges[:, 1:]
-    return _Counted(n, hits, n * first, n * last, first, last)
-
-
-def _grouped(cells: _Cells, table: IntArray) -> _Counted:
-    """Add up the cells of each group; (groups,) each."""
-    counts = table.reshape(-1, _GROUP, 2)
-    number = counts.shape[0]
-    first, last = (cells.edges[i : i + number * _GROUP].reshape(-1, _GROUP) for i in (0, 1))
-    n, hits, least, greatest = np.empty((4, number))
-    for start in range(0, number, _CHUNK):
-        at = slice(start, start + _CHUNK)
-        both = (counts[at, :, 0] + counts[at, :, 1]).astype(np.float64)
-        np.sum(both, axis=1, out=n[at])
-        np.sum(counts[at, :, 1], axis=1, out=hits[at])
-        np.einsum("gc,gc->g", both, first[at], out=least[at])
-        np.einsum("gc,gc->g", both, last[at], out=greatest[at])
-    return _Counted(n, hits, least, greatest, first[:, 0], last[:, -1])
-
-
-def _joined(cells: _Cells, table: IntArray, which: IntArray) -> list[_Place]:
-    """Join rising cells to intervals, cut where there are many rows between.
-
-    They begin and end a cell farther out, as edges are rounded.
+    Cells that can are joined, but for many rows between. Intervals begin and end a cell farther
+    out, as edges are rounded.
     """
-    before = np.add(table[:, 0], table[:, 1], dtype=np.int64)
-    np.cumsum(before, out=before)
-    between = before[which[1:] - 1] - before[which[:-1]]
-    cuts = np.flatnonzero(between > _FAR * before[-1]) + 1
+    after, up_to = np.cumsum(surplus), np.cumsum(rows)
+    rounding = _ROUNDING * float(up_to[-1])
+    reached = max(float(after.max()), -float(after.min())) - 2.0 * rounding
+    which = np.flatnonzero(np.abs(after) >= reached - rows)  # by no more than its rows it moves
+    n, end = rows[which], after[which]
+    begin = end - surplus[which]
+    first, last = edges()[np.maximum(which - 1, 0)], edges()[np.minimum(which + 2, rows.size)]
+    most, least = (np.clip(surplus[which] + n * at, 0, n) for at in (last, first))  # hits
+    sides = Within(begin, begin), Within(end, end)
+    bottom, top = between(*sides, most * (1.0 - first), (n - least) * last)
+    which = which[(n > 0) & (np.maximum(top, -bottom) >= reached)]
+    apart = up_to[which[1:] - 1] - up_to[which[:-1]] > _FAR * up_to[-1]
     found = []
-    for part in np.split(which, cuts):
-        low, high = cells.edges[[max(part[0] - 1, 0), part[-1] + 2]].tolist()
-        rows = int(before[part[-1]] - before[max(part[0] - 1, 0)])
-        found.append(_Place(low, high if high < 1.0 else np.inf, rows))
+    for part in np.split(which, np.flatnonzero(apart) + 1):
+        low, high = edges()[[max(part[0] - 1, 0), min(part[-1] + 2, rows.size)]].tolist()
+        inside = int(up_to[part[-1]] - up_to[max(part[0] - 1, 0)])
+        found.append(_Place(low, high if high < 1.0 else np.inf, inside))
     return found
 
 
