@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray
     from ogive.predictions import Predictions
 
+#: Log losses take a tail below this as this, for every method alike: one score that is certain and
+#: wrong would otherwise make the mean infinite.
+LOG_LOSS_CLIP = 1e-7
 _PRECISE = BLOCK // 4  # numbers at a time where there are some twenty temporaries
 #: Blocks that share one second look at the rows that need it, which has a cost of its own.
 BLOCKS_A_SECOND_LOOK = 8

@@ -17,8 +17,6 @@ import numpy as np
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
 
-#: Log losses clip probabilities to [LOG_LOSS_CLIP, 1 − LOG_LOSS_CLIP], for every method alike.
-LOG_LOSS_CLIP = 1e-7
 GAIN = 0.01  # Newton stops when half of this, in log-likelihood, is all it still expects to gain
 MAX_STEPS = 200  # fewer than ten are usual
 MAX_HALVINGS = 60  # rows that are certain and wrong have no curvature: a first step of 1e9

@@ -36,8 +36,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ogive._numerics.binomial import LOG_LOSS_CLIP
 from ogive._numerics.logistic import expit
+from ogive._tails import LOG_LOSS_CLIP
 
 if TYPE_CHECKING:
     from ogive._numerics.binomial import Likelihood, Trials

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._numerics.binomial import LOG_LOSS_CLIP
+from ogive._tails import LOG_LOSS_CLIP
 from ogive.curve.curve import as_curve, check_curve
 from ogive.curve.keys import dot
 from ogive.metrics.onepass import read

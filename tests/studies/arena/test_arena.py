@@ -132,7 +132,7 @@ def test_what_cannot_be_done_is_said(folder, tmp_path):
         ogive.arena(folder, view="tops")
     with pytest.raises(InvalidInput, match="'platt:ovr' is a way to whole vectors"):
         ogive.arena(folder, ["platt:ovr"])
-    with pytest.raises(UnknownName, match="unknown vector 'over'"):
+    with pytest.raises(UnknownName, match="unknown multiclass 'over'"):
         ogive.arena(folder, ["platt:over"], "vector")
     with pytest.raises(InvalidInput, match="'temperature' makes whole vectors by itself"):
         ogive.arena(folder, ["temperature:keep"], "vector")
