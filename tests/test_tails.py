@@ -178,7 +178,7 @@ def test_the_order_of_columns_a_shift_and_the_type_change_nothing(rng):
             assert Curve.from_predictions(moved, view).score.tolist() == curve.score.tolist()
         for other in (z.astype(np.float64), shifted, np.asfortranarray(z)):
             assert Curve.from_predictions(Predictions(other, y, kind="logits"), view) == curve
-        one_by_one = ogive.CurveStream(view, bits=52)
+        one_by_one = ogive.CurveStream(view, kind="logits", bits=52)
         for i in range(0, 400, 37):
             one_by_one.update(z[i : i + 37], y[i : i + 37])
         assert one_by_one.curve().summary() == curve.summary()

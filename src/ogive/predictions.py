@@ -362,6 +362,21 @@ def _check_column(block: AnyArray, kind: Kind, whole: AnyArray) -> None:
         raise bad_logits(whole.reshape(-1, 1))
 
 
+def said_kind(values: AnyArray, kind: Kind | None, name: str = "scores") -> Kind:
+    """Return what values hold: what is said. Unsaid, one column holds probabilities.
+
+    >>> said_kind(np.array([0.2, 0.9]), None)
+    'probs'
+    """
+    if kind is None and values.ndim > 1 and values.shape[1] > 1:
+        msg = (
+            f"`{name}` is a matrix of {values.shape[1]} columns: say what it holds, kind='probs' "
+            "or kind='logits'."
+        )
+        raise InvalidInput(msg)
+    return kind or "probs"
+
+
 def check_predictions(preds: Predictions) -> None:
     """Refuse what is no Predictions, such as an array that does not say what it holds."""
     if not isinstance(preds, Predictions):

@@ -1,5 +1,6 @@
 """`ogive measure`: the numbers of the library."""
 
+import numpy as np
 import pytest
 
 import ogive
@@ -44,3 +45,22 @@ def test_the_command_and_the_function_say_the_same(run_json):
     for row in (*compared["methods"], *again["methods"]):
         row.pop("fit_seconds")
     assert compared == again
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_what_weights_mean_is_an_option(tmp_path, run_json, suffix, rng):
+    s, w = rng.random(400), rng.exponential(size=400) * 3
+    y = (rng.random(400) < s).astype(int)
+    file = tmp_path / f"w{suffix}"
+    if suffix == ".npz":
+        np.savez(file, scores=s, outcomes=y, weights=w)
+    else:
+        columns = zip(s.tolist(), y, w.tolist(), strict=True)
+        rows = "".join(f"{a!r},{b},{c!r}\n" for a, b, c in columns)
+        file.write_text("score,outcome,weight\n" + rows)
+    curve = ogive.Curve.from_scores(s, y, sample_weight=w, weight_kind="sampling")
+    log = () if suffix == ".npz" else ("--engine", "local")
+    for more in ((), log):
+        found = run_json(schemas.MEASURE, "measure", file, "--weight-kind", "sampling", *more)
+        assert found["ks_pvalue"] == pytest.approx(ogive.ks_test(curve).pvalue, rel=1e-6)
+    assert run_json(schemas.MEASURE, "measure", file)["ks_pvalue"] < found["ks_pvalue"]

@@ -85,6 +85,6 @@ def test_what_is_refused():
     with pytest.raises(InvalidType, match="must be a CurveStream"):
         CurveStream().merge("x")
     with pytest.raises(InvalidInput, match="different views"):
-        CurveStream().merge(CurveStream("top-1"))
+        CurveStream().merge(CurveStream("top-1", kind="logits"))
     with pytest.raises(InvalidInput, match="less sharp"):
         CurveStream(bits=12).merge(CurveStream(bits=9))

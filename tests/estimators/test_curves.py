@@ -225,3 +225,16 @@ def test_tensors_go_into_estimators():
     np.testing.assert_array_equal(given, plain)
     half = ogive.SplineCalibrator().fit(tensor.bfloat16(), y).predict_proba(tensor.bfloat16())
     np.testing.assert_allclose(half, plain, atol=0.02)
+
+
+@pytest.mark.parametrize("name", sorted(n for n in ogive.__all__ if n.endswith("Calibrator")))
+def test_what_weights_mean_is_a_parameter(name, rng):
+    z, w = 3 * rng.normal(size=(400, 3)), rng.exponential(size=400)
+    y = (z / 3 + rng.gumbel(size=(400, 3))).argmax(axis=1)
+    grid = {"strengths": [0.1], "offset_strengths": [0.1]}
+    own = grid if name in {"MatrixCalibrator", "DirichletCalibrator"} else {}
+    cal = getattr(ogive, name)(weight_kind="sampling", **own)
+    one, two = (cal.fit(z, y, sample_weight=unit * w).predict_proba(z) for unit in (1.0, 100.0))
+    np.testing.assert_allclose(one, two, atol=1e-6)  # sampling weights have no unit
+    with pytest.raises(UnknownName, match="weight_kind"):
+        cal.set_params(weight_kind="survey").fit(z, y, w)

@@ -293,3 +293,12 @@ def test_a_column_that_is_there_twice_is_refused(tmp_path):
     path.write_text("score,score,outcome\n0.1,0.2,0\n0.3,0.4,1\n")
     with pytest.raises(FileFormatError, match="more than one column `score`"):
         ogive.read(path)
+
+
+def test_what_weights_mean_is_said(tmp_path):
+    file = tmp_path / "w.npz"
+    np.savez(file, scores=[0.9, 0.2], outcomes=[1, 0], weights=[1.0, 2.5])
+    assert ogive.read(file).weight_kind == "repetition"
+    assert ogive.read(file, weight_kind="sampling").weight_kind == "sampling"
+    with pytest.raises(ogive.errors.UnknownName, match="weight_kind"):
+        ogive.read(file, weight_kind="survey")

@@ -30,7 +30,7 @@ SECTIONS = {
     ),
     "Options that say what a file holds": (
         "score", "outcome", "positive", "label", "labels", "classes", "kind", "renormalise",
-        "weight", "experiment",
+        "weight", "weight_kind", "experiment",
     ),
 }  # fmt: skip
 

@@ -186,6 +186,7 @@ def read(
             memory=options["memory"],
             one_pass=options["one_pass"] or bool(saved),
             skip_bad=options["skip_bad"],
+            weight_kind=options["weight_kind"],
             vectors=vectors and not saved,
             progress=step,
             **where,

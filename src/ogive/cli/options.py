@@ -124,6 +124,13 @@ def reads_files(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--labels", type=INPUT, metavar="FILE", help="The labels or outcomes of a .npy file."
         ),
+        click.option(
+            "--weight-kind",
+            type=one_of("weight kind", "repetition", "sampling"),
+            default="repetition",
+            show_default=True,
+            help="What weights mean: 2 is the row twice, or the row stands for two others.",
+        ),
         _column("weight", "weights"),
         _column("label", "true classes"),
         _column("outcome", "outcomes (0 or 1)"),
@@ -154,6 +161,7 @@ def columns_of(options: dict[str, Any]) -> Columns:
         renormalise=options["renormalise"],
         kind=options["kind"],
         labels=None if options["labels"] is None else str(options["labels"]),
+        weight_kind=options["weight_kind"],
     )
 
 

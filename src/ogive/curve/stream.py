@@ -31,7 +31,7 @@ class CurveStream:
     view : str, optional
         Default: ``"score"``; for logits and probabilities ``"top-1"``.
     kind : {"scores", "logits", "probs"}
-        What the batches hold. Default: ``"scores"``; or logits, if `view` is one of a matrix.
+        What the batches hold. Needed if `view` is one of a matrix. Default: ``"scores"``.
     bits : int
         How sharp the summary is: see `Curve.summarised`.
     weight_kind : {"repetition", "sampling"}
@@ -59,9 +59,7 @@ class CurveStream:
         bits: int = BITS,
         weight_kind: WeightKind = "repetition",
     ) -> None:
-        if kind is None:
-            kind = "scores" if view in {None, "score"} else "logits"
-        self.kind = as_choice(kind, "kind", _KINDS)
+        self.kind = as_choice(kind or "scores", "kind", _KINDS)
         default = "score" if self.kind == "scores" else "top-1"
         self.view = parse_view(view or default).name
         if self.kind == "scores" and self.view != "score":

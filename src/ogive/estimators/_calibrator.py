@@ -22,7 +22,7 @@ from ogive.predictions import Predictions
 if TYPE_CHECKING:
     from typing import Self
 
-    from ogive._typing import AnyArray, ArrayLike, FloatArray, Kind
+    from ogive._typing import AnyArray, ArrayLike, FloatArray, Kind, WeightKind
     from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.matrix_map import MatrixMap
 
@@ -48,6 +48,7 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
     classes: ArrayLike | None
     n_jobs: int | None
     impossible: Impossible
+    weight_kind: WeightKind
 
     @abstractmethod
     def _fit_map(self, preds: Predictions) -> MatrixMap:
@@ -63,7 +64,7 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
         y : array-like, (N,)
             Integers in [0, K) are column indices; other labels must number K.
         sample_weight : array-like, (N,), optional
-            Weight 2 is the same as the row twice.
+            Weight 2 is the same as the row twice, unless `weight_kind` is "sampling".
         """
         values, y = validate_data(
             self, _upright(X), on_host(y), ensure_all_finite=False, dtype=_FLOATS
@@ -77,6 +78,7 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
             kind=self.kind,
             classes=self._class_names(labels, values.shape[1]),
             sample_weight=weights,
+            weight_kind=self.weight_kind,
             n_jobs=_threads(self.n_jobs),
         )
         check_impossible(self.impossible)

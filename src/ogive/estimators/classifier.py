@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind
+    from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind, WeightKind
     from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.matrix_map import MatrixMap
     from ogive.calibrators.multiclass.summary import VectorSummary
@@ -76,6 +76,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Passed on to joblib.
     impossible : {None, "zero"}
         With "zero", a probability of 0 of the model stays 0, as a logit of −inf always does.
+    weight_kind : {"repetition", "sampling"}
+        What `sample_weight` of `fit` means to the calibrator: see `ogive.Predictions`.
 
     Attributes
     ----------
@@ -109,6 +111,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         n_jobs: int | None = None,
         verbose: int = 0,
         impossible: Impossible = None,
+        weight_kind: WeightKind = "repetition",
     ) -> None:
         self.estimator = estimator
         self.method = method
@@ -118,6 +121,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.impossible = impossible
+        self.weight_kind = weight_kind
 
     def fit(
         self,
@@ -238,7 +242,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         fold: IntArray | None = None,
     ) -> MatrixMap:
         """Fit a calibrator; one that cross-validates by itself takes the folds there are."""
-        preds = Predictions(values, codes, kind=kind, sample_weight=weights)
+        how: Any = {"sample_weight": weights, "weight_kind": self.weight_kind}
+        preds = Predictions(values, codes, kind=kind, **how)
         options: dict[str, Any] = {"impossible": self.impossible}
         if fold is not None and fold[-1] > 0 and takes_folds(self.method):
             options["cv"] = list(pairs(fold))

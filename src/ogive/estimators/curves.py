@@ -15,7 +15,7 @@ from ogive.estimators.judged import Judged
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ogive._typing import ArrayLike, Kind, Runout, Target
+    from ogive._typing import ArrayLike, Kind, Runout, Target, WeightKind
     from ogive.calibrators.histogram import Spacing
     from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.matrix_map import MatrixMap
@@ -48,6 +48,8 @@ class _CurveCalibrator(_Calibrator):
     impossible : {None, "zero"}
         A logit of −inf is an impossible class, and keeps probability 0. A given probability of 0
         can become more, unless this is "zero".
+    weight_kind : {"repetition", "sampling"}
+        What `sample_weight` of `fit` means: see `ogive.Predictions`.
     """
 
     _method: ClassVar[str]
@@ -60,12 +62,14 @@ class _CurveCalibrator(_Calibrator):
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         impossible: Impossible = None,
+        weight_kind: WeightKind = "repetition",
     ) -> None:
         self.kind = kind
         self.multiclass = multiclass
         self.classes = classes
         self.n_jobs = n_jobs
         self.impossible = impossible
+        self.weight_kind = weight_kind
 
     def _options(self) -> dict[str, Any]:
         """Return the parameters that are the method's own."""
@@ -85,7 +89,7 @@ class SplineCalibrator(_CurveCalibrator):
     ----------
     monotone : bool
         Make the maps rise everywhere.
-    kind, multiclass, classes, n_jobs, impossible
+    kind, multiclass, classes, n_jobs, impossible, weight_kind
         As for `PlattCalibrator`.
 
     Attributes
@@ -116,10 +120,16 @@ class SplineCalibrator(_CurveCalibrator):
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         impossible: Impossible = None,
+        weight_kind: WeightKind = "repetition",
     ) -> None:
         self.monotone = monotone
         super().__init__(
-            kind=kind, multiclass=multiclass, classes=classes, n_jobs=n_jobs, impossible=impossible
+            kind=kind,
+            multiclass=multiclass,
+            classes=classes,
+            n_jobs=n_jobs,
+            impossible=impossible,
+            weight_kind=weight_kind,
         )
 
     def _options(self) -> dict[str, Any]:
@@ -151,7 +161,7 @@ class PaperSplineCalibrator(_CurveCalibrator):
     ----------
     knots, runout, target, constraint
         As for `ogive.fit_paper_spline`.
-    kind, multiclass, classes, n_jobs, impossible
+    kind, multiclass, classes, n_jobs, impossible, weight_kind
         As for `PlattCalibrator`.
     """
 
@@ -169,13 +179,19 @@ class PaperSplineCalibrator(_CurveCalibrator):
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         impossible: Impossible = None,
+        weight_kind: WeightKind = "repetition",
     ) -> None:
         self.knots = knots
         self.runout = runout
         self.target = target
         self.constraint = constraint
         super().__init__(
-            kind=kind, multiclass=multiclass, classes=classes, n_jobs=n_jobs, impossible=impossible
+            kind=kind,
+            multiclass=multiclass,
+            classes=classes,
+            n_jobs=n_jobs,
+            impossible=impossible,
+            weight_kind=weight_kind,
         )
 
     def _options(self) -> dict[str, Any]:
@@ -205,6 +221,8 @@ class PlattCalibrator(_CurveCalibrator):
     impossible : {None, "zero"}
         A logit of −inf is an impossible class, and keeps probability 0. A given probability of 0
         can become more, unless this is "zero".
+    weight_kind : {"repetition", "sampling"}
+        What `sample_weight` of `fit` means: see `ogive.Predictions`.
 
     Attributes
     ----------
@@ -235,7 +253,7 @@ class IsotonicCalibrator(_CurveCalibrator):
 
     Parameters
     ----------
-    kind, multiclass, classes, n_jobs, impossible
+    kind, multiclass, classes, n_jobs, impossible, weight_kind
         As for `PlattCalibrator`.
     """
 
@@ -247,7 +265,7 @@ class BetaCalibrator(_CurveCalibrator):
 
     Parameters
     ----------
-    kind, multiclass, classes, n_jobs, impossible
+    kind, multiclass, classes, n_jobs, impossible, weight_kind
         As for `PlattCalibrator`.
     """
 
@@ -263,7 +281,7 @@ class HistogramCalibrator(_CurveCalibrator):
         How many bins.
     spacing : {"mass", "width"}
         Bins of about equal numbers of rows, or of equal width in the score.
-    kind, multiclass, classes, n_jobs, impossible
+    kind, multiclass, classes, n_jobs, impossible, weight_kind
         As for `PlattCalibrator`.
     """
 
@@ -279,11 +297,17 @@ class HistogramCalibrator(_CurveCalibrator):
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         impossible: Impossible = None,
+        weight_kind: WeightKind = "repetition",
     ) -> None:
         self.bins = bins
         self.spacing = spacing
         super().__init__(
-            kind=kind, multiclass=multiclass, classes=classes, n_jobs=n_jobs, impossible=impossible
+            kind=kind,
+            multiclass=multiclass,
+            classes=classes,
+            n_jobs=n_jobs,
+            impossible=impossible,
+            weight_kind=weight_kind,
         )
 
     def _options(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ogive.calibrators.scaling.vector import fit_vector
 from ogive.estimators._calibrator import _Calibrator, _threads
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike, Kind, Progress
+    from ogive._typing import ArrayLike, Kind, Progress, WeightKind
     from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.matrix_map import MatrixMap
     from ogive.predictions import Predictions
@@ -38,6 +38,8 @@ class TemperatureCalibrator(_Calibrator):
     impossible : {None, "zero"}
         A logit of −inf is an impossible class, and keeps probability 0. A given probability of 0
         can become more, unless this is "zero".
+    weight_kind : {"repetition", "sampling"}
+        What `sample_weight` of `fit` means: see `ogive.Predictions`.
 
     Attributes
     ----------
@@ -62,11 +64,13 @@ class TemperatureCalibrator(_Calibrator):
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         impossible: Impossible = None,
+        weight_kind: WeightKind = "repetition",
     ) -> None:
         self.kind = kind
         self.classes = classes
         self.n_jobs = n_jobs
         self.impossible = impossible
+        self.weight_kind = weight_kind
 
     def _fit_map(self, preds: Predictions) -> MatrixMap:
         gamma = fit_temperature(preds, n_jobs=_threads(self.n_jobs))
@@ -79,7 +83,7 @@ class VectorCalibrator(_Calibrator):
 
     Parameters
     ----------
-    kind, classes, n_jobs, impossible
+    kind, classes, n_jobs, impossible, weight_kind
         As for `TemperatureCalibrator`.
     """
 
@@ -90,11 +94,13 @@ class VectorCalibrator(_Calibrator):
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         impossible: Impossible = None,
+        weight_kind: WeightKind = "repetition",
     ) -> None:
         self.kind = kind
         self.classes = classes
         self.n_jobs = n_jobs
         self.impossible = impossible
+        self.weight_kind = weight_kind
 
     def _fit_map(self, preds: Predictions) -> MatrixMap:
         return fit_vector(preds, n_jobs=_threads(self.n_jobs))
@@ -113,7 +119,7 @@ class MatrixCalibrator(_Calibrator):
         Shuffles the rows into folds.
     verbose : int
         Above 0, progress is written to stderr.
-    kind, classes, n_jobs, impossible
+    kind, classes, n_jobs, impossible, weight_kind
         As for `TemperatureCalibrator`.
 
     Attributes
@@ -137,6 +143,7 @@ class MatrixCalibrator(_Calibrator):
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         impossible: Impossible = None,
+        weight_kind: WeightKind = "repetition",
     ) -> None:
         self.strengths = strengths
         self.offset_strengths = offset_strengths
@@ -147,6 +154,7 @@ class MatrixCalibrator(_Calibrator):
         self.classes = classes
         self.n_jobs = n_jobs
         self.impossible = impossible
+        self.weight_kind = weight_kind
 
     def _fit_map(self, preds: Predictions) -> MatrixMap:
         gamma: Any = METHODS[self._method].fit(

@@ -5,18 +5,19 @@ from __future__ import annotations
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from ogive._validate import as_array
 from ogive.curve import Curve
 from ogive.diagrams import BinnedReliability, CumulativeDifference, Reliability
 from ogive.errors import InvalidType, UnknownName, need
 from ogive.plotting.figures import draw
-from ogive.predictions import Predictions
+from ogive.predictions import Predictions, said_kind
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ogive._typing import ArrayLike, Kind
+    from ogive._typing import ArrayLike, Kind, WeightKind
 
 _GRAPHS = ("difference", "reliability", "bins")
 
@@ -83,9 +84,10 @@ class CurveDisplay:
         y_true: ArrayLike,
         y_prob: ArrayLike,
         *,
-        kind: Kind = "probs",
+        kind: Kind | None = None,
         view: str | None = None,
         sample_weight: ArrayLike | None = None,
+        weight_kind: WeightKind = "repetition",
         classes: ArrayLike | None = None,
         graph: str = "difference",
         method: str = "spline",
@@ -100,16 +102,20 @@ class CurveDisplay:
         y_prob : array-like, (N,) or (N, K)
             Probabilities, or logits with ``kind="logits"``. 1-D: of the second class.
         kind : {"probs", "logits"}
+            What a matrix holds, as in `ogive.measure`; 1-D: probabilities, unless said.
         view : str, optional
             As in `ogive.measure`. Two columns are drawn as ``"class-1"``, as scikit-learn
             does; other matrices as ``"top-1"``.
-        sample_weight, classes : array-like, optional
+        sample_weight, weight_kind, classes : optional
+            As in `ogive.Predictions`.
         graph, method, name :
             As in the class.
         ax : matplotlib Axes, optional
             Default: a new figure, which is not shown.
         """
-        preds = Predictions(y_prob, y_true, kind=kind, classes=classes, sample_weight=sample_weight)
+        kind = said_kind(as_array(y_prob, "y_prob"), kind, "y_prob")
+        how: Any = {"sample_weight": sample_weight, "weight_kind": weight_kind}
+        preds = Predictions(y_prob, y_true, kind=kind, classes=classes, **how)
         two = preds.K == 2 and not preds.one_column  # noqa: PLR2004
         curve = Curve.from_predictions(preds, view or ("class-1" if two else None))
         return cls(curve, graph=graph, method=method, name=name).plot(ax)
@@ -130,7 +136,11 @@ class CurveDisplay:
             raise InvalidType(msg)
         probs = estimator.predict_proba(X)
         known = getattr(estimator, "classes_", None)
-        options = {"classes": known, "name": name or type(estimator).__name__} | options
+        options = {
+            "kind": "probs",
+            "classes": known,
+            "name": name or type(estimator).__name__,
+        } | options
         return cls.from_predictions(y, probs, **options)
 
     def plot(self, ax: Axes | None = None) -> CurveDisplay:

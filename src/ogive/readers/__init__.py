@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ogive._lazy import files_of
+from ogive._validate import as_weight_kind
 from ogive.errors import FileFormatError
 from ogive.readers.classes import settle
 from ogive.readers.guard import check_regular, guarded, suffix_of
@@ -32,7 +33,7 @@ from ogive.readers.source import ALL, Ask, Columns, Source, check_agree
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive._typing import Kind
+    from ogive._typing import Kind, WeightKind
     from ogive.predictions import Predictions
 
 if not TYPE_CHECKING:
@@ -71,6 +72,7 @@ def read(
     outcome: str | None = None,
     label: str | None = None,
     weight: str | None = None,
+    weight_kind: WeightKind = "repetition",
     experiment: str | None = None,
     classes: Sequence[object] | None = None,
     positive: object = None,
@@ -89,6 +91,8 @@ def read(
         Which part of a file that has parts. Without parts, leave it out.
     score, outcome, label, weight : str, optional
         The columns of a table, if they have other names.
+    weight_kind : {"repetition", "sampling"}
+        What the weights mean: see `Predictions`.
     experiment : str, optional
         Which experiment of an HDF5 file, as ``"dataset/model"``.
     classes : sequence, optional
@@ -122,6 +126,7 @@ def read(
         renormalise,
         kind,
         None if labels is None else os.fspath(labels),
+        as_weight_kind(weight_kind),
     )
     source = open_file(path, columns, experiment=experiment, memory=memory, whole=False)
     return source.predictions(part)
@@ -160,6 +165,9 @@ def open_unsettled(
     ask = Ask(columns or Columns(), experiment, as_limit(memory), whole)
     with guarded(file):
         source: Source = module.read(file, ask)
+        how = ask.columns.weight_kind
+        parts = {name: replace(part, weight_kind=how) for name, part in source.parts.items()}
+        source = replace(source, parts=parts)
         check_agree({f"part {name}": part for name, part in source.parts.items()}, f"{file}: parts")
     return source
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from ogive._typing import AnyArray
+    from ogive._typing import AnyArray, WeightKind
     from ogive.readers.classes import ClassMap
     from ogive.readers.provenance import Provenance
 
@@ -35,6 +35,7 @@ class Columns:
     positive : the outcome that counts as 1, where outcomes are words
     renormalise : divide each row of probabilities by its sum, however far it is from 1
     kind, labels : of a single array (.npy): what it holds, and the file of its labels
+    weight_kind : what the weights mean, as in `ogive.Predictions`
     """
 
     score: str | None = None
@@ -46,6 +47,7 @@ class Columns:
     renormalise: bool = False
     kind: str | None = None
     labels: str | None = None
+    weight_kind: WeightKind = "repetition"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Part:
     classes : (K,) the class of each column, once `ogive.readers.classes` has settled it
     columns : (K,) the names of the columns, where they have names
     renormalise : rows of probabilities are divided by their sums
+    weight_kind : what the weights mean
     """
 
     kind: ValueKind
@@ -84,6 +87,7 @@ class Part:
     classes: AnyArray | None = None
     columns: tuple[str, ...] = ()
     renormalise: bool = False
+    weight_kind: WeightKind = "repetition"
 
     def predictions(self) -> Predictions:
         """Return the checked predictions."""
@@ -98,6 +102,7 @@ class Part:
             labels,
             kind=kind,
             sample_weight=self.weights,
+            weight_kind=self.weight_kind,
             classes=self.classes,
             renormalise=self.renormalise,
         )

@@ -19,7 +19,7 @@ from ogive.curve import Curve
 from ogive.curve.curve import as_curve
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics.binned import BINS
-from ogive.predictions import Predictions
+from ogive.predictions import Predictions, said_kind
 from ogive.studies import compare as comparing
 from ogive.studies import measure as measuring
 from ogive.studies.fitting import VECTOR, fit
@@ -217,6 +217,7 @@ def calibrate(
     kind: Kind | None = None,
     classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
 ) -> Calibration:
     """Fit a calibrator to scores and outcomes, and apply it: probabilities and calibrator.
 
@@ -232,7 +233,7 @@ def calibrate(
         measured again: they look better than new rows would.
     method : str
         A name of `ogive.calibrators.METHODS`.
-    kind, classes, sample_weight : optional
+    kind, classes, sample_weight, weight_kind : optional
         As in `measure`.
 
     Examples
@@ -244,7 +245,12 @@ def calibrate(
     (array([0.29, 0.71]), 'platt')
     """
     preds = as_predictions(
-        scores, outcomes, kind=kind, classes=classes, sample_weight=sample_weight
+        scores,
+        outcomes,
+        kind=kind,
+        classes=classes,
+        sample_weight=sample_weight,
+        weight_kind=weight_kind,
     )
     matrix = np.ndim(preds.values) == _MATRIX
     gamma = fit(preds, method, VECTOR if not preds.one_column else None)
@@ -304,19 +310,13 @@ def as_predictions(
     _check_index(data, outcomes)
     values = as_array(data, "scores")
     one_column = values.ndim < _MATRIX or values.shape[1] == 1
-    if kind is None and not one_column:
-        msg = (
-            f"`scores` is a matrix of {values.shape[1]} columns: say what it holds, kind='probs' "
-            "or kind='logits'."
-        )
-        raise InvalidInput(msg)
     labels = outcomes
     if one_column and classes is None:
         labels = as_hits(_flat(outcomes), values.shape[0], name="outcomes")
     preds = Predictions(
         values,
         labels,
-        kind=kind or "probs",
+        kind=said_kind(values, kind),
         classes=_names(data, outcomes) if classes is None and not one_column else classes,
         sample_weight=sample_weight,
         weight_kind=weight_kind,
