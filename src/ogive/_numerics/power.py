@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import blocks
+from ogive._numerics.increasing_root import increasing_root
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
 
 _LIMITS = (1e-3, 1e3)
-_STEPS = 50
 
 
 def best_power(
@@ -44,18 +44,14 @@ def best_power(
     >>> best_power(np.zeros((0, 3)), empty, empty[:, 0])
     1.0
     """
-    tau = 1.0
     own = log_weights[np.arange(labels.size), labels]
-    for _ in range(_STEPS):
+
+    def slope_of_penalised(tau: float) -> tuple[float, float]:
         slope, curvature = _derivatives(tau, log_weights, taken, own, weights)
-        step = (slope + tau - 1.0) / (curvature + 1.0)
-        # At most halve or double: the curvature may vanish where a power is far too large.
-        new = min(max(tau - step, tau / 2, _LIMITS[0]), 2 * tau, _LIMITS[1])
-        done = abs(new - tau) < 1e-4 * tau  # the step after it would be about its square
-        tau = new
-        if done:
-            break
-    return float(tau)
+        return slope + tau - 1.0, curvature + 1.0
+
+    low, high = _LIMITS
+    return increasing_root(slope_of_penalised, 1.0, low=low, high=high, tolerance=1e-4)
 
 
 def _derivatives(

@@ -43,14 +43,7 @@ def with_weight(preds: Predictions) -> Predictions:
     check_predictions(preds)
     if preds.sample_weight is None or preds.sample_weight.all():
         return preds
-    at = np.flatnonzero(preds.sample_weight)
-    return Predictions(
-        preds.values[at],
-        None if preds.labels is None else preds.labels[at],
-        kind=preds.kind,
-        sample_weight=preds.sample_weight[at],
-        weight_kind=preds.weight_kind,
-    )
+    return preds.take(preds.sample_weight > 0.0)
 
 
 def rescaled(preds: Predictions, factor: float) -> Predictions:

@@ -6,9 +6,10 @@ batches of an Arrow file, a file of text. Pieces are small, can be pickled, and 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ogive.errors import need
 from ogive.readers.arrow import checked, first_length, is_list
@@ -50,25 +51,38 @@ class Piece:
     partition: tuple[tuple[str, str], ...] = ()
 
 
-class Table(Protocol):
-    """A table on disk."""
+class Table:
+    """A table on disk; one whose columns have types sets `schema`."""
+
+    #: A pyarrow.Schema; None where cells decide, one by one.
+    schema: Any = None
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     @property
     def names(self) -> Sequence[str]:
         """The columns' names."""
+        names: Sequence[str] = self.schema.names
+        return names
 
     def pieces(self) -> list[Piece]:
         """Cut the file into pieces."""
+        return [Piece(self.path, None, 0, None, self.path.stat().st_size)]
 
     def kind(self, column: str) -> str:
         """Return what a column holds: numbers, text, lists or other values; "" if unknown."""
+        return "" if self.schema is None else _kind(self.schema.field(column).type)
 
-    def width(self, column: str) -> int:
+    def width(self, column: str) -> int:  # noqa: ARG002 - where there are no lists
         """Return the length of the first list of a column of lists, 0 if there is none."""
+        return 0
 
     def largest(self) -> int:
         """Return the bytes of the largest part that is unpacked at once; 0 if it is small."""
+        return 0
 
+    @abstractmethod
     def batches(
         self, piece: Piece, columns: Sequence[str], rows: int, layout: Layout | None = None
     ) -> Iterator[Any]:
@@ -92,31 +106,21 @@ def column_names(path: Path) -> list[str]:
         return list(open_table(path).names)
 
 
-class _Parquet:
+class _Parquet(Table):
     def __init__(self, path: Path) -> None:
         pq = need("pyarrow.parquet", extra="files")
-        self.path = path
+        super().__init__(path)
         # Without pre-buffering, a row group of any length is read in batches.
         self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
-
-    @property
-    def names(self) -> Sequence[str]:
-        names: Sequence[str] = self._file.schema_arrow.names
-        return names
+        self.schema = self._file.schema_arrow
 
     def pieces(self) -> list[Piece]:
         meta = self._file.metadata
         counts = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
         return _cut(self.path, counts)
 
-    def kind(self, column: str) -> str:
-        return _kind(self._file.schema_arrow.field(column).type)
-
     def width(self, column: str) -> int:
         return first_length(self._file.iter_batches(1, columns=[column]), column)
-
-    def largest(self) -> int:
-        return 0  # it is read in batches, however long its groups are
 
     def batches(
         self,
@@ -132,23 +136,16 @@ class _Parquet:
             yield checked(batch, self.path)
 
 
-class _Arrow:
+class _Arrow(Table):
     def __init__(self, path: Path) -> None:
         pa = need("pyarrow", extra="files")
-        self.path = path
+        super().__init__(path)
         self._sizes, self._words = batches_of(path)  # a damaged header is refused here
         self._file = pa.ipc.open_file(pa.memory_map(str(path)))
-
-    @property
-    def names(self) -> Sequence[str]:
-        names: Sequence[str] = self._file.schema.names
-        return names
+        self.schema = self._file.schema
 
     def pieces(self) -> list[Piece]:
         return _cut(self.path, [batch.rows for batch in self._sizes])
-
-    def kind(self, column: str) -> str:
-        return _kind(self._file.schema.field(column).type)
 
     def width(self, column: str) -> int:
         every = range(self._file.num_record_batches)
@@ -175,25 +172,10 @@ class _Arrow:
                 yield batch.slice(start, rows)
 
 
-class _Csv:
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
+class _Csv(Table):
     @property
     def names(self) -> Sequence[str]:
         return header(self.path)
-
-    def pieces(self) -> list[Piece]:
-        return [Piece(self.path, None, 0, None, self.path.stat().st_size)]
-
-    def kind(self, column: str) -> str:  # noqa: ARG002 - its cells decide, one by one
-        return ""
-
-    def width(self, column: str) -> int:  # noqa: ARG002 - CSV has no lists
-        return 0
-
-    def largest(self) -> int:
-        return 0  # it is read in blocks
 
     def batches(
         self, piece: Piece, columns: Sequence[str], rows: int, layout: Layout | None = None
@@ -208,29 +190,14 @@ class _Csv:
         check_rows(piece.path, scan(piece.path), seen)
 
 
-class _JsonLines:
+class _JsonLines(Table):
     def __init__(self, path: Path) -> None:
+        super().__init__(path)
         status = path.stat()
-        self.path = path
-        self._schema = _json_schema(path, status.st_size, status.st_mtime_ns)
-
-    @property
-    def names(self) -> Sequence[str]:
-        names: Sequence[str] = self._schema.names
-        return names
-
-    def pieces(self) -> list[Piece]:
-        return [Piece(self.path, None, 0, None, self.path.stat().st_size)]
-
-    def kind(self, column: str) -> str:
-        return _kind(self._schema.field(column).type)
+        self.schema = _json_schema(path, status.st_size, status.st_mtime_ns)
 
     def width(self, column: str) -> int:
-        whole = Piece(self.path, None, 0, None, 0)
-        return first_length(self.batches(whole, [column], PIECE), column)
-
-    def largest(self) -> int:
-        return 0  # it is read in blocks
+        return first_length(self.batches(self.pieces()[0], [column], PIECE), column)
 
     def batches(
         self,
@@ -240,7 +207,7 @@ class _JsonLines:
         layout: Layout | None = None,  # noqa: ARG002 - dates are text anyway
     ) -> Iterator[Any]:
         for lines in blocks(piece.path):
-            table = parsed(piece.path, *lines, self._schema).select(list(columns))
+            table = parsed(piece.path, *lines, self.schema).select(list(columns))
             yield from table.combine_chunks().to_batches(max_chunksize=rows)
 
 
@@ -251,7 +218,7 @@ def _json_schema(path: Path, size: int, modified: int) -> Any:  # noqa: ANN401, 
 
 
 #: How each suffix is opened.
-FORMATS: dict[str, type[_Parquet | _Arrow | _Csv | _JsonLines]] = {
+FORMATS: dict[str, type[Table]] = {
     ".parquet": _Parquet,
     ".arrow": _Arrow,
     ".feather": _Arrow,

@@ -22,12 +22,11 @@ from ogive.readers.provenance import (
     provenance_of_all,
     write_sidecar,
 )
-from ogive.readers.source import Part, Source, check_agree, joined
+from ogive.readers.source import Source, check_agree, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ogive._typing import IntArray
     from ogive.predictions import Predictions
     from ogive.readers.classes import ClassMap
     from ogive.readers.provenance import Provenance
@@ -126,15 +125,9 @@ def two_parts(
     n = whole.values.shape[0]
     order = np.random.default_rng(random_state).permutation(n)
     cut = min(max(round(split * n), 1), n - 1)
-    halves = {"cal": _take(whole, order[:cut]), "test": _take(whole, order[cut:])}
+    halves = {"cal": whole.take(order[:cut]), "test": whole.take(order[cut:])}
     both = Source(source.path, halves)
     return both.predictions("cal"), both.predictions("test")
-
-
-def _take(part: Part, rows: IntArray) -> Part:
-    labels = None if part.labels is None else part.labels[rows]
-    weights = None if part.weights is None else part.weights[rows]
-    return replace(part, values=part.values[rows], labels=labels, weights=weights)
 
 
 def write_like(

@@ -53,7 +53,7 @@ def open_sampled(
     for file in files:
         source = open_unsettled(file, columns, experiment=experiment, whole=False)
         for name, part in source.parts.items():
-            parts_of[f"{file} {name}".strip()] = _first_row(part)
+            parts_of[f"{file} {name}".strip()] = part.take(np.arange(min(1, part.values.shape[0])))
             kept.setdefault(name, _Kept(None if whole else max_rows)).add(part, rng)
     check_agree(parts_of, f"{len(files)} files that are read together")
     # Which label is which column depends on all rows, not on those that happen to be kept.
@@ -72,17 +72,6 @@ def _words(path: Path, files: int, kept: dict[str, _Kept]) -> str:
     seen, left = (sum(getattr(k, n) for k in kept.values()) for n in ("seen", "rows"))
     which = "all of them are used" if seen == left else f"a random sample of {left:,} is used"
     return f"{path}: {files:,} files, {seen:,} rows; {which}."
-
-
-def _first_row(part: Part) -> Part:
-    """Return what parts are compared by, without their rows."""
-
-    def first(array: np.ndarray | None) -> np.ndarray | None:
-        return None if array is None else array[:1].copy()
-
-    return replace(
-        part, values=part.values[:1].copy(), labels=first(part.labels), weights=first(part.weights)
-    )
 
 
 class _Kept:
@@ -112,11 +101,7 @@ class _Kept:
         if self.most is not None and self.rows > (most := min(self.most, MAX_CELLS // width)):
             keys = np.concatenate(self._keys)
             stay = np.sort(np.argpartition(keys, most)[:most])
-            whole = joined(self._parts)
-            labels = None if whole.labels is None else whole.labels[stay]
-            weights = None if whole.weights is None else whole.weights[stay]
-            few = replace(whole, values=whole.values[stay], labels=labels, weights=weights)
-            self._parts, self._keys = [few], [keys[stay]]
+            self._parts, self._keys = [joined(self._parts).take(stay)], [keys[stay]]
 
     def all_labels(self) -> Part:
         """Return a part with the distinct labels of all rows that were seen."""

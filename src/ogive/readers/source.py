@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from ogive._typing import AnyArray, WeightKind
+    from ogive._typing import AnyArray, IntArray, WeightKind
     from ogive.readers.classes import ClassMap
     from ogive.readers.provenance import Provenance
 
@@ -88,6 +88,12 @@ class Part:
     columns: tuple[str, ...] = ()
     renormalise: bool = False
     weight_kind: WeightKind = "repetition"
+
+    def take(self, rows: IntArray | slice) -> Part:
+        """Return some of the rows."""
+        labels = None if self.labels is None else self.labels[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, values=self.values[rows], labels=labels, weights=weights)
 
     def predictions(self) -> Predictions:
         """Return the checked predictions."""

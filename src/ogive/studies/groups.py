@@ -179,20 +179,9 @@ def _curves(
     check_length(names, "by", data.n, data.kind)
     distinct, index = np.unique(names, return_inverse=True)
     return {
-        str(name): Curve.from_predictions(_rows(data, np.flatnonzero(index == i)), view)
+        str(name): Curve.from_predictions(data.take(index == i), view)
         for i, name in enumerate(distinct)
     }
-
-
-def _rows(preds: Predictions, at: np.ndarray) -> Predictions:
-    return Predictions(
-        preds.values[at],
-        None if preds.labels is None else preds.classes[preds.labels[at]],
-        kind=preds.kind,
-        classes=preds.classes,
-        sample_weight=None if preds.sample_weight is None else preds.sample_weight[at],
-        weight_kind=preds.weight_kind,
-    )
 
 
 def _measured(

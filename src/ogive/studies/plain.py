@@ -28,7 +28,7 @@ from ogive.views import View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive._typing import AnyArray, ArrayLike, IntArray, Kind, Progress, WeightKind
+    from ogive._typing import AnyArray, ArrayLike, Kind, Progress, WeightKind
     from ogive.calibrators.maps import Fitted
     from ogive.studies.compare import Comparison
     from ogive.studies.measurement import Measurement, Measurements
@@ -187,7 +187,7 @@ def compare(
             raise InvalidInput(msg)
         order = np.random.default_rng(random_state).permutation(whole.n)
         cut = min(max(round(split * whole.n), 1), whole.n - 1)
-        sets = [_rows(whole, order[:cut]), _rows(whole, order[cut:])]
+        sets = [whole.take(order[:cut]), whole.take(order[cut:])]
     return comparing.compare(sets[0], sets[1], methods, view, progress=progress)
 
 
@@ -373,13 +373,3 @@ def _set(
         )
         raise InvalidType(msg)
     return as_predictions(*one, kind=kind, classes=classes)
-
-
-def _rows(preds: Predictions, at: IntArray) -> Predictions:
-    assert preds.labels is not None  # noqa: S101 - they were given
-    return Predictions(
-        preds.values[at],
-        preds.classes[preds.labels[at]],
-        kind=preds.kind,
-        classes=preds.classes,
-    )

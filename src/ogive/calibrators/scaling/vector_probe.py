@@ -52,7 +52,7 @@ def stopped_early(preds: Predictions, *, n_jobs: int | None = None) -> VectorMap
     held_out = _held_out(preds)
     if held_out.all() or not held_out.any():
         return None
-    train, rest = _some(preds, ~held_out), _some(preds, held_out)
+    train, rest = preds.take(~held_out), preds.take(held_out)
     temperature = fit_temperature(train, n_jobs=n_jobs)
     before = _losses(temperature, rest)
     weights = np.ones(rest.n) if rest.sample_weight is None else rest.sample_weight
@@ -87,16 +87,6 @@ def _held_out(preds: Predictions) -> BoolArray:
         hashes = row_hashes(preds.log_masses(at), labels[at])
         chosen[at] = hashes % np.uint64(HELD_OUT_SHARE) == 0
     return chosen
-
-
-def _some(preds: Predictions, chosen: BoolArray) -> Predictions:
-    return Predictions(
-        preds.values[chosen],
-        labelled(preds)[chosen],
-        kind=preds.kind,
-        sample_weight=None if preds.sample_weight is None else preds.sample_weight[chosen],
-        weight_kind=preds.weight_kind,
-    )
 
 
 def _losses(gamma: MatrixMap, preds: Predictions) -> FloatArray:
