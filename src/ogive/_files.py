@@ -1,6 +1,6 @@
-"""Files that are written: never over an input, beside the target and renamed, so always whole.
+"""Safe writing of files: never over an input, and the result is whole or absent.
 
-`safe_output` decides where a path is really written and whether it may be. `replacing` writes: to
+`safe_output` finds the file a path really leads to, and refuses inputs. `replacing` writes: to
 a temporary file in the target's folder, flushed to disk and renamed. A process that is killed at
 any moment leaves the old file or the new one. It may also leave its temporary file, whose name
 says which process it belongs to; the next writer removes it once that process has ended.
@@ -34,7 +34,7 @@ except ImportError:  # Windows has no flock
     fcntl = None
 
 AnyPath: TypeAlias = str | os.PathLike[str]
-#: What tells one file from another, whatever names lead to it: its device and its number there.
+#: Device and inode: equal for all names and links of one file.
 Identity: TypeAlias = tuple[int, int]
 
 #: The file that a run holds locked while it writes into a folder.
@@ -70,7 +70,7 @@ def safe_output(
     folder : bool
         The output is a folder: it must not be, hold, or lie inside an input.
     kinds : suffixes
-        Files that reading an input folder would take for data: none of them is put there.
+        Suffixes of data files: a file with one of them is not written into an input folder.
     """
     if "\0" in os.fspath(path) or not os.fspath(path):
         msg = f"{os.fspath(path)!r} is not a file name. Give the output a name."
@@ -96,7 +96,7 @@ def identities(paths: Iterable[AnyPath]) -> dict[Identity, Path]:
     """Return the identity of each path that exists; links count as what they lead to."""
     found = {}
     for path in paths:
-        with suppress(OSError, ValueError):  # reading it will say what is wrong
+        with suppress(OSError, ValueError):  # the reader reports what is wrong
             found[_identity(Path(path).stat())] = Path(path)
     return found
 
@@ -116,7 +116,7 @@ def _identity(status: os.stat_result) -> Identity:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """Return what is known of a path, None if there is nothing."""
+    """Return the status of a path, None if nothing is there."""
     try:
         return path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -217,7 +217,7 @@ def _create_beside(path: AnyPath, target: Path, mode: int) -> Path:
     beside = target.parent / _temporary_name(target)
     try:
         os.close(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode))
-    except OSError as error:  # it names the temporary file, of which nobody has heard
+    except OSError as error:  # its text names the temporary file, which the user does not know
         raise _unwritable(path, error) from error
     return beside
 
@@ -240,7 +240,7 @@ def _flush_folder(folder: Path) -> None:
 
 
 def _temporary_name(target: Path) -> str:
-    """Return a name that tells the target and the process that writes it."""
+    """Return a name that holds the target's name and the process that writes it."""
     start = _start_of(os.getpid()) or 0
     suffix = target.suffix if len(os.fsencode(target.suffix)) < 20 else ""  # noqa: PLR2004 - odd
     tail = f".ogive-{_node()}-{os.getpid()}-{start}-{secrets.token_hex(4)}{suffix}"
@@ -251,11 +251,11 @@ def _temporary_name(target: Path) -> str:
 def remove_left_over(folder: AnyPath, name: str | None = None) -> int:
     """Remove temporary files whose process has ended; return how many.
 
-    Of one target if `name` is given, else all of a folder. Files of other computers, and of
-    processes that run, stay.
+    Only those of the target `name`, if given, else all in the folder. Files of other computers and
+    of running processes stay.
     """
     removed = 0
-    with suppress(OSError):  # a folder that cannot be listed: creating the file will tell
+    with suppress(OSError):  # a folder that cannot be listed: creating the file reports it
         for path in Path(folder).iterdir():
             found = path.name
             match = _TEMPORARY.fullmatch(found)
@@ -272,7 +272,7 @@ def remove_left_over(folder: AnyPath, name: str | None = None) -> int:
 
 @cache
 def _node() -> str:
-    """Return a name of this computer, or of this container: where a process id means something."""
+    """Return an id of this computer or container: process ids are only unique within it."""
     try:
         space = Path("/proc/self/ns/pid").stat().st_ino
     except OSError:
@@ -298,7 +298,7 @@ def _is_running(pid: int, start: int) -> bool:
     except ProcessLookupError:
         return False
     except (PermissionError, OverflowError):
-        return True  # somebody else's
+        return True  # the process of another user
     if not start or not Path("/proc/self/stat").exists():
         return True
     return _start_of(pid) == start

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Curve(Protocol):
-        """What is shown of a curve."""
+        """The part of a curve that is shown."""
 
         view: str
 
@@ -76,7 +76,7 @@ def curve_form(curve: Curve) -> str:
     rows = {
         "rows": f"{curve.n:,}",
         "hits": f"{curve.total_hits:,.6g}",
-        "share of hits": f"{curve.total_hits / curve.n:.4f}",
+        "share of outcomes that are 1": f"{curve.total_hits / curve.n:.4f}",
     }
     return table(f"Curve of {curve.view}", rows)
 

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, ArrayLike, BoolArray, IntArray
 
 
-_EXACT = 2.0**53  # whole numbers beyond are not told apart
+_LARGEST_EXACT_LABEL = 2.0**53  # float64 cannot separate larger whole numbers
 #: Standard errors below what independent labels would give, before permuted columns are suspected:
 #: a chance of 3 in 100,000 for a model that knows nothing.
 PERMUTED_SIGMAS = 4.0
-_SHOWN = 8  # classes that an error names
+_MAX_CLASSES_IN_ERROR = 8  # more would make the message unreadable
 
 
 def index_labels(
@@ -59,8 +59,8 @@ def class_names(classes: ArrayLike, K: int) -> AnyArray:
 
 
 def _whole_numbers(array: AnyArray) -> AnyArray:
-    """Labels that came as floats (1.0, 2.0) are integers; fractions and NaN are no labels."""
-    whole = (np.abs(array) <= _EXACT) & (np.floor(array) == array)
+    """Return whole floats (1.0, 2.0) as integers; refuse fractions and NaN."""
+    whole = (np.abs(array) <= _LARGEST_EXACT_LABEL) & (np.floor(array) == array)
     if not whole.all():
         first = array[int((~whole).argmax())]
         msg = (
@@ -72,7 +72,7 @@ def _whole_numbers(array: AnyArray) -> AnyArray:
 
 
 def find_labels(array: AnyArray, names: AnyArray) -> tuple[IntArray, BoolArray]:
-    """Return the index of each label in distinct names, and which labels are none of them."""
+    """Return the index of each label in distinct names, and which labels are not among them."""
     order = np.argsort(names, kind="stable")
     found = np.searchsorted(names, array, sorter=order)
     index: IntArray = order[np.minimum(found, names.size - 1)]
@@ -84,8 +84,8 @@ def _positions(array: AnyArray, names: AnyArray) -> IntArray:
     index, wrong = find_labels(array, names)
     if wrong.any():
         first = array[int(wrong.argmax())]
-        known = ", ".join(map(repr, names[:_SHOWN].tolist())) + (
-            ", …" if names.size > _SHOWN else ""
+        known = ", ".join(map(repr, names[:_MAX_CLASSES_IN_ERROR].tolist())) + (
+            ", …" if names.size > _MAX_CLASSES_IN_ERROR else ""
         )
         msg = (
             f"unknown label {first.item()!r} ({rows_that(wrong)}); known classes: {known}. "
@@ -132,7 +132,7 @@ class LabelSet:
         return self.are_numbers and not self.array.all()
 
     def are_indices(self, K: int) -> bool:
-        """Tell whether they can be the numbers of K columns, from 0."""
+        """Return whether they can be the numbers of K columns, from 0."""
         if not self.are_numbers or not self.array.size:
             return self.are_numbers
         return bool(self.array.min() >= 0 and self.array.max() < K)
@@ -152,7 +152,7 @@ def sorted_labels(several: list[LabelSet], K: int) -> AnyArray:
 
 
 class _Labelled(Protocol):
-    """What is needed of predictions here."""
+    """The part of `Predictions` that this module uses."""
 
     n: int
     K: int

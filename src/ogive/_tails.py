@@ -1,7 +1,7 @@
-"""Sides and tails: what a row of predictions gives an event, the same number for equal chances.
+"""Sides and tails: the probability that a row gives an event; equal probabilities, equal numbers.
 
-Equal scores are one group of a curve, so that a score has to be a function of its exact value, as
-the given numbers have it, and of nothing else. `docs/theory/curve.md` proves that these are:
+A curve groups equal scores, so a score must depend on the exact value of the given numbers and on
+nothing else. `docs/theory/curve.md` proves that these scores do:
 
 * Probabilities are taken as they are given. The score of several classes is their exact sum,
   rounded once; rows that `Predictions` renormalises have exact quotients, rounded once.
@@ -35,13 +35,14 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray
     from ogive.predictions import Predictions
 
-#: Log losses take a tail below this as this, for every method alike: one score that is certain and
+#: Log losses raise smaller tails to this, for every method alike: one score that is certain and
 #: wrong would otherwise make the mean infinite.
 LOG_LOSS_CLIP = 1e-7
-_PRECISE = BLOCK // 4  # numbers at a time where there are some twenty temporaries
-#: Blocks that share one second look at the rows that need it, which has a cost of its own.
-BLOCKS_A_SECOND_LOOK = 8
-_SHARED = 2  # blocks at a time where an array is used again: fewer calls, still in the cache
+_BLOCK_IN_DOUBLE_DOUBLE = BLOCK // 4  # smaller: this arithmetic needs about twenty temporaries
+#: Blocks whose rows near a rounding boundary are recomputed together: each recomputation has a
+#: fixed cost.
+BLOCKS_PER_RECOMPUTATION = 8
+_BLOCKS_PER_SCRATCH_ARRAY = 2  # fewer calls than with one, and the array still fits the cache
 
 
 def tails_of_column(preds: Predictions, at: slice, column: IntArray) -> Tails:
@@ -107,7 +108,7 @@ def tails_of_classes(preds: Predictions, at: slice, chosen: range) -> Tails:
 
 
 class _Softmax:
-    """Tails of rows of logits: all in float64, and those that need it again with more digits."""
+    """Tails of rows of logits: all in float64, then those near a boundary with more digits."""
 
     def __init__(self, preds: Predictions, at: slice) -> None:
         self.preds, self.at = preds, at
@@ -116,7 +117,7 @@ class _Softmax:
 
     def masses(self) -> Iterator[tuple[slice, FloatArray]]:
         """Yield masses block by block, in one array that is used again, with their rows' place."""
-        parts = list(_parts(self.at, self.preds.K, together=_SHARED))
+        parts = list(_parts(self.at, self.preds.K, together=_BLOCKS_PER_SCRATCH_ARRAY))
         buffer = np.empty((parts[0][0].stop, self.preds.K))
         for part, rows in parts:
             yield part, self.preds.masses(rows, buffer[: part.stop - part.start])
@@ -161,7 +162,7 @@ def _softmax_classes(preds: Predictions, at: slice, chosen: range) -> Tails:
 
 
 def _settled_shares(preds: Predictions, at: slice, chosen: range, share: FloatArray) -> FloatArray:
-    """Return shares of classes rounded, those near a boundary after a second look."""
+    """Return rounded shares of classes; those near a boundary are recomputed exactly."""
     row, column = np.nonzero(is_near_boundary(share, preds.K))
     share = rounded(share)
     if row.size == 0:
@@ -191,7 +192,7 @@ def _parts(at: slice, width: int, together: int = 1) -> Iterator[tuple[slice, sl
 
 
 def _steps(n: int, width: int) -> list[slice]:
-    step = max(1, _PRECISE // width)
+    step = max(1, _BLOCK_IN_DOUBLE_DOUBLE // width)
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 

@@ -1,4 +1,4 @@
-"""Names for the arrays and choices that pass between rooms."""
+"""Types of the arrays and options that packages exchange."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ WeightKind: TypeAlias = Literal["repetition", "sampling"]
 Runout: TypeAlias = Literal["natural", "parabolic", "cubic"]
 Target: TypeAlias = Literal["residual", "cumulative"]
 
-#: What long work calls as it goes: ``step(what, done, total)``, in any unit; a total of 0 is one
-#: that is not known.
+#: A progress callback: ``step(what, done, total)``, in any unit; a total of 0 means
+#: that the total is unknown.
 Progress: TypeAlias = Callable[[str, float, int], None]
 
 __all__ = [

@@ -1,8 +1,8 @@
-"""The one door: array-likes become arrays of known shape and type, or an error with a way out.
+"""Input checks: turn array-likes into arrays of known shape and type, or raise a helpful error.
 
-What can be read off the type or the shape is checked here, at once. What needs a look at every
+Types and shapes are checked here, at once. What needs a look at every
 number (ranges, NaN, sums) is checked in the block loop that reads the numbers anyway, and the
-functions here only word the error.
+functions here only write the error message.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ SUM_TOLERANCE = 1e-3 + 2.0**-40  # so that decimals that sum to 0.999 are within
 PERCENT = 100.0
 #: Sums this near 1 are probabilities that were rounded: 10 classes at 2 decimals are within 0.05.
 NEAR_ROUNDING = 0.1
-HEAVIEST = 1e100  # the squares of weights are added up
-MOST_REPETITIONS = 2.0**53  # float64 counts rows one by one up to here
+HEAVIEST = 1e100  # sums of squared weights stay finite
+MOST_REPETITIONS = 2.0**53  # the largest count that float64 holds exactly
 _FLOATS = ("float16", "float32", "float64")
 Choice = TypeVar("Choice", bound=str)
 
@@ -32,11 +32,11 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
     """Turn anything with ``__array__`` into a NumPy array, without a copy where possible.
 
     Tensors come from any device, with or without a gradient; bfloat16 becomes float32, exactly.
-    Objects are refused, unless all of them are words, as in a column of pandas. A missing value
+    Objects are refused, unless all of them are strings, as in a column of pandas. A missing value
     of polars, Arrow or pandas is refused, and never turned into NaN.
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        msg = f"`{name}` has masked entries, and no rule says what they are. Drop or fill them."
+        msg = f"`{name}` has masked entries. Drop or fill them."
         raise InvalidType(msg)
     _refuse_nulls(values, name)
     try:
@@ -59,7 +59,7 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
 def on_host(values: Any) -> Any:  # noqa: ANN401 - whatever holds numbers
     """Return what NumPy can read of a tensor: detached, in main memory, not bfloat16.
 
-    PyTorch is told by its methods and JAX by its type's name, so that neither is imported.
+    PyTorch is recognised by its methods and JAX by its dtype's name, so neither is imported.
     """
     if hasattr(values, "detach") and hasattr(values, "cpu"):  # PyTorch
         values = values.detach().cpu()
@@ -89,7 +89,7 @@ def _refuse_nulls(values: Any, name: str) -> None:  # noqa: ANN401
 
 
 def _is_missing(value: object) -> bool:
-    """Tell whether an object is what Python, NumPy or pandas has for no value."""
+    """Return whether an object is a missing value of Python, NumPy or pandas."""
     return value is None or (not isinstance(value, str) and str(value) in {"nan", "<NA>", "NaT"})
 
 
@@ -119,7 +119,7 @@ def as_floats(
 
 
 def check_length(array: AnyArray, name: str, n: int, of: str) -> None:
-    """Two arrays that describe the same rows have the same length."""
+    """Check that an array has one entry for each row."""
     if array.ndim != 1 or array.shape[0] != n:
         msg = f"`{name}` must have one entry per row of `{of}`: {n:,}, but has shape {array.shape}."
         raise InvalidInput(msg)
@@ -153,7 +153,7 @@ def as_hits(values: ArrayLike, n: int, *, name: str = "outcomes", of: str = "sco
 
 
 def as_weights(values: ArrayLike | None, n: int, *, of: str, kind: WeightKind) -> FloatArray | None:
-    """Return weights as float64, finite and >= 0, not all 0; repetitions can be counted."""
+    """Return weights as float64: finite, >= 0, not all 0; sums of repetitions are exact."""
     if values is None:
         return None
     weights = as_floats(values, "sample_weight", ndim=(1,)).astype(np.float64, copy=False)
@@ -220,7 +220,7 @@ def as_weight_kind(value: str) -> WeightKind:
 
 
 def bad_scores(scores: AnyArray, name: str = "scores") -> InvalidInput:
-    """Word the error of scores that leave [0, 1] (NaN fails both comparisons)."""
+    """Return the error for scores outside [0, 1] (NaN fails both comparisons)."""
     bad = ~((scores >= 0) & (scores <= 1))
     first = scores[int(bad.argmax())]
     if np.isnan(scores).any():
@@ -234,7 +234,7 @@ def bad_scores(scores: AnyArray, name: str = "scores") -> InvalidInput:
 
 
 def bad_logits(values: AnyArray) -> InvalidInput:
-    """Word the error of logits that are NaN or +inf, or all -inf."""
+    """Return the error for logits that are NaN or +inf, or all -inf."""
     top = values.max(axis=1)
     bad, what = np.isnan(top) | (top == np.inf), "no NaN and no +inf"
     if not bad.any():
@@ -244,7 +244,7 @@ def bad_logits(values: AnyArray) -> InvalidInput:
 
 
 def bad_probabilities(values: AnyArray) -> InvalidInput:
-    """Word the error of rows that are negative or NaN, or do not sum to 1."""
+    """Return the error for rows that are negative or NaN, or do not sum to 1."""
     sums = values.sum(axis=1, dtype=np.float64)
     wrong = ~(values.min(axis=1) >= 0)  # also NaN
     if wrong.any():
@@ -265,7 +265,7 @@ def bad_probabilities(values: AnyArray) -> InvalidInput:
 
 
 def _why_not_one(sums: FloatArray) -> str:
-    """Guess in words why rows do not sum to 1, and say the way out."""
+    """Return the likely reason why rows do not sum to 1, and the fix."""
     if (np.abs(sums - PERCENT) <= NEAR_ROUNDING * PERCENT).all():
         return "Percent? Divide them by 100."
     if (np.abs(sums - 1.0) <= NEAR_ROUNDING).all():

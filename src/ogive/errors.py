@@ -1,4 +1,4 @@
-"""Everything ogive raises and warns of.
+"""All errors and warnings of ogive.
 
 ::
 
@@ -8,8 +8,8 @@
     │   └── OutputRefused              an output that is an input, or must not be replaced
     ├── InvalidType (TypeError)        not an array of numbers, not one of our objects
     ├── UnknownName (ValueError)       no such view, method, column; names the nearest
-    ├── ArtifactError (ValueError)     a saved calibrator that is foreign, newer or altered
-    ├── ExportError (ValueError)        a form that cannot hold a calibrator, or gets it wrong
+    ├── ArtifactError (ValueError)     not a saved calibrator, newer than ogive, or altered
+    ├── ExportError (ValueError)        the target cannot express the calibrator exactly
     ├── FileFormatError (ValueError)   a prediction file that cannot be read
     ├── DoesNotApply                   a view, part or column that these predictions do not have
     │                                  (InvalidInput and FileFormatError)
@@ -47,7 +47,7 @@ class NotEnoughData(InvalidInput):
 
 
 class OutputRefused(InvalidInput):
-    """An output that is an input, is no file, or exists and was not asked to be replaced."""
+    """An output that is an input, is not a file, or exists and must not be replaced."""
 
 
 class InvalidType(OgiveError, TypeError):
@@ -55,13 +55,13 @@ class InvalidType(OgiveError, TypeError):
 
 
 class UnknownName(OgiveError, ValueError):
-    """A name that is not in the table it was looked up in."""
+    """An unknown name; the message lists the known ones."""
 
     @classmethod
     def among(
         cls, what: str, name: object, known: Iterable[str], *, nearest: str | None = None
     ) -> UnknownName:
-        """Compose the message, with the nearest known name first; `nearest` where it is known.
+        """Return the error, with the nearest known name as a hint (`nearest`, if given).
 
         >>> UnknownName.among("method", "plat", ["platt", "beta"])
         UnknownName("unknown method 'plat'. Did you mean 'platt'? Known: platt, beta.")
@@ -74,15 +74,15 @@ class UnknownName(OgiveError, ValueError):
 
 
 class ArtifactError(OgiveError, ValueError):
-    """A saved calibrator that is foreign, newer than this library, or altered."""
+    """Not a saved calibrator, or one that is newer than this library, or altered."""
 
 
 class ExportError(OgiveError, ValueError):
-    """A calibrator that a target cannot express, or an export that does not give its numbers."""
+    """A calibrator that the target cannot express, or an export whose numbers differ from it."""
 
 
 class FileFormatError(OgiveError, ValueError):
-    """A file that is not what its name says, or lacks what is needed."""
+    """A file that is not in the format of its name, or lacks a column or array."""
 
 
 class DoesNotApply(InvalidInput, FileFormatError):
@@ -106,7 +106,7 @@ class LooksLikeProbabilities(OgiveWarning):
 
 
 class GuessedLabels(OgiveWarning):
-    """Which label is which column is not said by the file: sorted labels were taken."""
+    """The file does not name the class of each column: the sorted labels were used."""
 
 
 class PermutedLabels(OgiveWarning):
@@ -114,7 +114,7 @@ class PermutedLabels(OgiveWarning):
 
 
 def need(package: str, *, extra: str) -> Any:  # noqa: ANN401 - a module has no better type
-    """Import an optional package, or say which extra brings it.
+    """Import an optional package, or name the extra that installs it.
 
     >>> need("math", extra="all").pi > 3
     True
@@ -128,7 +128,7 @@ def need(package: str, *, extra: str) -> Any:  # noqa: ANN401 - a module has no 
 
 
 def rows_that(bad: np.ndarray, *, of: str = "rows") -> str:
-    """Tell how many rows are bad and which is the first: ``"2 of 9 rows, the first at row 3"``.
+    """Return how many rows are bad and the first one: ``"2 of 9 rows, the first at row 3"``.
 
     >>> import numpy as np
     >>> rows_that(np.array([False, True, True]))

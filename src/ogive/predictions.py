@@ -1,10 +1,10 @@
 r"""Predictions: a classifier's output with its labels, and the only place that applies softmax.
 
-A row is a vector of K numbers and the index of the true class. What the numbers are is said,
-never guessed: ``kind="logits"`` (any real number; −inf is probability 0) or ``kind="probs"``
+A row is a vector of K numbers and the index of the true class. The caller says what the numbers
+are: ``kind="logits"`` (any real number; −inf is probability 0) or ``kind="probs"``
 (>= 0, sum to 1 within 1e-3). One column, or a 1-D array, is class 1 of two.
 
-Softmax is never stored. What the views need of a row is the **mass** of each class, the softmax
+Softmax is never stored. The views need the **mass** of each class of a row, which is the softmax
 before its division:
 
 .. math:: e_k = \exp(z_k - \max_j z_j) \quad\text{or}\quad e_k = p_k ,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         WeightKind,
     )
 
-_LOOKS = 32  # blocks at a time for a check, which makes no copy of them
+_BLOCKS_PER_CHECK = 32  # more than elsewhere: a check makes no copies
 _KINDS: tuple[Kind, Kind] = ("logits", "probs")
 
 
@@ -74,8 +74,8 @@ class Predictions:
     sample_weight : array-like, (N,), optional
         A weight for each row.
     weight_kind : {"repetition", "sampling"}
-        Weight 2 is the same as the row twice, or: the row stands for two others (survey or
-        importance weights). The second is noisier, and tests and intervals then say so.
+        Repetition: weight 2 means that the row occurred twice. Sampling: weights from a survey or
+        importance weights; they add noise, and tests and intervals allow for it.
     renormalise : bool
         Divide each row of probabilities by its sum, however far that is from 1: for numbers that
         were rounded to two decimals.
@@ -125,8 +125,8 @@ class Predictions:
         renormalise: bool = False,
         n_jobs: int | None = None,
     ) -> None:
-        #: What calibrated the values, in a sentence, whether these rows fitted that, and if not,
-        #: how many other rows did.
+        #: What calibrated the values, in a sentence; whether it was fitted on these rows; if not,
+        #: on how many other rows.
         self.calibrated_by: str | None = None
         self.fitted_rows: bool = False
         self.calibrated_on: float | None = None
@@ -156,7 +156,7 @@ class Predictions:
         matrix = kind == "probs" and not self.one_column
         self._divided: BoolArray = np.zeros(self.n if matrix else 0, dtype=np.bool_)
         one = 1 if self.one_column else None  # too little work per row to share
-        width = max(1, self.width // _LOOKS)
+        width = max(1, self.width // _BLOCKS_PER_CHECK)
         for_each_block(self._check_block, self.n, width=width, n_jobs=one or n_jobs)
         if self.kind == "logits" and not self.one_column:
             _warn_if_probabilities(self.values)
@@ -378,7 +378,7 @@ def said_kind(values: AnyArray, kind: Kind | None, name: str = "scores") -> Kind
 
 
 def check_predictions(preds: Predictions) -> None:
-    """Refuse what is no Predictions, such as an array that does not say what it holds."""
+    """Refuse anything but Predictions, such as a bare array."""
     if not isinstance(preds, Predictions):
         msg = (
             f"`preds` must be Predictions, not {type(preds).__name__}; "
@@ -388,7 +388,7 @@ def check_predictions(preds: Predictions) -> None:
 
 
 def labelled(preds: Predictions) -> IntArray:
-    """Return the labels of predictions that must have them, or say what is missing."""
+    """Return the labels, or raise an error if there are none."""
     check_predictions(preds)
     if preds.labels is None:
         msg = (

@@ -1,7 +1,7 @@
 """Views: which event is predicted, and the only place that ranks classes.
 
 A view turns a row of predictions into one binary forecast: a set of classes (the event), its
-share of the row's mass (the score), and whether the true class is in the set (the hit).
+share of the row's mass (the score), and whether the true class is in the set (the outcome).
 
 ==================  =========================================  ==================
 name                event                                      paper's equation
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from ogive._numerics.blocks import blocks, for_each_block
-from ogive._tails import BLOCKS_A_SECOND_LOOK, tails_of_column, tails_of_ranks
+from ogive._tails import BLOCKS_PER_RECOMPUTATION, tails_of_column, tails_of_ranks
 from ogive.errors import DoesNotApply, InvalidType, UnknownName
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ _KNOWN = ("top-1", "top-2", "within-top-2", "class-0", "score")
 
 
 class Scored(NamedTuple):
-    """Rows of a view: the score as side and tail, and the hit. Each (n,).
+    """Rows of a view: the score as side and tail, and the outcome. Each (n,).
 
     ``high`` is whether the score exceeds ½, ``tail`` is min(score, 1 − score), ``hit`` is None
     where the true classes are not known.
@@ -133,7 +133,7 @@ def parse_view(view: str | View) -> View:
 
 
 def usual_views(classes: int) -> tuple[str, ...]:
-    """Return the views that are measured if all are asked for: ranks up to three, as K allows.
+    """Return the views that `measure_all` measures: ranks up to three, as K allows.
 
     >>> usual_views(3)
     ('top-1', 'top-2', 'top-3', 'within-top-2')
@@ -171,7 +171,7 @@ def check_view(view: str | View | None, preds: Predictions) -> View:
 def score_rows(
     preds: Predictions, view: str | View | None = None, *, n_jobs: int | None = None
 ) -> Scored:
-    """Return the scores and hits of a view, row by row in the order of the predictions.
+    """Return the scores and outcomes of a view, row by row in the order of the predictions.
 
     Parameters
     ----------
@@ -197,12 +197,14 @@ def score_rows(
         if rows.hit is not None:
             hit[at] = rows.hit
 
-    for_each_block(work, preds.n, width=preds.width, together=BLOCKS_A_SECOND_LOOK, n_jobs=n_jobs)
+    for_each_block(
+        work, preds.n, width=preds.width, together=BLOCKS_PER_RECOMPUTATION, n_jobs=n_jobs
+    )
     return Scored(high, tail, None if preds.labels is None else hit)
 
 
 def score_block(preds: Predictions, view: View, at: slice) -> Scored:
-    """Return the scores of some rows, and the hits if the predictions have labels."""
+    """Return the scores of some rows, and the outcomes if the predictions have labels."""
     column = _event_column(preds, view, at)
     labels = None if preds.labels is None else preds.labels[at]
     if column is not None:

@@ -78,7 +78,7 @@ def test_a_refused_batch_changes_nothing():
 def test_what_is_refused():
     with pytest.raises(InvalidInput, match="seen no rows"):
         CurveStream().curve()
-    with pytest.raises(InvalidInput, match="is of a matrix"):
+    with pytest.raises(InvalidInput, match="needs a matrix"):
         CurveStream("top-1", kind="scores")
     with pytest.raises(UnknownName, match="unknown kind"):
         CurveStream(kind="odds")
@@ -86,5 +86,5 @@ def test_what_is_refused():
         CurveStream().merge("x")
     with pytest.raises(InvalidInput, match="different views"):
         CurveStream().merge(CurveStream("top-1", kind="logits"))
-    with pytest.raises(InvalidInput, match="less sharp"):
+    with pytest.raises(InvalidInput, match="has only"):
         CurveStream(bits=12).merge(CurveStream(bits=9))

@@ -34,7 +34,7 @@ def test_class_curves_keep_tails_that_round(rng):
 
 
 def test_class_curves_in_several_pieces(rng, monkeypatch):
-    monkeypatch.setattr("ogive.curve.classes._KEYS", 250)  # two classes at a time
+    monkeypatch.setattr("ogive.curve.classes._MAX_KEYS_IN_MEMORY", 250)  # two classes at a time
     logits = rng.normal(size=(100, 5))
     preds = Predictions(logits, rng.integers(0, 5, 100), kind="logits")
     for k, curve in enumerate(class_curves(preds)):

@@ -1,4 +1,4 @@
-"""Curves: the only place that sorts scores, joins ties, weighs and merges."""
+"""Curves: the only package that sorts scores, joins ties, applies weights and merges."""
 
 from typing import TYPE_CHECKING
 

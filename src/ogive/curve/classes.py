@@ -1,8 +1,8 @@
 """The curves of all classes, one against the rest, in one reading of the matrix.
 
 `Curve.from_predictions(preds, "class-k")` reads all K columns of every row to find one class's
-share. Here the shares of all classes are packed while a row is at hand, and each class is sorted
-by itself: K curves for the price of about one reading and K sorts.
+share. Here each row is read once for the shares of all classes, and each class is sorted
+by itself: K curves cost about one reading and K sorts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import blocks, thread_count
-from ogive._tails import BLOCKS_A_SECOND_LOOK, tails_of_classes
+from ogive._tails import BLOCKS_PER_RECOMPUTATION, tails_of_classes
 from ogive.curve.curve import Curve
 from ogive.curve.keys import EVEN, ONE
 from ogive.curve.ties import groups_of_weighted
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ogive._typing import KeyArray
     from ogive.predictions import Predictions
 
-_KEYS = 1 << 25  # keys held at a time: 256 MB
-_ROWS = 1 << 18  # numbers in a block of rows: wide enough to write whole cache lines per class
+_MAX_KEYS_IN_MEMORY = 1 << 25  # 256 MB
+_NUMBERS_PER_BLOCK = 1 << 18  # long enough to write whole cache lines for each class
 
 
 def class_curves(preds: Predictions, *, n_jobs: int | None = None) -> Iterator[Curve]:
@@ -46,11 +46,11 @@ def class_keys(
     preds: Predictions, *, ordered: bool = False, n_jobs: int | None = None
 ) -> Iterator[tuple[int, KeyArray]]:
     """Yield each class with its keys, (N,): `ordered`, or in the order of the predictions."""
-    width = max(1, _KEYS // preds.n)
+    width = max(1, _MAX_KEYS_IN_MEMORY // preds.n)
     for first in range(0, preds.K, width):
         chosen = range(first, min(first + width, preds.K))
         keys = np.empty((len(chosen), preds.n), dtype=np.uint64)
-        step = max(1, _ROWS // preds.K)
+        step = max(1, _NUMBERS_PER_BLOCK // preds.K)
         cuts = [slice(i, min(i + step, preds.n)) for i in range(0, preds.n, step)]
         with ThreadPoolExecutor(thread_count(n_jobs)) as pool:
             list(pool.map(lambda at: _pack_block(preds, at, chosen, keys), cuts))  # noqa: B023
@@ -67,7 +67,7 @@ def _pack_block(preds: Predictions, at: slice, chosen: range, keys: KeyArray) ->
     """
     assert preds.labels is not None  # noqa: S101 - checked by the caller
     block = np.empty((at.stop - at.start, len(chosen)), dtype=np.uint64)
-    for rows in blocks(at.stop, start=at.start, width=preds.K, together=BLOCKS_A_SECOND_LOOK):
+    for rows in blocks(at.stop, start=at.start, width=preds.K, together=BLOCKS_PER_RECOMPUTATION):
         high, tail = tails_of_classes(preds, rows, chosen)
         part = block[rows.start - at.start : rows.stop - at.start]
         np.left_shift(tail.view(np.uint64), ONE, out=part)

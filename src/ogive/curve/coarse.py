@@ -1,4 +1,4 @@
-"""A coarse copy of a long curve: rows of nearly equal score joined, for what needs no more.
+"""A coarse copy of a long curve: rows of nearly equal score are joined, to save time.
 
 Rows are joined whose tails agree in exponent and the first ten bits after it, so that a joined
 row spans less than 0.1 % of its tail, and stands at the mean tail of its rows. Sums of rows,
@@ -34,7 +34,7 @@ def coarse(curve: Curve) -> Curve:
 
 
 class CoarseReader:
-    """Keeps the joined rows, in a pass that others may share."""
+    """Collects the joined rows; several readers can share one pass over the curve."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[np.ndarray, ...]] = []

@@ -1,4 +1,4 @@
-"""What is derived from the rows of a curve on first use, and then kept."""
+"""The columns of a curve: computed from its rows on first use, and then kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Derived(ABC):
-    """The columns of a curve; `ogive.Curve` says what they are."""
+    """The columns of a curve; `ogive.Curve` documents them."""
 
     _keys: KeyArray | None
 
@@ -66,12 +66,12 @@ class Derived(ABC):
 
     @property
     def effective_n(self) -> float:
-        """How many unweighted rows they are worth: N, or Kish's number for sampling weights."""
+        """The effective number of rows: N, or Kish's number for sampling weights."""
         return self.n if self._keys is not None else self.n**2 / float(self.square.sum())
 
     @cached_property
     def total_hits(self) -> float:
-        """The number of hits, or the sum of their weights."""
+        """The number of outcomes that are 1, or the sum of their weights."""
         if self._keys is not None:
             return float(sum(int((self._keys[at] & ONE).sum()) for at in blocks(self._keys.size)))
         return float(self._groups.hits.sum())
@@ -121,7 +121,7 @@ class Derived(ABC):
 
     @property
     def hits(self) -> FloatArray:
-        """Hits at each score, (m,)."""
+        """Outcomes that are 1 at each score, (m,)."""
         return self._groups.hits
 
     @property
@@ -131,17 +131,17 @@ class Derived(ABC):
 
     @property
     def square_hits(self) -> FloatArray:
-        """Sum of squared weights of the hits, (m,); `hits` unless the weights are sampling."""
+        """Sum of squared weights where the outcome is 1, (m,); `hits` unless sampling weights."""
         return self._groups.square_hits
 
     @cached_property
     def fractile(self) -> FloatArray:
-        """The share of rows up to and with each score, (m,)."""
+        """The share of rows with this score or a lower one, (m,)."""
         total = np.cumsum(self._groups.count)
         return frozen(total / total[-1])
 
     @cached_property
     def gap(self) -> FloatArray:
-        """Cumulative hits minus cumulative score, divided by N, (m,)."""
+        """Cumulative outcomes minus cumulative score, divided by N, (m,)."""
         steps = np.concatenate([run.surplus for run in self.runs()])
         return frozen(np.cumsum(steps) / self.n)

@@ -1,10 +1,10 @@
-"""Count keys into buckets as they come: dense tables where most keys fall, sorting elsewhere.
+"""Count keys into buckets batch by batch: dense tables for usual tails, sorting for the others.
 
-Sorting a batch and adding it to the sum costs a row of work for each bucket the batch hits; with
-sharp buckets that is more than the sort. So the keys of one curve are added into tables that
-have a place for each bucket of the usual tails (2^-64 and up), hits and misses apart. The tables
-start as zeros that the system has not yet handed out: only pages that are hit take memory. The
-smallest place is kept as the largest complement, so that zero means nothing there too.
+Sorting a batch and adding it to the sum costs work for each bucket that the batch reaches; with
+narrow buckets that is more than the sort. So the keys of one curve are added into tables that
+have a place for each bucket of the usual tails (2^-64 and up), hits and misses separately. They
+start as zeros that the system has not yet allocated: only pages in use take memory. The
+smallest place is stored as the largest complement, so that zero means empty there too.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ogive.curve.summary import MANTISSA, Summary, added, empty, limbs, summaris
 if TYPE_CHECKING:
     from ogive._typing import IntArray, KeyArray
 
-_OCTAVES, _FEW_OCTAVES = 64, 40  # tails down to 2^-64; down to 2^-40 with blunt buckets
-_BLUNT = 8
-_SHARP = 14  # with more bits the tables are too long
-_CHUNK = 1 << 16
-_STEP = 1 << 14  # rows that are read off the tables at a time
-_MIN_KEYS_FOR_TABLES = 1 << 14  # keys below which long tables are not worth their reading
+_OCTAVES, _OCTAVES_IF_COARSE = 64, 40  # tails down to 2^-64; down to 2^-40 with coarse buckets
+_MAX_BITS_OF_COARSE = 8
+_MAX_BITS_FOR_TABLES = 14  # with more bits the tables are too long
+_KEYS_COUNTED_AT_ONCE = 1 << 16  # they fit the cache
+_ROWS_READ_AT_ONCE = 1 << 14  # from the tables
+_MIN_KEYS_FOR_TABLES = 1 << 14  # for fewer keys, sorting is quicker than reading long tables
 _LAST = (1 << 63) - 1
 
 
@@ -45,17 +45,17 @@ class Counter:
         self.bits = bits
         self._rest = Adder(bits)
         self._tables: tuple[KeyArray, ...] | None = None
-        self._fullest = 0  # no place of the tables holds more keys
+        self._fullest = 0  # an upper bound on the keys in any place of the tables
         self._base, self._size = _tables(bits)
 
     def add(self, keys: KeyArray) -> None:
         """Take in keys; their order may be changed."""
         worth = min(_MIN_KEYS_FOR_TABLES, self._size // 4)
-        if self.bits > _SHARP or (keys.size < worth and self._tables is None):
+        if self.bits > _MAX_BITS_FOR_TABLES or (keys.size < worth and self._tables is None):
             self._rest.add(summarise(keys, self.bits))
             return
-        for start in range(0, keys.size, _CHUNK):
-            self._count(keys[start : start + _CHUNK])
+        for start in range(0, keys.size, _KEYS_COUNTED_AT_ONCE):
+            self._count(keys[start : start + _KEYS_COUNTED_AT_ONCE])
 
     def total(self) -> Summary:
         """Return the summary of all keys so far."""
@@ -87,22 +87,22 @@ class Counter:
         np.add.at(offset, index, place.view(np.uint64))
 
     def _make_room(self, more: int) -> None:
-        """See to it that the offsets of each place stay below 2^64.
+        """Empty the tables before the sum of offsets of any place can reach 2^64.
 
-        Only a place that holds millions of keys is a reason to empty the tables: with scores that
-        are spread, a log of any length is turned into rows once, at its end.
+        Only a place that holds millions of keys makes that necessary: with scores that
+        are spread, the tables of a log are turned into rows once, at its end.
         """
         most = 1 << (12 + self.bits)
         if self._tables is None or self._fullest + more <= most:
             return
         self._fullest = int(self._tables[0].max())
-        if self._fullest + more > most // 2:  # or the tables would soon be looked through again
+        if self._fullest + more > most // 2:  # else the tables would soon be checked again
             self._flush()
 
     def _flush(self) -> None:
         """Turn the tables into rows, and clear them.
 
-        They are kept: to give them back and to ask for others would leave holes in memory.
+        The arrays are reused: freeing and allocating them again would fragment memory.
         """
         if self._tables is None or not self._fullest:
             return
@@ -111,8 +111,8 @@ class Counter:
         bucket: IntArray = hit + self._base
         first, last = np.empty_like(bucket), np.empty_like(bucket)
         sums = np.empty((6, hit.size), dtype=np.int64)
-        for start in range(0, hit.size, _STEP):
-            at = slice(start, start + _STEP)
+        for start in range(0, hit.size, _ROWS_READ_AT_ONCE):
+            at = slice(start, start + _ROWS_READ_AT_ONCE)
             self._read_off(hit[at], first[at], last[at], sums[:, at])
         curve = np.zeros_like(bucket)
         self._rest.add(Summary(self.bits, curve, bucket, first, last, sums).normal())
@@ -140,19 +140,19 @@ class Counter:
 
 def _tables(bits: int) -> tuple[int, int]:
     """Return the first bucket that has a place in the tables, and how many have one."""
-    first = (1023 - (_FEW_OCTAVES if bits <= _BLUNT else _OCTAVES)) << bits
+    first = (1023 - (_OCTAVES_IF_COARSE if bits <= _MAX_BITS_OF_COARSE else _OCTAVES)) << bits
     return first, (_LAST >> (MANTISSA - bits)) - 2 * first + 1
 
 
 def table_bytes(bits: int) -> int:
-    """Return how many bytes the tables of one curve take, if all of it is hit."""
+    """Return how many bytes the tables of one curve take at most."""
     return 6 * 8 * _tables(bits)[1]
 
 
 class Adder:
-    """Adds up summaries that come one by one, in memory that depends on the number of buckets.
+    """Adds up a stream of summaries, in memory that depends on the number of buckets only.
 
-    Parts are kept until they are as many rows as the sum so far, and then added at once: each
+    Parts are collected until they have as many rows as the sum so far, then added at once: each
     row is sorted a logarithmic number of times.
     """
 
@@ -162,7 +162,7 @@ class Adder:
         self._pending = 0
 
     def add(self, part: Summary) -> None:
-        """Take in another summary."""
+        """Add another summary."""
         self._parts.append(part)
         self._pending += part.size
         if self._pending > max(self._sum.size, 1 << 16):

@@ -1,15 +1,15 @@
-r"""The cumulative curve: what every metric and every calibrator starts from.
+r"""The cumulative curve: the input of every metric and every calibrator.
 
 Let :math:`s_1 < \dots < s_m` be the distinct scores, :math:`n_j` the number of rows with score
-:math:`s_j` and :math:`k_j` how many of them were hits. With :math:`N = \sum_j n_j` the *gap*
+:math:`s_j` and :math:`k_j` how many have outcome 1. With :math:`N = \sum_j n_j` the *gap*
 after the j-th score (the paper's :math:`h_i - \tilde h_i` at the end of a group of equal
 scores) is
 
 .. math:: D_j = \frac{1}{N} \sum_{i \le j} (k_i - n_i s_i).
 
-Sorting, ties, weights and merging are settled here and nowhere else.
+Sorting, ties, weights and merging are handled here and nowhere else.
 
-How a row is stored is told in `ogive.curve.keys`.
+`ogive.curve.keys` explains how a row is stored.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Curve(Derived):
     Build it with `from_scores` or `from_predictions`; join two with `merge`. A curve is
     immutable, and nothing in it depends on the order of the rows it was built from.
 
-    It holds either the sorted keys of single rows, or grouped rows (once there were weights), or
+    It holds the sorted keys of single rows, or grouped rows (with weights), or
     a summary (`summarised`, `ogive.CurveStream`, `ogive.engines`).
     Everything else is derived on first use and then kept; `runs` gives the rows piece by piece
     without keeping anything.
@@ -56,11 +56,11 @@ class Curve(Derived):
     Attributes
     ----------
     view : str
-        The name of the view the scores are of.
+        The name of the view of the scores.
     n : int or float
         N, the number of rows: the sum of the weights (an int if it is whole).
     total_hits : float
-        How many of them were hits.
+        How many of them have outcome 1.
     score : (m,) array
         The distinct scores, rising; equal neighbours only where two tails round to one score.
     tail, high : (m,) arrays
@@ -68,9 +68,9 @@ class Curve(Derived):
     log_odds : (m,) array
         log(p / (1 − p)) from the tail; always finite, see `log_odds`.
     count, hits : (m,) arrays
-        Rows and hits at each score.
+        Rows, and rows with outcome 1, at each score.
     square, square_hits : (m,) arrays
-        Sums of squared weights of rows and hits: equal to `count` and `hits`, except for
+        Sums of squared weights of the same: equal to `count` and `hits`, except for
         sampling weights.
     fractile : (m,) array
         The share of rows with this score or a smaller one: 1 at the end.
@@ -95,7 +95,7 @@ class Curve(Derived):
         finer: tuple[Finer, ...] = (),
         view: str,
     ) -> None:
-        """Wrap sorted keys, grouped rows or a summary that are known to be right (private use)."""
+        """Wrap valid sorted keys, grouped rows or a summary without checks (private use)."""
         held = {"_keys": keys, "_grouped": groups, "_summary": summary, "_finer": finer}
         self.__setstate__({"view": view, **held})
 
@@ -106,7 +106,7 @@ class Curve(Derived):
     _finer: tuple[Finer, ...]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what the curve holds, also of a pickled one, and make its arrays read-only."""
+        """Set the contents, also of a pickled curve, and make its arrays read-only."""
         self.__dict__.update(state)
         parts = [self._grouped, self._summary, *(finer.summary for finer in self._finer)]
         held = [getattr(part, field.name) for part in parts if part for field in fields(part)]
@@ -115,7 +115,7 @@ class Curve(Derived):
                 frozen(array)
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a curve does not change; what is derived is kept by `cached_property`."""
+        """Refuse: a curve does not change (`cached_property` does not come through here)."""
         msg = f"a Curve is immutable: {name!r} cannot be set. Build another, or see `with_view`."
         raise AttributeError(msg)
 
@@ -222,7 +222,7 @@ class Curve(Derived):
             msg = f"`other` must be a Curve, not {type(other).__name__}."
             raise InvalidType(msg)
         if self.view != other.view:
-            msg = f"curves of different views do not add up: {self.view!r} and {other.view!r}."
+            msg = f"curves of different views cannot be merged: {self.view!r} and {other.view!r}."
             raise InvalidInput(msg)
         if self._summary is not None or other._summary is not None:
             both = [self.summary(), other.summary()]
@@ -262,12 +262,12 @@ class Curve(Derived):
         return Curve(summary=self.summary(), finer=(*self._finer, finer), view=self.view)
 
     def without_caches(self) -> Curve:
-        """Return a summarised curve without what was derived from it."""
+        """Return a summarised curve without its cached columns."""
         return Curve(summary=self.summary(), finer=self._finer, view=self.view)
 
     @property
     def bits(self) -> int:
-        """How sharp the finest rows are: 52 where each is one score; see `ogive.curve.summary`."""
+        """Mantissa bits of the finest rows: 52 if each is one score; see `ogive.curve.summary`."""
         if self._finer:
             return self._finer[-1].summary.bits
         return MANTISSA if self._summary is None else self._summary.bits
@@ -279,7 +279,7 @@ class Curve(Derived):
 
     @property
     def is_exact(self) -> bool:
-        """Whether every row is one score: always, but for summarised curves."""
+        """Whether every row is one score: always true, except for summarised curves."""
         return self.spans is None or bool((self.spans.first == self.spans.last).all())
 
     def runs(self) -> Iterator[Run]:
@@ -327,7 +327,7 @@ def as_curve(
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
 ) -> Curve:
-    """Return the curve that every measure is given: as such, or as scores and outcomes.
+    """Return the curve of a measure's arguments: a curve, or scores and outcomes.
 
     >>> as_curve([0.9, 0.4], [1, 0], sample_weight=[1, 2]).n
     3
@@ -344,7 +344,7 @@ def as_curve(
 
 
 def check_curve(curve: object) -> Curve:
-    """Return the curve, or say how to build one."""
+    """Return the curve, or raise an error that shows how to build one."""
     if not isinstance(curve, Curve):
         way = "predictions(preds)" if isinstance(curve, Predictions) else "scores(scores, outcomes)"
         msg = (

@@ -1,8 +1,8 @@
-"""Parts of a curve for cross-fitting: every sample is in one part, drawn without its order.
+"""Random parts of a curve for cross-fitting: every sample is in one part.
 
-A curve has forgotten its rows, and it does not matter: rows of one score and one outcome are
-alike, so dealing them to the parts at random is dealing numbers. Whole counts are dealt by
-binomial thinning, which is what dealing each row by itself would do. Fractional weights cannot
+A curve does not store the order of its rows, and need not: rows of one score and one outcome are
+alike, so only the number dealt to each part matters. Whole counts are dealt by
+binomial thinning, which has the same law as dealing each row by itself. Fractional weights cannot
 be cut: the hits of a score go to one part, and its misses to one part.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def folds(curve: Curve, k: int, *, random_state: int = 0) -> Iterator[tuple[Curve, Curve]]:
-    """Yield (all but a part, the part) for k parts; parts that came out empty are left out.
+    """Yield (all but a part, the part) for k parts; empty parts are left out.
 
     >>> curve = Curve.from_scores([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1])
     >>> [(rest.n, part.n) for rest, part in folds(curve, 2)]

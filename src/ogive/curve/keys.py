@@ -33,13 +33,13 @@ HIGH = np.uint64(1 << 63)  # keys from here up are on the high side
 
 _LONG_CURVE_KEYS = (
     1 << 20
-)  # keys of which the runs are longer still: fewer calls, and still in the cache
+)  # curves with more keys use longer runs: fewer calls, and a run still fits the cache
 
 #: A score of 1 − q is 1.0 in float64 if q is at most this.
 ROUNDS_TO_ONE = 2.0**-54
 
 
-@dataclass(frozen=True)  # no slots: what several readers ask for is kept
+@dataclass(frozen=True)  # no slots, so that cached properties work
 class Run:
     """Consecutive rows of a curve, all on one side of ½, equal scores already grouped.
 

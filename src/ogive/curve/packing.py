@@ -1,4 +1,4 @@
-"""Scores and hits become keys: the one way in for curves, summaries, streams and engines."""
+"""Turn scores and outcomes into keys, for curves, summaries, streams and engines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import for_each_block
-from ogive._tails import BLOCKS_A_SECOND_LOOK
+from ogive._tails import BLOCKS_PER_RECOMPUTATION
 from ogive._validate import bad_scores
 from ogive.curve.keys import pack
 from ogive.views import score_block
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ogive.views import View
 
 
-_MIN_SCORES_FOR_THREADS = 1 << 22  # scores from which they do help
+_MIN_SCORES_FOR_THREADS = 1 << 22  # with fewer, threads wait for each other more than they help
 
 
 def keys_of_scores(s: AnyArray, hit: BoolArray) -> KeyArray:
@@ -51,19 +51,19 @@ def keys_of_view(preds: Predictions, view: View, *, n_jobs: int | None = None) -
         _for_each_row(pack_block, preds.n, n_jobs)
     else:
         for_each_block(
-            pack_block, preds.n, width=preds.K, together=BLOCKS_A_SECOND_LOOK, n_jobs=n_jobs
+            pack_block, preds.n, width=preds.K, together=BLOCKS_PER_RECOMPUTATION, n_jobs=n_jobs
         )
     return keys
 
 
 def _for_each_row(work: Callable[[slice], None], n: int, n_jobs: int | None = None) -> None:
-    """Call `work` for blocks of single numbers: long ones, since the work on each is little.
+    """Call `work` for blocks of single numbers: long blocks, since each number needs little work.
 
     In short blocks threads wait for each other more than they help.
     """
     for_each_block(
         work,
         n,
-        together=BLOCKS_A_SECOND_LOOK,
+        together=BLOCKS_PER_RECOMPUTATION,
         n_jobs=n_jobs if n > _MIN_SCORES_FOR_THREADS else 1,
     )

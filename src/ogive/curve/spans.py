@@ -1,7 +1,7 @@
-"""Rows of a summarised curve: where each begins and ends, and where it stands.
+"""Rows of a summarised curve: where each begins and ends, and its score.
 
-A row stands at the mean tail of its samples, which the integers of a summary give to the last
-bit or so, so that sums of scores are those of the samples. Rows of a coarse summary can be
+The score of a row is the mean tail of its samples, which the integers of a summary give to the last
+bit or so; sums of scores are then those of the samples. Rows of a coarse summary can be
 replaced, range by range, by those of finer ones: that is how a second reading of a log makes a
 measure exact where it matters.
 """

@@ -21,9 +21,9 @@ _KINDS = ("scores", "logits", "probs")
 
 
 class CurveStream:
-    """Takes in batches, and gives the summarised curve of all of them at any time.
+    """Collects batches, and returns the summarised curve of all of them at any time.
 
-    Memory depends on how many different scores there are to 0.02 %, not on how many rows.
+    Memory depends on the number of scores that differ by more than 0.02 %, not on the rows.
     Threads may update it at once, and a copy can be pickled.
 
     Parameters
@@ -33,7 +33,7 @@ class CurveStream:
     kind : {"scores", "logits", "probs"}
         What the batches hold. Needed if `view` is one of a matrix. Default: ``"scores"``.
     bits : int
-        How sharp the summary is: see `Curve.summarised`.
+        The resolution of the summary: see `Curve.summarised`.
     weight_kind : {"repetition", "sampling"}
 
     Examples
@@ -63,7 +63,7 @@ class CurveStream:
         default = "score" if self.kind == "scores" else "top-1"
         self.view = parse_view(view or default).name
         if self.kind == "scores" and self.view != "score":
-            msg = f"`view` {self.view!r} is of a matrix: say kind='logits' or kind='probs'."
+            msg = f"`view` {self.view!r} needs a matrix: pass kind='logits' or kind='probs'."
             raise InvalidInput(msg)
         self.bits = check_bits(bits)
         self.weight_kind = as_weight_kind(weight_kind)
@@ -74,12 +74,12 @@ class CurveStream:
     def update(
         self, values: ArrayLike, outcomes: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> None:
-        """Take in a batch; nothing changes if a row breaks a rule.
+        """Add a batch; an invalid row raises an error and nothing is added.
 
         Parameters
         ----------
         values : array-like, (n,) or (n, K)
-            Scores, or logits or probabilities as said at the start.
+            Scores, logits or probabilities, as `kind` says.
         outcomes : array-like, (n,)
             Outcomes, 0 or 1; or the indices of the true classes.
         sample_weight : array-like, (n,), optional
@@ -94,15 +94,15 @@ class CurveStream:
             self._weighted.add(part)
 
     def merge(self, other: CurveStream) -> None:
-        """Take in all that another stream has seen."""
+        """Add all rows of another stream."""
         if not isinstance(other, CurveStream):
             msg = f"`other` must be a CurveStream, not {type(other).__name__}."
             raise InvalidType(msg)
         if other.view != self.view:
-            msg = f"streams of different views do not add up: {self.view!r} and {other.view!r}."
+            msg = f"streams of different views cannot be merged: {self.view!r} and {other.view!r}."
             raise InvalidInput(msg)
         if other.bits < self.bits:
-            msg = f"`other` is less sharp ({other.bits} bits, not {self.bits}): merge into it."
+            msg = f"`other` has only {other.bits} bits, not {self.bits}: merge this one into it."
             raise InvalidInput(msg)
         part = other.curve().summary() if other.n else None
         if part is not None:

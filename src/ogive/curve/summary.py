@@ -14,7 +14,7 @@ All are integers; adding two summaries adds them (or takes the smaller and the l
 the sum is the same bit for bit whatever the parts and their order. Limbs hold the sums of 2^46
 samples in one row; rows of more, and weights, have sums in float64, which agree to rounding.
 
-Rows of many curves (classes, groups) can be in one summary: the column `curve` tells them apart.
+Rows of many curves (classes, groups) can be in one summary: the column `curve` separates them.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ WEIGHED = ("count", "hits", "square", "square_hits", "offset", "offset_hits")
 
 _LIMB = 32
 _LOW = (1 << _LIMB) - 1
-#: Samples of one row from which the limbs could overflow: an offset is below 2^48, so that n of
+#: With this many samples in a row the limbs could overflow: an offset is below 2^48, so that n of
 #: them add n · 2^16 to each limb (`coarsened`), and carries of up to 2^30 rows 2^62 more.
 _TOO_MANY_FOR_LIMBS = 1 << 46
 _SIDE_AND_EXPONENT = 11  # bits of a place above the mantissa
-_PIECE = 1 << 18  # keys that are sorted at a time
+_KEYS_SORTED_AT_ONCE = 1 << 18  # they fit the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +164,7 @@ class Summary:
 
 
 def check_bits(bits: int) -> int:
-    """Return the number of bits if it is one."""
+    """Return the number of bits, checked."""
     whole = isinstance(bits, int | np.integer) and not isinstance(bits, bool)
     if not whole or not LEAST_BITS <= bits <= MANTISSA:
         msg = f"`bits` must be a whole number from {LEAST_BITS} to {MANTISSA}, not {bits!r}."
@@ -173,7 +173,7 @@ def check_bits(bits: int) -> int:
 
 
 def empty(bits: int, *, weighted: bool = False) -> Summary:
-    """Return the summary of nothing."""
+    """Return a summary without rows."""
     none = np.empty(0, dtype=np.int64)
     return Summary(
         bits, none, none, none, none, np.empty((6, 0), np.float64 if weighted else np.int64)
@@ -203,7 +203,9 @@ def summarise(
         ends, curves = np.array([keys.size]), np.zeros(1, dtype=np.int64)
     starts = np.concatenate([[0], ends[:-1]])
     parts: list[Summary] = []
-    piece = min(_PIECE, 1 << (12 + bits))  # so many offsets add up to less than 2^64
+    piece = min(
+        _KEYS_SORTED_AT_ONCE, 1 << (12 + bits)
+    )  # the offsets of a piece add up to less than 2^64
     i = 0
     while i < ends.size:
         # Short curves share a piece; a long one is cut into several.

@@ -1,6 +1,6 @@
 """Grouped rows: one row for each distinct score, with sums of weights.
 
-This is what a curve holds once there were weights, and what its columns are read off.
+A curve with weights stores them, and the columns of every curve are read from them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Groups:
 
     @property
     def sums(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """What adds up when rows are joined."""
+        """The columns that are added when rows are joined."""
         return self.count, self.hits, self.square, self.square_hits
 
 

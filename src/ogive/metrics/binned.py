@@ -2,7 +2,7 @@ r"""Binned measures: ECE and MCE on stated edges, through one binning function.
 
 Bins are open on the left and closed on the right, as in the paper, except that the first is
 closed on both sides: a score of exactly 0 is in the first bin and a score of exactly 1 in the
-last. With :math:`n_b` rows in bin b, :math:`\bar y_b` their share of hits and :math:`\bar p_b`
+last. With :math:`n_b` rows in bin b, :math:`\bar y_b` their mean outcome and :math:`\bar p_b`
 their mean score, :math:`g_b = |\bar y_b - \bar p_b|`,
 
 .. math:: \text{ECE}_1 = \sum_b \tfrac{n_b}{N} g_b, \qquad
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve.keys import Run
 
-#: Equal-width bins unless told otherwise; the paper's tables use 25.
+#: The default number of bins of equal width; the paper's tables use 25.
 BINS = 15
 
 _NORMS = ("l1", "l2", "max")
@@ -40,16 +40,16 @@ _SPACINGS = ("width", "mass")
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """What fell into each bin; empty bins are kept, with zeros.
+    """Sums over the rows of each bin; empty bins are kept, with zeros.
 
     Attributes
     ----------
     edges : (B + 1,) array
         Rising, the first 0 and the last 1.
     count, hits, score, square : (B,) arrays
-        Sums over the rows of each bin: of weights, of hits, of scores, of squared weights.
+        Sums over the rows of each bin: of weights, of outcomes, of scores, of squared weights.
     surplus : (B,) array
-        Hits minus scores, added up row by row.
+        Outcomes minus scores, added up row by row.
     """
 
     edges: FloatArray
@@ -61,7 +61,7 @@ class Bins:
 
     @property
     def gap(self) -> FloatArray:
-        """Share of hits minus mean score of each bin, 0 for an empty bin, (B,)."""
+        """Mean outcome minus mean score of each bin, 0 for an empty bin, (B,)."""
         return self.surplus / np.where(self.count > 0, self.count, 1.0)
 
     def error(self, norm: str = "l1") -> float:
@@ -157,7 +157,7 @@ def equal_mass(curve: Curve, bins: int = BINS) -> FloatArray:
 
 
 def bin_rows(curve: Curve, edges: ArrayLike | int = BINS, *, spacing: str = "width") -> Bins:
-    """Return what falls into each bin: the one binning function.
+    """Return the sums of each bin: the only binning function.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def mce(
 def debiased_ece2(curve: Curve, bins: ArrayLike | int = BINS, *, spacing: str = "mass") -> float:
     """Return the debiased L2 calibration error of Kumar, Liang and Ma (2019).
 
-    Equal-mass bins unless told otherwise, as in that paper. 0 where the noise of the bins
+    Equal-mass bins by default, as in that paper. 0 where the noise of the bins
     explains all of the gaps.
 
     References

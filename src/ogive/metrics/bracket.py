@@ -1,4 +1,4 @@
-r"""Brackets: what a summarised curve knows for certain.
+r"""Brackets: guaranteed bounds of the measures of a summarised curve.
 
 A summary keeps, for each row, n samples, Y hits, the sum of their tails, of the hits' tails, and
 the smallest and the largest score lo and hi. Let L and R be N times the gap before the row and
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ogive.curve.spans import Spans
 
 Bracket = tuple[float, float]
-#: Brackets are widened by so much for rounding in sums of up to 2^40 terms.
+#: Brackets are widened by this much, for rounding in sums of up to 2^40 terms.
 SLACK = 1e-13
 
 
@@ -109,7 +109,7 @@ def brackets(
 ) -> dict[str, Bracket]:
     """Return guaranteed brackets of KS, Kuiper, ECE, Brier, log loss and the mean score.
 
-    Of a curve that holds every score they are empty: both ends are the number itself. Bins of
+    If the curve holds every score, both ends are the value itself. Bins of
     equal mass have no bracket, since their edges depend on the samples.
 
     >>> import numpy as np

@@ -27,9 +27,9 @@ CELLS = 128  # with twice as many the power of the omnibus test changes by less 
 CELLS_PER_LOG_ODDS = 2.0
 POWERS = range(2, 10)  # of the clock, in the shapes
 LARGEST_JUMP = 1.0 / 3.0  # of one outcome, in deviations of a sum, for a smooth law in its tail
-_NORMAL = 10.0  # a binomial of this variance is taken to be normal
-_HEAVY = 60.0  # rows whose squared weight exceeds the variance over this are drawn apart
-_DEPENDENT = 1e-9  # of a column's squared length: less is left of it only by rounding
+_MIN_VARIANCE_FOR_NORMAL = 10.0  # binomials of smaller variance are drawn as such
+_HEAVY = 60.0  # rows whose squared weight exceeds the variance over this are drawn separately
+_DEPENDENT = 1e-9  # share of a column's squared length: a smaller remainder is rounding error
 
 
 class Cells:
@@ -74,10 +74,10 @@ class Cells:
         self._tail = tails / total
         rows = total**2 / square
         self._rows = np.maximum(np.rint(rows), 1.0)
-        # A number of rows by moments is rounded: their weight makes up for it in the variance.
+        # The effective number of rows is rounded; their weight corrects the variance for it.
         sign = np.where(null.high, -1.0, 1.0)[order][start]
         self._unit = sign * square / total * np.sqrt(rows / self._rows)
-        self._coins = self._rows * self._tail * (1.0 - self._tail) < _NORMAL
+        self._coins = self._rows * self._tail * (1.0 - self._tail) < _MIN_VARIANCE_FOR_NORMAL
 
     def draw(self, rng: np.random.Generator, draws: int) -> FloatArray:
         """Draw surpluses of all cells under calibration, (draws, cells)."""
@@ -87,7 +87,7 @@ class Cells:
         steps: FloatArray = rng.standard_normal((draws, size)) * np.sqrt(normal)
         if coins.any():
             rows, tail = self._rows[coins].astype(np.int64)[:, None], self._tail[coins][:, None]
-            # Cell by cell: a binomial of the same numbers as the one before is set up already.
+            # Cell by cell: NumPy reuses the setup of a binomial with the same parameters.
             hits = rng.binomial(rows, tail, (rows.size, draws)) - rows * tail
             cell = self._of[coins]  # rising
             start = np.flatnonzero(np.diff(cell, prepend=-1))

@@ -1,6 +1,6 @@
 r"""The CORP decomposition: how much of a proper score is miscalibration.
 
-Let r be the isotonic regression of the hits on the scores: the best map that keeps their order.
+Let r be the isotonic regression of the outcomes on the scores: the best map that keeps their order.
 With S the mean score (Brier or NLL) of the forecasts p, of r, and of the base rate ȳ alone,
 
 .. math:: S(p) = \underbrace{S(p) - S(r)}_{\text{MCB}}
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ogive.curve.keys import Run
 
 Kind = Literal["brier", "nll"]
-_RUNS_POOLED_AT_ONCE = 8  # runs that are pooled at once
+_RUNS_POOLED_AT_ONCE = 8  # fewer calls; the runs still fit the cache
 _SCORES: tuple[Kind, ...] = ("brier", "nll")
 
 
@@ -78,12 +78,12 @@ class PoolReader:
             self._loose = 0
 
     def pools(self) -> tuple[FloatArray, FloatArray]:
-        """Return the rows and the hits of each pool; their ratios rise."""
+        """Return the rows and the outcomes of each pool; their ratios rise."""
         return _pooled(np.concatenate(self._weights), np.concatenate(self._hits))
 
 
 def _falls(hits: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the rows and hits of each stretch 1…10…0, whose rows end in one pool in any case.
+    """Return the rows and hits of each stretch 1…10…0: its rows always end in one pool.
 
     For single rows, which are hits (1) or not (0). Rows before the first hit are a stretch too.
     """

@@ -1,4 +1,4 @@
-"""The lowest and the highest point of the gap, which KS and Kuiper errors are read off.
+"""The lowest and the highest point of the gap, which give the KS and Kuiper errors.
 
 N times the gap is a sum over rows, read where a group of equal scores ends.
 """
@@ -53,7 +53,7 @@ class Extremes:
 
 
 class Within(NamedTuple):
-    """Bounds of N times the gap, at one place or at many; twice the same where it is known."""
+    """Bounds of N times the gap, at one place or at many; equal where it is known exactly."""
 
     low: FloatArray
     high: FloatArray

@@ -1,13 +1,13 @@
 r"""KDE-ECE: the expected calibration error with kernel densities in place of bins.
 
-With :math:`\hat f` the density of all scores, :math:`\hat f_1` that of the scores of hits, and
-:math:`\pi` the share of hits,
+With :math:`\hat f` the density of all scores, :math:`\hat f_1` that of scores of outcome 1, and
+:math:`\pi` the share of outcomes that are 1,
 
 .. math:: \hat a(x) = \min(\pi \hat f_1(x) / \hat f(x), 1), \qquad
           \text{KDE-ECE} = \frac{\int_0^1 |x - \hat a(x)| \hat f(x) dx}{\int_0^1 \hat f(x) dx} .
 
 Both densities use the triweight kernel :math:`\tfrac{35}{32} (1 - u^2)^3`, the data mirrored at 0
-and 1, and one bandwidth h: the standard deviation of the scores of hits times
+and 1, and one bandwidth h: the standard deviation of the scores of outcome 1 times
 :math:`(2N)^{-1/5}`. The integrals are trapezoids over the points in [0, 1] of a grid of
 :math:`2^{14}` points on [−0.6, 1.6]; points where both densities are below 1e-6 count 0.
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 _GRID = np.linspace(-0.6, 1.6, 2**14)
 _INSIDE = _GRID[(_GRID >= 0.0) & (_GRID <= 1.0)]
-_NEGLIGIBLE = 1e-6  # where both densities are below, a point counts 0
-_MIN_ROWS_FOR_CELLS = 200_000  # from so many rows on they are joined in cells
+_NEGLIGIBLE_DENSITY = 1e-6  # grid points where both densities are smaller count 0
+_MIN_ROWS_FOR_CELLS = 200_000  # more rows than this are joined in cells, to save time
 _CELLS = 2**16
-_ROUNDING = 1e-12  # a spread below this is none
+_ROUNDING = 1e-12  # a standard deviation below this is rounding error
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class KernelError:
     bandwidth : float
         h, or 0 where there is none.
     method : {"kernel", "groups"}
-        ``"groups"`` if the scores of hits have no spread (no hit, one hit, one score), or so
-        little that the grid does not see it: then the value is the L1 gap over groups of equal
-        scores, the mean of |hits − count · score|.
+        ``"groups"`` if the scores of outcome 1 have no spread (none, one, or all equal), or so
+        little that the grid cannot resolve it: then the value is the L1 gap over groups of equal
+        scores, the mean of |outcomes − count · score|.
     """
 
     value: float
@@ -81,7 +81,7 @@ def kde_error(curve: Curve) -> KernelError:
         total = np.trapezoid(both, _INSIDE)
         if total > 0.0:
             share = curve.total_hits / curve.n
-            seen = np.maximum(both, hits) > _NEGLIGIBLE
+            seen = np.maximum(both, hits) > _NEGLIGIBLE_DENSITY
             x, f = _INSIDE[seen], both[seen]
             gap = np.zeros(_INSIDE.size)
             gap[seen] = np.abs(x - np.minimum(share * hits[seen] / f, 1.0)) * f

@@ -11,7 +11,7 @@ ends of the groups only.
 
 Its range, from the lowest gap to the highest, is the Kuiper error (0 counts as a point of the gap).
 
-Bounds: |mean score − share of hits| <= KS <= the mean of |hits − count·score| over tie groups.
+Bounds: |mean score − mean outcome| <= KS <= the mean of |outcomes − count·score| over tie groups.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
 Direction = Literal["too high", "too low", "none"]
 
-_MIN_SCORES_FOR_UNSORTED_KS = 1 << 16  # scores below which a curve costs no more than doing without
+_MIN_SCORES_FOR_UNSORTED_KS = 1 << 16  # with fewer scores, sorting them is as fast
 
 
 @dataclass(frozen=True, slots=True)
 class LargestGap:
-    """Where the cumulative hits stray farthest from the cumulative scores.
+    """The point where the cumulative outcomes are farthest from the cumulative scores.
 
     Attributes
     ----------
     value : float
         The KS error, in [0, 1].
     signed : float
-        Hits minus scores there: negative if the scores are too high.
+        Outcomes minus scores there: negative if the scores are too high.
     score, fractile : float
         The score at which the gap peaks, and the share of rows up to it. The gap *accumulates*
         up to there: it does not say that the scores near it are wrong.
@@ -118,8 +118,8 @@ def ks_error(
     curve : Curve, or array-like (N,)
         A curve, or scores in [0, 1].
     outcomes : array-like (N,), optional
-        The outcomes of scores. If many of them are measured and nothing else is wanted of them,
-        this is quicker than a curve, which sorts them. The result is the same but for rounding.
+        The outcomes of scores. For many scores, of which only the KS error is needed,
+        this is faster than a curve, which sorts them. The result is the same up to rounding.
     sample_weight, weight_kind : optional
         Of scores, as in `Curve.from_scores`.
 

@@ -4,7 +4,7 @@ Benjamini and Hochberg (1995): of m p-values in rising order, the j-th becomes
 
 .. math:: \min_{i \ge j} \min\bigl(1, \tfrac{m}{i}\, p_{(i)}\bigr) .
 
-Calling all below 5 % off, at most 5 % of those called are called wrongly, on average.
+If all values below 5 % are rejected, at most 5 % of the rejections are wrong, on average.
 """
 
 from __future__ import annotations

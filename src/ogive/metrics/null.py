@@ -1,4 +1,4 @@
-r"""The null distribution of the gap, simulated where Brownian motion is not a fair picture of it.
+r"""The null distribution of the gap, simulated where Brownian motion is a poor approximation.
 
 Hits are drawn from the scores themselves and the gap is read at the ends of groups of equal
 scores, as the measures do. Two ways, by how many outcomes could have gone the other way:
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 _FEW_EVENTS = 60.0
 #: Groups of equal scores with less than this share of the variance are lumped.
 CELL = 1.0 / 500
-_NORMAL = 10.0  # a binomial of this variance is taken to be normal
-_ROUNDING = 1e-9  # of a total weight: less than this is left of it only by rounding
+_MIN_VARIANCE_FOR_NORMAL = 10.0  # binomials of smaller variance are drawn as such
+_ROUNDING = 1e-9  # share of a total weight: a smaller remainder is rounding error
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Null:
         if runs[0].square is not None and not np.array_equal(curve.square, curve.count):
             group, count, unit = _by_weight(curve)
             self.heaviest = float(np.sqrt(curve.square.max()))
-        open_ = (tail[group] > 0.0) & (count > 0.0)  # nothing is left to chance in the others
+        open_ = (tail[group] > 0.0) & (count > 0.0)  # the others cannot vary
         group = group[open_]
         self.high: BoolArray = high[group]
         self.tail: FloatArray = tail[group]
@@ -229,7 +229,7 @@ class _FewSurprises:
         return self._extremes(self.group[entry], jump)
 
     def _extremes(self, group: IntArray, jump: FloatArray) -> Extremes:
-        """Look next to each event, at ½, at the end and at the start."""
+        """Read the walk next to each event, at ½, at the end and at the start."""
         after = np.cumsum(jump, axis=1)
         edge = np.ones(group.shape, dtype=np.bool_)
         edge[:, 1:] = group[:, 1:] != group[:, :-1]
@@ -258,7 +258,7 @@ class _ManySteps:
         self.lumped: BoolArray = ~alone[new]
         cell = (np.cumsum(new) - 1)[null.group]  # of each entry
         lone, spread = alone[null.group], null.rows * null.tail * (1.0 - null.tail)
-        coins = lone & (spread < _NORMAL)
+        coins = lone & (spread < _MIN_VARIANCE_FOR_NORMAL)
         jumps = ~lone & (null.unit**2 * _FEW_EVENTS >= total)
         normal = np.where(coins | jumps, 0.0, null.variance)
         self.variance = summed(normal, cell, self.lumped.size)
@@ -266,7 +266,7 @@ class _ManySteps:
         self.rows = np.maximum(np.rint(null.rows[coins]), 1.0).astype(np.int64)
         self.tail: FloatArray = null.tail[coins]
         sign = np.where(null.high, -1.0, 1.0)
-        # A number of rows by moments is rounded: their weight makes up for it in the variance.
+        # The effective number of rows is rounded; their weight corrects the variance for it.
         self.unit: FloatArray = (sign * null.unit)[coins] * np.sqrt(null.rows[coins] / self.rows)
         self.events = _Events(null, jumps) if jumps.any() else None
         self.jump_cell = cell[jumps]
@@ -281,7 +281,7 @@ class _ManySteps:
         """Return the steps of the cells, (draws, cells): by coins and events, and normal ones."""
         sudden = np.zeros((self.variance.size, draws)) + self.drift[:, None]
         if self.coin_cell.size:
-            # Entry by entry: a binomial of the same numbers as the one before is set up already.
+            # Entry by entry: NumPy reuses the setup of a binomial with the same parameters.
             each = (self.rows[:, None], self.tail[:, None], (self.rows.size, draws))
             hits = rng.binomial(*each) - (self.rows * self.tail)[:, None]
             start = np.flatnonzero(np.diff(self.coin_cell, prepend=-1))

@@ -1,7 +1,7 @@
-r"""One test of calibration against shifts, slopes, bends, steps and tails, with one honest p-value.
+r"""One test of calibration against shifts, slopes, bends, steps and tails, with one p-value.
 
-No single test will do: the KS error hardly sees plain overconfidence, Spiegelhalter's z does not
-see a shift. The statistic is an average likelihood ratio: how much more likely the outcomes are if
+No usual test is enough: the KS error hardly detects plain overconfidence, Spiegelhalter's z does not
+detect a shift. The statistic is an average likelihood ratio: how much likelier the outcomes are if
 the log-odds are wrong in some way than if the scores are right, averaged over ways and sizes. An
 average over alternatives loses little against the test that knows which of them is true.
 
@@ -41,7 +41,7 @@ symmetric convex set, as of errors that are not rejected, is left most often at 
 covariance. The test with all surpluses divided by :math:`\sqrt{1 + m/n}` therefore rejects at most
 5 % of such maps, whatever the family; with sampling weights m is Kish's number of rows.
 
-**Parts.** Beside it six tests speak by themselves, each by its own law, to say what is wrong: KS,
+**Parts.** Six separate tests, each with its own null distribution, show what is wrong: KS,
 Kuiper, shift, temperature, shape (chi-squared, six components) and steps (ten).
 """
 
@@ -74,7 +74,7 @@ FAMILIES = {
     "groups": 4.0,
     "shape": 1.0,
 }
-OVERCONFIDENT = 0.55  # of the weight of "temperature": scores are more often too extreme
+OVERCONFIDENT = 0.55  # share of the weight of "temperature": scores are more often too extreme
 SIZES = np.array([2.0, 3.0])  # about as large as an error must be to be found half of the time
 SPREAD = 1.5  # the deviation of the coefficients in "groups" and "shape"
 ANGLES = np.arange(8) * np.pi / 8.0
@@ -83,11 +83,11 @@ SMOOTH = 6  # components in "shape"
 EDGES = np.array([0, 1, 2, *range(4, 32, 4), 30, 31, 32])  # of ranges, in 1/32 of the clock
 TAILS = [(0, k) for k in (1, 2, 4, 8)] + [(32 - k, 32) for k in (1, 2, 4, 8)]
 RANGES = [(4 * a, 4 * b) for a in range(8) for b in range(a + 1, 9)]
-MIN_ROWS_FOR_COARSE_COPY = 200_000  # a copy with a few thousand rows serves as well, and is quicker
+MIN_ROWS_FOR_COARSE_COPY = 200_000  # a copy with a few thousand rows gives the same, faster
 DRAWS = (250, 750, 4000)  # in turn, until enough have reached the data's value
 ENOUGH_REACHED = (30, 80, 0)  # after each: p-values of 12 % and 8 %, clearly above 5 %
-LEAST_SIMULATED = 0.005  # a p-value below this is extrapolated, where that may be done
-CLEAR = np.log(1e3)  # then the p-value is below 1e-3 for certain: 1,000 draws are enough
+LEAST_SIMULATED = 0.005  # a smaller p-value is extrapolated, where the null's tail is smooth
+CLEAR = np.log(1e3)  # an average above 1,000 has p < 1e-3 for certain: 1,000 draws are enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class OmnibusTest:
     strongest : {"ks", "kuiper", "shift", "temperature", "shape", "steps"}
         The part with the least p-value: what kind of miscalibration it looks like.
     parts : dict
-        The p-value of each part by itself, not corrected for there being six.
+        The p-value of each part by itself, not corrected for six tests.
     draws : int
         How many samples of calibrated outcomes were simulated.
     log_likelihood_ratio : float
@@ -137,7 +137,7 @@ def calibration_test(
         Of the simulated null distribution.
     fitted_on : float, optional
         Of calibrated scores: how many other rows the calibrator was fitted on. The test then
-        allows for the noise of those rows too, and says whether more is wrong than that.
+        allows for the noise of those rows too, and rejects only a larger error.
 
     >>> import numpy as np
     >>> from ogive import Curve
@@ -163,7 +163,7 @@ def calibration_test(
 
 
 def noise_ratio(curve: Curve, fitted_on: float) -> float:
-    """Return how much larger the noise of calibrated scores is for that of their calibrator's fit.
+    """Return the factor by which the calibrator's own noise enlarges that of the scores.
 
     See "Scores of a calibrator" above.
 

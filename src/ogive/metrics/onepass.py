@@ -1,8 +1,8 @@
 """One pass over a curve for any number of measures.
 
-A *reader* is shown the rows of a curve, run after run, in order of score, and keeps the few
+A *reader* receives the rows of a curve, run after run, in order of score, and stores the few
 numbers its measure needs. Several readers share a pass, so that ten measures cost little more
-than one: decoding the rows, and the memory traffic, are paid once.
+than one: the rows are decoded once and read from memory once.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Reader(Protocol):
-    """Anything that can be shown the rows of a curve."""
+    """Anything that can receive the rows of a curve."""
 
     def add(self, run: Run) -> None:
         """Take in the next rows."""
 
 
 def read(curve: Curve, *readers: Reader) -> None:
-    """Show all rows of the curve to all readers, once."""
+    """Pass all rows of the curve to all readers, once."""
     for run in check_curve(curve).runs():
         for reader in readers:
             reader.add(run)

@@ -1,6 +1,6 @@
 r"""Proper scores: Brier, log loss, their parts, and Spiegelhalter's z.
 
-With p the score of a row, y its outcome (1 for a hit) and w its weight, and all means weighted,
+With p the score of a row, y its outcome (0 or 1) and w its weight, and all means weighted,
 
 .. math:: \text{Brier} = \overline{(y - p)^2}, \qquad
           \text{NLL} = -\overline{y \log p + (1 - y) \log (1 - p)} .
@@ -132,7 +132,7 @@ def _unlikely(run: Run) -> FloatArray:
 
 
 def accuracy(curve: Curve) -> float:
-    """Return the share of hits: the accuracy of a top-1 view, the base rate of a class.
+    """Return the share of outcomes that are 1: the accuracy of top-1, the base rate of a class.
 
     >>> from ogive import Curve
     >>> accuracy(Curve.from_scores([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 1]))
@@ -143,7 +143,7 @@ def accuracy(curve: Curve) -> float:
 
 
 def mean_score(curve: Curve) -> float:
-    """Return the mean score: the share of outcomes of 1 that the scores predict.
+    """Return the mean score: the predicted share of outcomes that are 1.
 
     >>> from ogive import Curve
     >>> mean_score(Curve.from_scores([0.5, 1.0], [1, 0]))
@@ -161,7 +161,7 @@ def brier(
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
 ) -> float:
-    """Return the Brier score of the view: the mean of (score − hit)².
+    """Return the Brier score of the view: the mean of (score − outcome)².
 
     >>> from ogive import Curve
     >>> brier(Curve.from_scores([0.5, 1.0], [1, 0]))
@@ -220,7 +220,7 @@ def spiegelhalter(
     .. math:: z = \frac{\sum w (y - p)(1 - 2p)}{\sqrt{\sum w^2 (1 - 2p)^2 p (1 - p)}}
 
     Sums of squared weights are sums of weights unless the weights are sampling weights. It
-    looks in one direction only: errors that cancel in the sum go unseen.
+    tests one direction only: it does not detect errors that cancel in the sum.
 
     References
     ----------

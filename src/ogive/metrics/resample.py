@@ -49,7 +49,7 @@ class Interval:
     low, high : float
         The interval.
     level : float
-        How often it is meant to cover.
+        The nominal coverage.
     bias : float
         Mean of the resamples minus `value`.
     corrected : bool
@@ -79,7 +79,7 @@ def bootstrap(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Interval:
-    """Return a bootstrap interval of a measure; the module says when not to believe it.
+    """Return a bootstrap interval of a measure; the module's docstring says when it is wrong.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def resampled(curve: Curve, resamples: int, *, random_state: int = 0) -> Iterato
 
 
 def _whole(curve: Curve) -> bool:
-    """Return whether the curve is a number of rows, and few enough to list one by one."""
+    """Return whether the curve counts whole rows, few enough to list one by one."""
     same = curve.square is curve.count or np.array_equal(curve.square, curve.count)
     return bool(same and (curve.count % 1.0 == 0.0).all() and curve.n <= 1 << 27)
 

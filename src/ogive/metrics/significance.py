@@ -1,6 +1,6 @@
 r"""Tests of calibration: whether the KS or the Kuiper error is more than noise.
 
-Under calibration the hits are independent with the scores as their probabilities, and N times
+Under calibration the outcomes are independent with the scores as their probabilities, and N times
 the gap is a random walk with variance :math:`\sigma^2 = \sum_i p_i (1 - p_i)`. Read in units of
 sigma it is close to Brownian motion W on [0, 1], so that with x the error times N / sigma
 
@@ -46,7 +46,7 @@ CRITICAL_RANGE = 2.4976721610486505
 POWER_80 = 0.8416212335729143
 #: The level of every test, interval and verdict.
 LEVEL = 0.05
-#: The lower end of an interval of which no more is known than that it does not hold 0.
+#: The lower end of an interval that does not hold 0, where nothing more is known about it.
 LEAST_ABOVE_ZERO = 1e-6
 #: E sup |W| = sqrt(pi / 2), and E range W = sqrt(8 / pi).
 EXPECTED_KS = sqrt(pi / 2)
@@ -56,8 +56,8 @@ EXPECTED_KUIPER = sqrt(8 / pi)
 MIN_VARIANCE_FOR_SERIES = 10.0
 #: Nor where groups of equal scores hold more than this share of sigma².
 MAX_TIED_FOR_SERIES = 0.05
-_FAR_FROM_REJECTION = 1.5  # sigmas: of many tests, those below are not simulated
-_CLEAR_PVALUE = 1e-4  # a p-value that is an upper bound need not be found better than this
+_FAR_FROM_REJECTION = 1.5  # sigmas: among many tests, smaller errors are not simulated
+_CLEAR_PVALUE = 1e-4  # an upper bound below this is precise enough as the p-value
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class VarianceReader:
 
 
 class TestReader:
-    """Keeps all that both tests need, for one pass over a curve."""
+    """Collects what both tests need, in one pass over a curve."""
 
     def __init__(self) -> None:
         self.variance, self.brier = VarianceReader(), BrierReader()
@@ -217,13 +217,13 @@ def kuiper_test(
 def ks_of(
     curve: Curve, reader: TestReader, *, random_state: int, tests: int = 1
 ) -> CalibrationTest:
-    """Turn what the reader kept into the KS test; one of several needs smaller p-values."""
+    """Return the KS test of the collected sums; one of several tests needs smaller p-values."""
     value = largest_of(reader.gap.extremes).value
     return _result(curve, reader, value, kuiper=False, random_state=random_state, tests=tests)
 
 
 def kuiper_of(curve: Curve, reader: TestReader, *, random_state: int) -> CalibrationTest:
-    """Turn what the reader kept into the Kuiper test."""
+    """Return the Kuiper test of the collected sums."""
     return _result(
         curve, reader, reader.gap.extremes.kuiper, kuiper=True, random_state=random_state
     )
@@ -292,7 +292,7 @@ def _moved_by_few(curve: Curve, reader: TestReader) -> bool:
 
 
 def _tied_in_summary(curve: Curve) -> float:
-    """Return the variance in large groups of equal scores; a bucket of many scores is none."""
+    """Return the variance in large groups of equal scores; buckets of many scores do not count."""
     assert curve.spans is not None  # noqa: S101 - asked of summaries only
     spread = curve.square * curve.tail * (1.0 - curve.tail)
     equal = (curve.spans.first == curve.spans.last) & (curve.count**2 > 1.5 * curve.square)

@@ -113,7 +113,7 @@ def smooth_ece(
 
 @one_blas_thread()
 def smooth_of(reader: ResidualReader) -> float:
-    """Find the width that equals its own error; an error of less than 1e-9 counts as it is."""
+    """Find the width that equals its own error; an error below 1e-9 is returned as it is."""
     from scipy.optimize import brentq  # noqa: PLC0415 - heavy, and only used here
 
     smoother, narrow = reader.smoother(), 1e-9

@@ -5,7 +5,7 @@ With p a row's probabilities and y its true class, and means weighted,
 .. math:: \text{Brier} = \overline{\sum_k (p_k - \mathbf 1(y = k))^2}, \qquad
           \text{NLL} = -\overline{\log p_y} ,
 
-the log loss with :math:`p_y` clipped to [1e-7, 1 − 1e-7]. Predictions come with their softmax;
+the log loss with :math:`p_y` clipped to [1e-7, 1 − 1e-7]. Predictions have their own softmax;
 for calibrated vectors pass their (N, K) array too.
 """
 
@@ -45,7 +45,7 @@ class VectorScores:
 def vector_rows(
     preds: Predictions, probabilities: ArrayLike | None = None, *, n_jobs: int | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return each row's Brier score, log loss and hit: (N,) each, for paired comparisons.
+    """Return each row's Brier score, log loss and whether its top class is right: (N,) each.
 
     Parameters
     ----------
