@@ -27,9 +27,9 @@ def test_the_largest_gap_is_the_naive_one(data):
 def looked_for(s, hit):
     """Return what is found if sorting is never thought quicker."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unsorted_gap, "_PROBE", 1)
+        patch.setattr(unsorted_gap, "_ROWS_PROBED_FOR_TIES", 1)
         patch.setattr(unsorted_gap, "_MAX_SHARE_TO_SORT", 2.0)
-        patch.setattr(unsorted_gap, "_PLACES", 1000)
+        patch.setattr(unsorted_gap, "_MAX_INTERVALS", 1000)
         return largest_unsorted(s, hit)
 
 

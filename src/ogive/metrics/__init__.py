@@ -1,7 +1,7 @@
 """Measures: each a number read off a curve, one file per idea.
 
-`MEASURES` is the one table of them: a function of a curve for each key. Code that lists or resamples
-measures reads this table, so a new measure needs one line here.
+`MEASURES` is the one table of them: a function of a curve for each key. Whatever lists or
+resamples measures reads this table, so a new measure needs one line here.
 """
 
 from __future__ import annotations

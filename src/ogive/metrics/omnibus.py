@@ -1,6 +1,6 @@
 r"""One test of calibration against shifts, slopes, bends, steps and tails, with one p-value.
 
-No usual test is enough: the KS error hardly detects plain overconfidence, Spiegelhalter's z does not
+No usual test is enough: KS hardly detects plain overconfidence, Spiegelhalter's z does not
 detect a shift. The statistic is an average likelihood ratio: how much likelier the outcomes are if
 the log-odds are wrong in some way than if the scores are right, averaged over ways and sizes. An
 average over alternatives loses little against the test that knows which of them is true.

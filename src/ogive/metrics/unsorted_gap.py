@@ -4,7 +4,7 @@ N times the gap is read between any two scores, so it can be read between *cells
 outcomes minus the scores are added up. Inside a cell of n scores from a to b, k of them hits, it
 rises by at most k (1 − a) and falls by at most (n − k) b, which bounds it everywhere. Only cells
 whose bound reaches the best end of a cell can hold the largest gap. There are few: the sum of all
-scores below them is taken exactly, their rows are sorted, and the rest is never looked at again.
+scores below them is computed exactly, their rows are sorted, and other rows are not read again.
 
 Cells are as fine as needed near 0 and 1 and cost little to find. With the bits of a float64, which
 are its logarithm but for bends, and a floor c,
@@ -35,21 +35,21 @@ _FLOOR = 2.0**-21
 _BITS = 10  # after the exponent that count: 2^10 cells of an octave, 43,000 in all
 _DROPPED = np.uint64(52 - _BITS)
 _ROUNDING = 1e-13  # of the gap
-_BLOCKS_COUNTED_AT_ONCE = 8  # blocks that are counted at a time
-_BLOCKS_TOGETHER = 16  # blocks that are looked into at a time
-_PLACES = 8  # at most so many intervals are looked into,
-_FAR = 1 / 16  # with this share of the rows between two of them
-_MAX_SHARE_TO_SORT = 0.25  # share of rows up to which sorting those alone is worth it
-_PROBE = 1024  # rows that tell whether most scores are given more than once
+_BLOCKS_COUNTED_AT_ONCE = 8  # fewer calls, and they still fit the cache
+_BLOCKS_SEARCHED_AT_ONCE = 16  # a search for the rows of an interval needs few temporaries
+_MAX_INTERVALS = 8  # with more intervals, sorting all rows is faster
+_MIN_SHARE_BETWEEN = 1 / 16  # intervals with fewer of the rows between them are joined
+_MAX_SHARE_TO_SORT = 0.25  # if more of the rows are left, sorting all is faster
+_ROWS_PROBED_FOR_TIES = 1024  # rows that show whether most scores occur more than once
 _FOUR = np.float64(4.0).view(np.uint64)
 _UNITS = 2.0**50  # of the last bit of a float64 between 4 and 8, in 1
-_NO_CARRY = 1 << 13  # sums of so many of them from 0 to 1 stay below 2^63
+_TERMS_WITHOUT_CARRY = 1 << 13  # sums of this many scores, in these units, stay below 2^63
 
 
 def largest_unsorted(scores: FloatArray, hits: BoolArray) -> Extreme | None:
     """Find the largest gap of scores; None if sorting all of them is quicker.
 
-    Scores outside [0, 1] are refused, unless None is returned before they are looked at.
+    Scores outside [0, 1] are refused, unless None is returned before they are checked.
 
     >>> import numpy as np
     >>> scores = np.random.default_rng(0).random(100_000)
@@ -57,12 +57,12 @@ def largest_unsorted(scores: FloatArray, hits: BoolArray) -> Extreme | None:
     >>> round(found.score, 3), round(found.value / 100_000, 3)
     (0.6, -0.18)
     """
-    probe = scores[:: max(1, scores.size // _PROBE)]
+    probe = scores[:: max(1, scores.size // _ROWS_PROBED_FOR_TIES)]
     if 4 * np.unique(probe).size < 3 * probe.size:
         return None
     places = _places(*_summed_in_cells(scores, hits))
     if (
-        len(places) > _PLACES
+        len(places) > _MAX_INTERVALS
         or sum(place.rows for place in places) > _MAX_SHARE_TO_SORT * scores.size
     ):
         return None
@@ -134,13 +134,15 @@ class _Place(NamedTuple):
 def _places(rows: IntArray, surplus: FloatArray) -> list[_Place]:
     """Return the intervals that can hold the largest gap.
 
-    Cells that can are joined, but for many rows between. Intervals begin and end a cell farther
+    Such cells are joined, unless many rows lie between. Intervals begin and end a cell farther
     out, as edges are rounded.
     """
     after, up_to = np.cumsum(surplus), np.cumsum(rows)
     rounding = _ROUNDING * float(up_to[-1])
     reached = max(float(after.max()), -float(after.min())) - 2.0 * rounding
-    which = np.flatnonzero(np.abs(after) >= reached - rows)  # by no more than its rows it moves
+    which = np.flatnonzero(
+        np.abs(after) >= reached - rows
+    )  # a cell moves it by at most its number of rows
     n, end = rows[which], after[which]
     begin = end - surplus[which]
     first, last = edges()[np.maximum(which - 1, 0)], edges()[np.minimum(which + 2, rows.size)]
@@ -148,7 +150,7 @@ def _places(rows: IntArray, surplus: FloatArray) -> list[_Place]:
     sides = Within(begin, begin), Within(end, end)
     bottom, top = between(*sides, most * (1.0 - first), (n - least) * last)
     which = which[(n > 0) & (np.maximum(top, -bottom) >= reached)]
-    apart = up_to[which[1:] - 1] - up_to[which[:-1]] > _FAR * up_to[-1]
+    apart = up_to[which[1:] - 1] - up_to[which[:-1]] > _MIN_SHARE_BETWEEN * up_to[-1]
     found = []
     for part in np.split(which, np.flatnonzero(apart) + 1):
         low, high = edges()[[max(part[0] - 1, 0), min(part[-1] + 2, rows.size)]].tolist()
@@ -172,7 +174,7 @@ def _looked_into(
     """Return the keys of the rows between two scores, and a reader that knows what is below."""
     below = hits_below = units_below = 0
     some, outcomes = [], []
-    for at in blocks(scores.size, together=_BLOCKS_TOGETHER):
+    for at in blocks(scores.size, together=_BLOCKS_SEARCHED_AT_ONCE):
         block, hit = scores[at], hits[at]
         under = block < low
         below += int(np.count_nonzero(under))
@@ -194,7 +196,7 @@ def _summed(scores: FloatArray) -> int:
     of the rows. The fours overflow, and are taken away again.
     """
     scores += 4.0
-    starts = np.arange(0, scores.size, _NO_CARRY)
+    starts = np.arange(0, scores.size, _TERMS_WITHOUT_CARRY)
     sums = np.add.reduceat(scores.view(np.uint64), starts)
     sums -= np.diff(starts, append=scores.size).astype(np.uint64) * _FOUR
     return sum(sums.tolist())
