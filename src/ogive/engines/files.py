@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ogive.curve.summary import MANTISSA
 from ogive.engines.agree import check_column, common_layout
 from ogive.engines.formats import FORMATS, PIECE, Piece, column_names, open_table
 from ogive.engines.pieces import piece_batches
-from ogive.engines.plan import CLASSWISE, group_bits, make_plan
+from ogive.engines.plan import CLASSWISE, Options, group_bits, make_plan
 from ogive.errors import FileFormatError, UnknownName
 from ogive.readers.folders import find_files, is_glob
 from ogive.readers.guard import printable, suffix_of
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from ogive._typing import WeightKind
-    from ogive.engines.plan import Plan
+    from ogive.engines.plan import Plan, ReadOptions
     from ogive.readers.columns import Layout
 
 #: Up to so many rows (or bytes of CSV, over 16) every score has a bucket of its own.
@@ -97,19 +96,10 @@ class Log:
         """How many bytes the files have."""
         return sum(file.stat().st_size for file in self.files)
 
-    def plan(
-        self,
-        view: str | Sequence[str] | None = None,
-        *,
-        by: str | None = None,
-        part: str | None = None,
-        default_part: str | None = None,
-        bits: int | None = None,
-        skip_bad: bool = False,
-        weight_kind: WeightKind = "repetition",
-        vectors: bool = False,
-    ) -> Plan:
+    def plan(self, view: str | Sequence[str] | None = None, **options: Unpack[ReadOptions]) -> Plan:
         """Return the plan of reading this log; `default_part` is taken where there are parts."""
+        asked = Options(**options)
+        by, bits, part = asked.by, asked.bits, asked.part
         if by is not None and by not in self.names:
             what = f"column of {self.name}:"
             raise UnknownName.among(what, by, map(printable, self.names))
@@ -117,7 +107,7 @@ class Log:
             check_column(self.names_of, by)
         blunt = group_bits(self.groups(by)) if by is not None and bits is None else bits
         if part is None and self.layout.part is not None:
-            part = default_part
+            part = asked.default_part
         plan = make_plan(
             self.layout,
             self.classes,
@@ -125,12 +115,12 @@ class Log:
             by=by,
             part=part,
             bits=blunt,
-            skip_bad=skip_bad,
-            weight_kind=weight_kind,
+            skip_bad=asked.skip_bad,
+            weight_kind=asked.weight_kind,
             what=self.name,
         )
         short = bits is None and self._is_short(plan)
-        return replace(plan, bits=MANTISSA if short else plan.bits, vectors=vectors)
+        return replace(plan, bits=MANTISSA if short else plan.bits, vectors=asked.vectors)
 
     def check_memory(self, limit: int) -> None:
         """Refuse a log with a batch that does not fit the memory limit once it is unpacked."""

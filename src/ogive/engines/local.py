@@ -11,12 +11,13 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ogive._numerics.blocks import thread_count
 from ogive.engines.batches import Tallier, added_tallies
 from ogive.engines.files import open_log
 from ogive.engines.pieces import count_into, count_piece
+from ogive.engines.plan import Options
 from ogive.engines.refine import curves_of, limit_in, without_groups
 from ogive.engines.tally import TooManyCurves, too_many
 from ogive.errors import OgiveError, need
@@ -26,14 +27,13 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ogive._typing import Progress, WeightKind
+    from ogive._typing import Progress
     from ogive.curve import Curve
     from ogive.engines.batches import Tally
     from ogive.engines.files import Log
     from ogive.engines.formats import Piece
-    from ogive.engines.plan import Plan
+    from ogive.engines.plan import Plan, ReadOptions
     from ogive.engines.refine import Reading
-    from ogive.readers.source import Columns
 
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -90,18 +90,9 @@ def read_log(
     paths: Paths,
     view: str | Sequence[str] | None = None,
     *,
-    columns: Columns | None = None,
-    by: str | None = None,
-    part: str | None = None,
-    default_part: str | None = None,
-    bits: int | None = None,
-    memory: str | int = "1GB",
-    one_pass: bool = False,
-    skip_bad: bool = False,
-    weight_kind: WeightKind = "repetition",
-    vectors: bool = False,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Reading:
     """Read a prediction log.
 
@@ -135,23 +126,15 @@ def read_log(
     -------
     Reading
     """
-    log = open_log(paths, columns, skip_bad=skip_bad)
-    plan = log.plan(
-        view,
-        by=by,
-        part=part,
-        default_part=default_part,
-        bits=bits,
-        skip_bad=skip_bad,
-        weight_kind=weight_kind,
-        vectors=vectors,
-    )
-    budget = parse_memory(memory)
+    asked = Options(**options)
+    log = open_log(paths, asked.columns, skip_bad=asked.skip_bad)
+    plan = log.plan(view, **options)
+    budget = parse_memory(asked.memory)
     log.check_memory(budget)
     job = _Job(log, budget, thread_count(n_jobs), progress)
     limit = limit_in(budget)
     keep = max(budget // _KEY, limit)
-    return curves_of(job.run, plan, exact=not one_pass, limit=limit, keep=keep)
+    return curves_of(job.run, plan, exact=not asked.one_pass, limit=limit, keep=keep)
 
 
 class _Job:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import log2
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from ogive.curve.summary import BITS, CLASS_BITS, check_bits
 from ogive.errors import DoesNotApply, FileFormatError, UnknownName
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import IntArray, WeightKind
     from ogive.readers.columns import Layout
+    from ogive.readers.source import Columns
 
 #: The view that stands for every class against the rest.
 CLASSWISE = "class-wise"
@@ -24,6 +25,37 @@ GROUP_BITS = 7
 _GROUP_ROWS = 25_000
 #: A curve of a plan: the name of its view, and its group ("" without groups).
 Name: TypeAlias = tuple[str, str]
+
+
+class ReadOptions(TypedDict, total=False):
+    """The options of `read_log` that all engines share, for type checkers: see `Options`."""
+
+    columns: Columns | None
+    by: str | None
+    part: str | None
+    default_part: str | None
+    bits: int | None
+    memory: str | int
+    one_pass: bool
+    skip_bad: bool
+    weight_kind: WeightKind
+    vectors: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The same with their defaults; `ogive.engines.local.read_log` says what they mean."""
+
+    columns: Columns | None = None
+    by: str | None = None
+    part: str | None = None
+    default_part: str | None = None
+    bits: int | None = None
+    memory: str | int = "1GB"
+    one_pass: bool = False
+    skip_bad: bool = False
+    weight_kind: WeightKind = "repetition"
+    vectors: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,12 @@ import os
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ogive.curve.summary import COUNTED, WEIGHED
 from ogive.engines.cluster import Frame, is_paths, shares
 from ogive.engines.files import open_log
+from ogive.engines.plan import Options
 from ogive.engines.refine import curves_of, limit_in, without_groups
 from ogive.engines.spark_tasks import of_frame, of_shares, packed, raise_first, unpacked
 from ogive.engines.tally import Tally
@@ -28,10 +29,10 @@ from ogive.readers.memory import parse_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from ogive._typing import Progress, WeightKind
+    from ogive._typing import Progress
     from ogive.curve import Curve
     from ogive.engines.files import Log
-    from ogive.engines.plan import Plan
+    from ogive.engines.plan import Plan, ReadOptions
     from ogive.engines.refine import Reading
     from ogive.readers.source import Columns
 
@@ -89,19 +90,10 @@ def read_log(
     data: Any,  # noqa: ANN401 - a data frame or paths
     view: str | Sequence[str] | None = None,
     *,
-    columns: Columns | None = None,
-    by: str | None = None,
-    part: str | None = None,
-    default_part: str | None = None,
-    bits: int | None = None,
-    memory: str | int = "1GB",
-    one_pass: bool = False,
-    skip_bad: bool = False,
-    weight_kind: WeightKind = "repetition",
-    vectors: bool = False,
     master: str | None = None,
     session: Any = None,  # noqa: ANN401 - a SparkSession
     progress: Progress | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Reading:
     """Read a prediction log with Spark.
 
@@ -124,23 +116,15 @@ def read_log(
     progress : function of (what, done, total), optional
         In tasks.
     """
-    log, frame = _source(data, columns, skip_bad=skip_bad)
-    plan = log.plan(
-        view,
-        by=by,
-        part=part,
-        default_part=default_part,
-        bits=bits,
-        skip_bad=skip_bad,
-        weight_kind=weight_kind,
-        vectors=vectors,
-    )
-    budget = parse_memory(memory)
+    asked = Options(**options)
+    log, frame = _source(data, asked.columns, skip_bad=asked.skip_bad)
+    plan = log.plan(view, **options)
+    budget = parse_memory(asked.memory)
     log.check_memory(budget)
     plan, limit = replace(plan, budget=budget), limit_in(budget)
     with session_of(master, session if frame is None else frame.sparkSession) as spark:
         job = _Job(log, frame, spark, progress)
-        return curves_of(job.run, plan, exact=not one_pass, limit=limit)
+        return curves_of(job.run, plan, exact=not asked.one_pass, limit=limit)
 
 
 def mapped(
