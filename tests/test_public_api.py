@@ -1,5 +1,7 @@
 """The public names: all there, all documented, and light to import."""
 
+import importlib
+import inspect
 import subprocess
 import sys
 from dataclasses import astuple
@@ -91,3 +93,73 @@ def test_a_measure_takes_a_curve_or_scores_and_outcomes_with_weights(name, rng):
         measure(curve, sample_weight=weight)
     with pytest.raises(ogive.errors.UnknownName, match="weight_kind"):
         measure(scores, outcomes, weight_kind="survey")
+
+
+#: Words that the public API has another word for: see the table of names in the changelog.
+OTHER_WORDS = {
+    "gamma": "calibrator",
+    "hit": "outcome",
+    "hits": "outcomes",
+    "jobs": "n_jobs",
+    "promise": "score",
+    "repair": "calibrator",
+    "seed": "random_state",
+    "threads": "n_jobs",
+    "truth": "outcomes",
+    "weights": "sample_weight",
+    "vector": "multiclass",
+    "workers": "n_jobs",
+}
+#: Modules whose functions are called by name: ogive.engines.local.curve, ogive.export.to_sql.write.
+CALLED = ["engines.local", "engines.dask", "engines.spark", "readers"]
+CALLED += ["export.artifact", "export.targets", "export.to_onnx", "export.to_python"]
+CALLED += ["export.to_sql", "export.to_torch", "metrics.binned", "metrics.classwise"]
+CALLED += ["metrics.proper", "metrics.resample", "metrics.significance", "metrics.vector"]
+CALLED += ["studies.apply_log", "studies.compare", "studies.fitted_on", "studies.fitting"]
+CALLED += ["studies.gain", "studies.gate", "studies.groups", "studies.logs", "studies.measure"]
+CALLED += ["studies.paper.study", "report.plain", "plotting.display", "plotting.figures"]
+
+
+def callables():
+    """Every public function, class and method, by name."""
+    found = {name: getattr(ogive, name) for name in ogive.__all__}
+    for module in CALLED:
+        room = importlib.import_module(f"ogive.{module}")
+        own = {n: f for n, f in vars(room).items() if inspect.isfunction(f) and n[0] != "_"}
+        found |= {f"{module}.{n}": f for n, f in own.items() if f.__module__ == room.__name__}
+    found["report"] = ogive.report.plain.report
+    for name, cls in list(found.items()):
+        if inspect.isclass(cls):
+            own = {n: f for n, f in vars(cls).items() if n[0] != "_" or n == "__call__"}
+            found |= {f"{name}.{n}": getattr(cls, n) for n, f in own.items()}
+    return {name: f for name, f in found.items() if callable(f)}
+
+
+@pytest.mark.parametrize("name", callables())
+def test_parameters_have_the_words_of_the_vocabulary(name):
+    of = inspect.signature(callables()[name]).parameters
+    wrong = {word: OTHER_WORDS[word] for word in of if word in OTHER_WORDS}
+    assert not wrong, f"{name} has other words than the rest of the library: {wrong}"
+
+
+def test_every_function_that_fits_a_method_is_guessed_by_its_name():
+    for name, method in ogive.calibrators.METHODS.items():
+        if name != "none":
+            assert getattr(ogive, "fit_" + name.replace("-", "_")) is method.fit
+
+
+def test_progress_has_one_signature(rng):
+    scores = rng.random(300)
+    seen = []
+    ogive.bootstrap(scores, scores > 0.5, resamples=3, progress=lambda *at: seen.append(at))
+    z = rng.normal(size=(60, 3))
+    preds = ogive.Predictions(z, z.argmax(axis=1), kind="logits")
+    grid = {"strengths": [0.1], "offset_strengths": [0.1], "cv": 2}
+    ogive.fit_ms_odir(preds, **grid, progress=lambda *at: seen.append(at))
+    ogive.compare(preds, preds, ["none"], progress=lambda *at: seen.append(at))
+    ogive.fit_vector(preds, progress=lambda *at: seen.append(at))
+    assert len(seen) > 6
+    for what, done, total in seen:
+        assert isinstance(what, str)
+        assert done >= 0
+        assert done <= total or total == 0  # 0: nobody knows how many

@@ -136,26 +136,34 @@ _TOLD = {
 }
 
 
-def summarise(gamma: SplineMap, gain: Gain | None = None) -> SplineSummary:
+def summarise(calibrator: SplineMap, gain: Gain | None = None) -> SplineSummary:
     """Summarise a fitted spline."""
-    if gain is None and gamma.gain is not None and gamma.gain_error is not None:
-        known = (gamma.log_loss, gamma.expected_gain, gamma.expected_total)
-        gain = Gain("spline", gamma.view, gamma.n, None, gamma.gain, gamma.gain_error, *known)
-    ranges = tuple(_ranges(gamma))
-    words = {_word(gamma.view, part) for part in ranges}
+    if gain is None and calibrator.gain is not None and calibrator.gain_error is not None:
+        known = (calibrator.log_loss, calibrator.expected_gain, calibrator.expected_total)
+        gain = Gain(
+            "spline",
+            calibrator.view,
+            calibrator.n,
+            None,
+            calibrator.gain,
+            calibrator.gain_error,
+            *known,
+        )
+    ranges = tuple(_ranges(calibrator))
+    words = {_word(calibrator.view, part) for part in ranges}
     direction = "mixed" if len(words) > 1 else words.pop() if words else "none found"
     return SplineSummary(
-        view=gamma.view,
-        n=gamma.n,
+        view=calibrator.view,
+        n=calibrator.n,
         direction=direction,
-        shift=gamma.shift,
-        moved=gamma.moved,
+        shift=calibrator.shift,
+        moved=calibrator.moved,
         ranges=ranges,
-        edf=gamma.edf,
-        keep=gamma.keep,
-        linear=gamma.linear,
-        bend=gamma.bend,
-        monotone=gamma.monotone,
+        edf=calibrator.edf,
+        keep=calibrator.keep,
+        linear=calibrator.linear,
+        bend=calibrator.bend,
+        monotone=calibrator.monotone,
         gain=gain,
     )
 

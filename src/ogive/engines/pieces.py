@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ogive.engines.formats import Piece
     from ogive.engines.plan import Plan
 
-    Progress = Callable[[int], None]
+    Advance = Callable[[int], None]
 
 _BATCH = 1 << 17  # rows of a batch of scores
 _CELLS = 1 << 20  # numbers of a batch of matrices
@@ -35,20 +35,20 @@ def count_piece(piece: Piece, plan: Plan) -> Tally:
     return counts.result()
 
 
-def count_into(counts: Tallier, piece: Piece, progress: Progress | None = None) -> None:
+def count_into(counts: Tallier, piece: Piece, advance: Advance | None = None) -> None:
     """Add the rows of a piece to what was counted so far.
 
-    `progress` is told how many rows were read; of a CSV file, how many bytes.
+    `advance` is told how many rows were read; of a CSV file, how many bytes.
     """
     with guarded(piece.path):
         if suffix_of(piece.path) in CSV:
-            _count_csv(counts, piece, progress)
+            _count_csv(counts, piece, advance)
             return
         where = Where(str(piece.path), piece.first)
         for batch in piece_batches(piece, counts.plan.needed, batch_rows(counts.plan)):
             _add(counts, batch, where)
-            if progress is not None and piece.rows is not None:
-                progress(batch.num_rows)
+            if advance is not None and piece.rows is not None:
+                advance(batch.num_rows)
 
 
 def _add(counts: Tallier, batch: Any, where: Where) -> None:  # noqa: ANN401
@@ -101,7 +101,7 @@ def _with_constants(batch: Any, values: dict[str, str]) -> Any:  # noqa: ANN401
     return pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, *values])
 
 
-def _count_csv(counts: Tallier, piece: Piece, progress: Progress | None) -> None:
+def _count_csv(counts: Tallier, piece: Piece, advance: Advance | None) -> None:
     """Count a CSV file: converted as it is read, or cell by cell if that fails.
 
     It has its own tally, so that nothing is counted twice if it has to be read again, and nothing
@@ -112,7 +112,7 @@ def _count_csv(counts: Tallier, piece: Piece, progress: Progress | None) -> None
     found = scan(piece.path)
     plan = replace(plan, decimal=decimal_of(piece.path, number_columns(plan.layout)))
     try:
-        own = _read_csv(piece, plan, progress, newlines=found.has_newlines)
+        own = _read_csv(piece, plan, advance, newlines=found.has_newlines)
     except pa.ArrowInvalid:
         check_utf8(piece.path)
         own = _read_csv(piece, replace(plan, text=True), None, newlines=found.has_newlines)
@@ -120,7 +120,7 @@ def _count_csv(counts: Tallier, piece: Piece, progress: Progress | None) -> None
     counts.include(own)
 
 
-def _read_csv(piece: Piece, plan: Plan, progress: Progress | None, *, newlines: bool) -> Tally:
+def _read_csv(piece: Piece, plan: Plan, advance: Advance | None, *, newlines: bool) -> Tally:
     pa = need("pyarrow", extra="files")
     columns, constant = split_columns(piece, plan.needed)
     broken = Broken(plan.skip_bad, piece.path) if plan.text else None
@@ -136,8 +136,8 @@ def _read_csv(piece: Piece, plan: Plan, progress: Progress | None, *, newlines: 
             how |= {"file": file, "decimal": plan.decimal}
             for batch in csv_batches(piece.path, columns, rows, **how):
                 _add(counts, _with_constants(batch, constant), where)
-                if progress is not None and not packed:  # of unpacked bytes nobody knows the number
-                    progress(file.tell() - told)  # bytes read, a block or so ahead
+                if advance is not None and not packed:  # of unpacked bytes nobody knows the number
+                    advance(file.tell() - told)  # bytes read, a block or so ahead
                     told = file.tell()
     except pa.ArrowInvalid as error:
         if broken is not None:

@@ -21,10 +21,10 @@ class Judged:
     """
 
     def __init__(
-        self, gamma: MatrixMap, preds: Predictions, method: str, n_jobs: int | None = None
+        self, calibrator: MatrixMap, preds: Predictions, method: str, n_jobs: int | None = None
     ) -> None:
-        self._found = summary_of(gamma, preds, method, n_jobs=n_jobs)
-        self._rows: tuple[MatrixMap, Predictions] | None = (gamma, preds)
+        self._found = summary_of(calibrator, preds, method, n_jobs=n_jobs)
+        self._rows: tuple[MatrixMap, Predictions] | None = (calibrator, preds)
 
     def summary(self) -> SplineSummary | VectorSummary:
         """Return the summary, with the verdict that `ogive fit` gives on the same rows."""

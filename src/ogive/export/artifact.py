@@ -101,7 +101,7 @@ class FittedOn:
 
 
 def save(
-    gamma: Fitted | Curve, path: str | os.PathLike[str], fitted_on: FittedOn | None = None
+    calibrator: Fitted | Curve, path: str | os.PathLike[str], fitted_on: FittedOn | None = None
 ) -> None:
     """Write a fitted map as JSON, or a curve as a small archive of integers.
 
@@ -109,7 +109,7 @@ def save(
 
     Parameters
     ----------
-    gamma : fitted map or calibrator, or a Curve
+    calibrator : fitted map or calibrator, or a Curve
     path : path
     fitted_on : FittedOn, optional
         Of a map. Default: what the map itself knows, which is n, view and method.
@@ -124,26 +124,26 @@ def save(
     ...     ogive.load(f"{folder}/cal.json") == gamma
     True
     """
-    if isinstance(gamma, Curve):
-        save_curve(gamma, path)
+    if isinstance(calibrator, Curve):
+        save_curve(calibrator, path)
         return
-    if not isinstance(gamma, Fitted):
+    if not isinstance(calibrator, Fitted):
         msg = (
-            f"`gamma` must be a fitted map or calibrator, not {type(gamma).__name__}; "
+            f"`gamma` must be a fitted map or calibrator, not {type(calibrator).__name__}; "
             "that of a fitted estimator is its map_."
         )
         raise InvalidType(msg)
-    known = fitted_on or FittedOn(n=gamma.n, view=gamma.view, method=gamma.method)
-    check_map(gamma)
+    known = fitted_on or FittedOn(n=calibrator.n, view=calibrator.view, method=calibrator.method)
+    check_map(calibrator)
     about = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(known).items()}
     FITTED_ON.check(about, "fitted_on")
     document = {
         "format": FORMAT,
         "version": VERSION,
         "library": ogive.__version__,
-        "method": gamma.method,
+        "method": calibrator.method,
         "fitted_on": about,
-        "map": _map_fields(gamma),
+        "map": _map_fields(calibrator),
     }
     document["checksum"] = _checksum(document)
     with replacing(path) as beside:
@@ -210,21 +210,21 @@ def build(document: Mapping[str, Any]) -> Fitted:
     return gamma
 
 
-def check_map(gamma: Fitted) -> None:
+def check_map(calibrator: Fitted) -> None:
     """Check the fields of a map that did not come from a file: what is saved or exported."""
-    MAPS[name_of_map(gamma.method, {})].check(gamma.to_dict(), "map")
+    MAPS[name_of_map(calibrator.method, {})].check(calibrator.to_dict(), "map")
 
 
 _HARD = np.array([0.0, 5e-324, 1e-300, 1e-9, 0.25, 0.5, 0.75, 1 - 1e-9, 1 - 2.0**-53, 1.0])
 _HARD_LOG_ODDS = np.array([-np.inf, -1e300, -746.0, -36.0, 0.0, 36.0, 746.0, 1e300, np.inf])
 
 
-def check_values(gamma: Fitted) -> None:
+def check_values(calibrator: Fitted) -> None:
     """Refuse a map that gives anything but probabilities at inputs that are hard to get right."""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", OgiveWarning)
-            right = all(bool(((q >= 0.0) & (q <= 1.0)).all()) for q in _probabilities(gamma))
+            right = all(bool(((q >= 0.0) & (q <= 1.0)).all()) for q in _probabilities(calibrator))
     except (ArithmeticError, ValueError, LookupError) as error:
         msg = f"`map` cannot be evaluated: {error}."
         raise ArtifactError(msg) from error

@@ -44,52 +44,52 @@ class Checked:
 
 
 def batch(
-    gamma: Fitted, kind: Kind, *, from_scores: bool, dtype: str, points: int, random_state: int
+    calibrator: Fitted, kind: Kind, *, from_scores: bool, dtype: str, points: int, random_state: int
 ) -> AnyArray:
     """Return the values on which an export is checked, as the export takes them."""
     with np.errstate(over="ignore"):  # 1e4 is finite in float32 too; random values may not be
-        if from_scores or (gamma.view == "score" and kind == "probs"):
-            values = scores_for(gamma, points, random_state)
-        elif gamma.view == "score":
-            values = log_odds_for(gamma, points, random_state)
+        if from_scores or (calibrator.view == "score" and kind == "probs"):
+            values = scores_for(calibrator, points, random_state)
+        elif calibrator.view == "score":
+            values = log_odds_for(calibrator, points, random_state)
         else:
-            values = logits_for(gamma, points, random_state)
+            values = logits_for(calibrator, points, random_state)
             values = probabilities_of(values) if kind == "probs" else values
         return values.astype(dtype)
 
 
 def expected(
-    gamma: Fitted, values: AnyArray, kind: Kind, *, from_scores: bool, one_number: bool = False
+    calibrator: Fitted, values: AnyArray, kind: Kind, *, from_scores: bool, one_number: bool = False
 ) -> FloatArray:
     """Return what the artifact says: (n,) of a score, (n, K) of vectors.
 
     `one_number`: of vectors fitted with a view, that view's score.
     """
-    if isinstance(gamma, Map) and from_scores:
-        return gamma(values)
+    if isinstance(calibrator, Map) and from_scores:
+        return calibrator(values)
     # log-odds of +inf are a score of exactly 1; as logits of predictions they are refused
     certain = values == np.inf if values.ndim == 1 else np.zeros(values.shape[0], dtype=np.bool_)
-    if certain.any() and isinstance(gamma, Map):
-        found = expected(gamma, np.where(certain, 0.0, values), kind, from_scores=False)
-        found[certain] = gamma(1.0)
+    if certain.any() and isinstance(calibrator, Map):
+        found = expected(calibrator, np.where(certain, 0.0, values), kind, from_scores=False)
+        found[certain] = calibrator(1.0)
         return found
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LooksLikeProbabilities)
         preds = Predictions(values, kind=kind)
-    if isinstance(gamma, Map):
-        rows = score_rows(preds, gamma.view)
-        return gamma.from_tails(rows.high, rows.tail)
-    assert isinstance(gamma, MatrixMap)  # noqa: S101 - the only other kind
-    vectors = gamma(preds)
-    if gamma.view == "score":
+    if isinstance(calibrator, Map):
+        rows = score_rows(preds, calibrator.view)
+        return calibrator.from_tails(rows.high, rows.tail)
+    assert isinstance(calibrator, MatrixMap)  # noqa: S101 - the only other kind
+    vectors = calibrator(preds)
+    if calibrator.view == "score":
         return vectors[:, 1]
-    if one_number and gamma.view != "vector":
-        return score_rows(Predictions(vectors, kind="probs"), gamma.view).score
+    if one_number and calibrator.view != "vector":
+        return score_rows(Predictions(vectors, kind="probs"), calibrator.view).score
     return vectors
 
 
 def compare(
-    gamma: Fitted,
+    calibrator: Fitted,
     values: AnyArray,
     found: FloatArray,
     kind: Kind,
@@ -100,10 +100,10 @@ def compare(
 ) -> Checked:
     """Hold what an export gave against the artifact; raise if it is not the same."""
 
-    def of(gamma: Fitted, values: AnyArray) -> FloatArray:
-        return expected(gamma, values, kind, from_scores=from_scores, one_number=one_number)
+    def of(calibrator: Fitted, values: AnyArray) -> FloatArray:
+        return expected(calibrator, values, kind, from_scores=from_scores, one_number=one_number)
 
-    wanted = of(gamma, values)
+    wanted = of(calibrator, values)
     if found.shape != wanted.shape:
         msg = f"the export gives results of shape {found.shape}, the artifact {wanted.shape}."
         raise ExportError(msg)
@@ -113,10 +113,10 @@ def compare(
     if wrong.any():
         rows = np.flatnonzero(wrong)
         # maps of vectors read one column by its log-odds, which are rounded
-        exact = isinstance(gamma, Map) and gamma.view == "score" and kind == "probs"
+        exact = isinstance(calibrator, Map) and calibrator.view == "score" and kind == "probs"
         exact |= from_scores
         for side in (-1, 1):
-            there = of(moved(gamma, side, exact=exact), values[rows])
+            there = of(moved(calibrator, side, exact=exact), values[rows])
             at_jump[rows] |= _per_row(np.abs(there - wanted[rows])) > bound
         _refuse(wrong & ~at_jump, difference, values, bound)
     if wanted.ndim > 1:
@@ -155,17 +155,19 @@ def _check_vectors(found: FloatArray, wanted: FloatArray) -> None:
         raise ExportError(msg)
 
 
-def moved(gamma: Any, side: int, *, exact: bool) -> Any:  # noqa: ANN401 - any fitted map
+def moved(calibrator: Any, side: int, *, exact: bool) -> Any:  # noqa: ANN401 - any fitted map
     """Return a map with its knots moved: to the next float, or by the rounding of log-odds."""
-    if isinstance(gamma, HistogramMap):
-        tail = _moved_tails(gamma.edge_high, gamma.edge_tail, side, exact=exact)
-        return replace(gamma, edge_tail=tail)
-    if isinstance(gamma, PiecewiseMap):
-        return replace(gamma, tail=_moved_tails(gamma.high, gamma.tail, side, exact=exact))
-    if hasattr(gamma, "maps"):
-        maps = tuple(moved(inner, side, exact=exact) for inner in gamma.maps)
-        return replace(gamma, maps=maps)
-    return gamma
+    if isinstance(calibrator, HistogramMap):
+        tail = _moved_tails(calibrator.edge_high, calibrator.edge_tail, side, exact=exact)
+        return replace(calibrator, edge_tail=tail)
+    if isinstance(calibrator, PiecewiseMap):
+        return replace(
+            calibrator, tail=_moved_tails(calibrator.high, calibrator.tail, side, exact=exact)
+        )
+    if hasattr(calibrator, "maps"):
+        maps = tuple(moved(inner, side, exact=exact) for inner in calibrator.maps)
+        return replace(calibrator, maps=maps)
+    return calibrator
 
 
 def _moved_tails(high: BoolArray, tail: FloatArray, side: int, *, exact: bool) -> FloatArray:

@@ -78,8 +78,8 @@ class Free(_Classes):
 class Kept(_Classes):
     """The top is the class that the model chose."""
 
-    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a KeptMap
-        super().__init__(gamma, kind)
+    def __init__(self, calibrator: Any, kind: Kind) -> None:  # noqa: ANN401 - a KeptMap
+        super().__init__(calibrator, kind)
         count = np.arange(self.K, dtype=np.float64)
         self.constants |= {"capped": count, "pooled": count[1:] + 1.0}
 

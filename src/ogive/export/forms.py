@@ -106,7 +106,7 @@ class LogOddsForm:
 Form: TypeAlias = TailForm | LogOddsForm
 
 
-def form_of(gamma: Map) -> Form:
+def form_of(calibrator: Map) -> Form:
     """Return the plain form of a map of one score.
 
     >>> from ogive import Curve, fit_platt
@@ -114,12 +114,12 @@ def form_of(gamma: Map) -> Form:
     >>> form.pieces.powers.shape, round(form.at_one, 3)
     ((2, 1), 1.0)
     """
-    if isinstance(gamma, PiecewiseMap):
-        return _of_nodes(gamma)
-    if gamma.method not in _FORMS:
-        msg = f"`gamma` is a {type(gamma).__name__}, which no exporter knows."
+    if isinstance(calibrator, PiecewiseMap):
+        return _of_nodes(calibrator)
+    if calibrator.method not in _FORMS:
+        msg = f"`gamma` is a {type(calibrator).__name__}, which no exporter knows."
         raise InvalidType(msg)
-    return _FORMS[gamma.method](gamma)
+    return _FORMS[calibrator.method](calibrator)
 
 
 def _of_nodes(gamma: PiecewiseMap) -> TailForm:

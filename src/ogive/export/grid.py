@@ -21,10 +21,10 @@ _MAX_KNOTS = 20_000
 _MAX_NUMBERS = 20_000_000  # in the rows of one check: 160 MB
 
 
-def scores_for(gamma: Fitted, points: int, random_state: int) -> FloatArray:
+def scores_for(calibrator: Fitted, points: int, random_state: int) -> FloatArray:
     """Return scores in [0, 1]: at least `points` of them, shuffled."""
     rng = np.random.default_rng(random_state)
-    knots = _scores_of(_log_odds_knots(gamma), _tail_knots(gamma))
+    knots = _scores_of(_log_odds_knots(calibrator), _tail_knots(calibrator))
     around = [np.nextafter(knots, side) for side in (0.0, 1.0)]
     powers = 10.0 ** -np.arange(1.0, 17.0)
     special = [0.0, 1.0, 0.5, np.nextafter(0.5, 0), np.nextafter(0.5, 1), 5e-324, 1e-310, 2.0**-54]
@@ -37,23 +37,23 @@ def scores_for(gamma: Fitted, points: int, random_state: int) -> FloatArray:
     return rng.permutation(np.clip(grid, 0.0, 1.0))
 
 
-def log_odds_for(gamma: Fitted, points: int, random_state: int) -> FloatArray:
+def log_odds_for(calibrator: Fitted, points: int, random_state: int) -> FloatArray:
     """Return log-odds, one column; +inf is a score of 1, and no logit of a matrix."""
-    s = scores_for(gamma, points, random_state)
+    s = scores_for(calibrator, points, random_state)
     with np.errstate(divide="ignore"):
         eta = np.log(s) - np.log1p(-s)
-    ends = [0.0, -np.inf] if isinstance(gamma, MatrixMap) else [0.0, -np.inf, np.inf]
+    ends = [0.0, -np.inf] if isinstance(calibrator, MatrixMap) else [0.0, -np.inf, np.inf]
     return np.concatenate([eta[np.isfinite(eta)], _FAR, -_FAR, ends])
 
 
-def logits_for(gamma: Fitted, points: int, random_state: int) -> FloatArray:
+def logits_for(calibrator: Fitted, points: int, random_state: int) -> FloatArray:
     """Return rows of logits, (rows, K): about as many numbers as `points`, and 2,000 rows or more.
 
     Some rows put the log-odds of a class, or of a rank, on a knot; some have ties, logits of
     −inf, or a class that is certain in float64.
     """
     rng = np.random.default_rng(random_state)
-    K = gamma.K if isinstance(gamma, MatrixMap) else _enough_classes(gamma.view)
+    K = calibrator.K if isinstance(calibrator, MatrixMap) else _enough_classes(calibrator.view)
     rows = max(points // K, min(2000, _MAX_NUMBERS // K))
     scale = rng.choice([0.1, 1.0, 4.0, 30.0, 1000.0], size=(rows, 1), p=[0.1, 0.3, 0.3, 0.2, 0.1])
     random = rng.normal(size=(rows, K)) * scale
@@ -62,7 +62,9 @@ def logits_for(gamma: Fitted, points: int, random_state: int) -> FloatArray:
     zero[:, 1:][rng.random((rows // 8, K - 1)) < 0.5] = -np.inf  # noqa: PLR2004
     far = np.zeros((_FAR.size, K))
     far[np.arange(_FAR.size), rng.integers(K, size=_FAR.size)] = _FAR
-    return np.concatenate([np.zeros((1, K)), random, tied, zero, far, _on_knots(gamma, K, rng)])
+    return np.concatenate(
+        [np.zeros((1, K)), random, tied, zero, far, _on_knots(calibrator, K, rng)]
+    )
 
 
 def probabilities_of(logits: FloatArray) -> FloatArray:

@@ -358,10 +358,11 @@ FITTED_ON = Object(
 )
 
 
-def description(gamma: Fitted) -> str:
+def description(calibrator: Fitted) -> str:
     """Return what a file says of its calibrator: only words of ours, a checked view, a number."""
-    ViewName(vector=True).check(gamma.view, "view")
-    return f"{gamma.method} calibrator of {gamma.view}, fitted on {float(gamma.n):g} rows"
+    ViewName(vector=True).check(calibrator.view, "view")
+    of, n = calibrator.view, float(calibrator.n)
+    return f"{calibrator.method} calibrator of {of}, fitted on {n:g} rows"
 
 
 def name_of_map(method: Any, values: Any) -> str:  # noqa: ANN401 - JSON can be anything

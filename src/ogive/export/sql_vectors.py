@@ -38,13 +38,13 @@ def literal(x: float) -> str:
     return f"({text})" if x < 0 else text
 
 
-def softmax_expression(gamma: MatrixMap, names: Sequence[str]) -> str:
+def softmax_expression(calibrator: MatrixMap, names: Sequence[str]) -> str:
     """Return the expression of the calibrated vector, or of the view's score, of quoted columns."""
-    view = None if gamma.view == "vector" else parse_view(gamma.view)
+    view = None if calibrator.view == "vector" else parse_view(calibrator.view)
     columns = [f"CAST({name} AS DOUBLE PRECISION)" for name in names]
     if isinstance(view, Score):
         columns = ["0e0", *columns]
-    names = [f"ogive_e{k}" for k in range(gamma.K)]
+    names = [f"ogive_e{k}" for k in range(calibrator.K)]
     match view:
         case None:
             result = "ARRAY[" + ", ".join(f"{name} / ogive_sum" for name in names) + "]"
@@ -59,7 +59,7 @@ def softmax_expression(gamma: MatrixMap, names: Sequence[str]) -> str:
         case WithinTop(rank):
             first = f"{_falling(names)} LIMIT {rank}"
             result = f"(SELECT SUM(ogive_x) FROM ({first}) AS ogive_w) / ogive_sum"
-    scores = _scores(gamma, columns)
+    scores = _scores(calibrator, columns)
     powers = [
         f"CASE WHEN {z} < -{_LARGEST} THEN 0e0 ELSE "
         f"exp(GREATEST(ogive_l{k} - ogive_top, (-700e0))) END AS {name}"

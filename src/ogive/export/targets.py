@@ -83,7 +83,7 @@ class Exported:
 
 
 def export(
-    gamma: Fitted,
+    calibrator: Fitted,
     to: str,
     out: str | os.PathLike[str],
     *,
@@ -97,7 +97,7 @@ def export(
 
     Parameters
     ----------
-    gamma : fitted map or calibrator
+    calibrator : fitted map or calibrator
     to : {"onnx", "torch", "python", "sql"}
     out : path
     kind : {"logits", "probs"}, optional
@@ -126,15 +126,15 @@ def export(
     """
     if to not in TARGETS:
         raise UnknownName.among("target", to, TARGETS)
-    if not isinstance(gamma, Fitted):
-        msg = f"`gamma` must be a fitted map or calibrator, not {type(gamma).__name__}."
+    if not isinstance(calibrator, Fitted):
+        msg = f"`gamma` must be a fitted map or calibrator, not {type(calibrator).__name__}."
         raise InvalidType(msg)
     target = TARGETS[to]
-    kind = as_choice(kind or default_kind(gamma, target), "kind", _KINDS)
+    kind = as_choice(kind or default_kind(calibrator, target), "kind", _KINDS)
     if column is not None and to != "sql":
         msg = f"`column` is for sql, which has columns; {to} has none."
         raise InvalidInput(msg)
-    from_scores = isinstance(gamma, Map) and not target.arrays
+    from_scores = isinstance(calibrator, Map) and not target.arrays
     if from_scores and kind != "probs":
         msg = (
             f"to {to} a map of one score is a function of the score: `kind` must be 'probs' "
@@ -145,15 +145,20 @@ def export(
     module = importlib.import_module(target.module)
     options = {"dtype": dtype} if target.arrays else {}
     if to == "sql":
-        options = {"column": column or module.default_column(gamma)}
-    check_map(gamma)
-    contents = module.write(gamma, kind=kind, **options)
+        options = {"column": column or module.default_column(calibrator)}
+    check_map(calibrator)
+    contents = module.write(calibrator, kind=kind, **options)
     values = batch(
-        gamma, kind, from_scores=from_scores, dtype=dtype, points=points, random_state=random_state
+        calibrator,
+        kind,
+        from_scores=from_scores,
+        dtype=dtype,
+        points=points,
+        random_state=random_state,
     )
     results = module.run(contents, values, **options)
     found = compare(
-        gamma,
+        calibrator,
         values,
         results,
         kind,
@@ -188,7 +193,7 @@ def export_file(
     return export(gamma, to, out, kind=chosen, dtype=dtype, column=column)
 
 
-def default_kind(gamma: Fitted, target: Target) -> Kind:
+def default_kind(calibrator: Fitted, target: Target) -> Kind:
     """Return what a form is given if nothing is said."""
-    of_a_score = isinstance(gamma, Map) and (gamma.view == "score" or not target.arrays)
+    of_a_score = isinstance(calibrator, Map) and (calibrator.view == "score" or not target.arrays)
     return "probs" if of_a_score else "logits"

@@ -29,19 +29,19 @@ OPSET = 17
 IR_VERSION = 8
 
 
-def model(gamma: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> Any:  # noqa: ANN401
+def model(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> Any:  # noqa: ANN401
     """Return the calibrator as an ``onnx.ModelProto``.
 
     Parameters
     ----------
-    gamma : fitted map or calibrator
+    calibrator : fitted map or calibrator
     kind : {"logits", "probs"}
         What the graph is given.
     dtype : {"float32", "float64"}
         The type of the input.
     """
     onnx = need("onnx", extra="onnx")
-    program = program_of(gamma, kind)
+    program = program_of(calibrator, kind)
     graph = _Graph(onnx)
     one = program.one_column
     name = {"logits": "log_odds", "probs": "scores"}[kind] if one else str(kind)
@@ -64,7 +64,7 @@ def model(gamma: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> An
         [info(name, element, ["batch"] if one else ["batch", K])],
         [info(out, onnx.TensorProto.DOUBLE, ["batch"] if single else ["batch", K])],
         graph.used_tables(),
-        doc_string=description(gamma),
+        doc_string=description(calibrator),
     )
     made = onnx.helper.make_model(
         built,
@@ -77,9 +77,9 @@ def model(gamma: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> An
     return made
 
 
-def write(gamma: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> bytes:
+def write(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> bytes:
     """Return the file's contents."""
-    contents: bytes = model(gamma, kind=kind, dtype=dtype).SerializeToString()
+    contents: bytes = model(calibrator, kind=kind, dtype=dtype).SerializeToString()
     return contents
 
 

@@ -123,24 +123,24 @@ sys.stdout.buffer.write(found.tobytes())
 """
 
 
-def write(gamma: Fitted, *, kind: Kind = "logits") -> str:
+def write(calibrator: Fitted, *, kind: Kind = "logits") -> str:
     """Return the file's text.
 
     Parameters
     ----------
-    gamma : fitted map or calibrator
+    calibrator : fitted map or calibrator
     kind : {"logits", "probs"}
         What `calibrate` is given, for full vectors.
     """
     head = (
-        f'"""{description(gamma)}.\n\n'
+        f'"""{description(calibrator)}.\n\n'
         f'Written by ogive {ogive.__version__}. Needs the standard library only.\n"""\n\n'
     )
-    if isinstance(gamma, MatrixMap):
-        numbers, function = _vector_function(gamma, kind)
+    if isinstance(calibrator, MatrixMap):
+        numbers, function = _vector_function(calibrator, kind)
     else:
-        numbers, function = _plain(form_of(gamma)), _SCORE  # type: ignore[arg-type]
-    code = _code("plain_rows.py" if isinstance(gamma, MatrixMap) else "plain_score.py")
+        numbers, function = _plain(form_of(calibrator)), _SCORE  # type: ignore[arg-type]
+    code = _code("plain_rows.py" if isinstance(calibrator, MatrixMap) else "plain_score.py")
     imports = "from bisect import bisect_left\nfrom math import exp, fsum, inf, log\n"
     literals = pprint.pformat(numbers, width=100, compact=True, sort_dicts=False)
     return f"{head}{imports}\n{code}\n\nCALIBRATOR = {literals}\n{function}"

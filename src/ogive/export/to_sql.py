@@ -54,12 +54,12 @@ _WORD = re.compile(
 _ARRAYS = re.compile(rf"{_QUOTED}|ARRAY\[|\]")
 
 
-def write(gamma: Fitted, *, kind: Kind | None = None, column: str | None = None) -> str:
+def write(calibrator: Fitted, *, kind: Kind | None = None, column: str | None = None) -> str:
     """Return the expression, after a line of comment.
 
     Parameters
     ----------
-    gamma : fitted map or calibrator
+    calibrator : fitted map or calibrator
         Of a score, or temperature or vector scaling.
     kind : {"logits"}
         For whole vectors; other kinds are refused.
@@ -76,11 +76,11 @@ def write(gamma: Fitted, *, kind: Kind | None = None, column: str | None = None)
     >>> print(write(fit_histogram(curve, bins=1)).splitlines()[0])
     -- histogram calibrator of score, fitted on 4 rows; written by ogive ...
     """
-    head = f"-- {description(gamma)}; written by ogive {ogive.__version__}\n"
-    name = parse_column(column or default_column(gamma))
-    if isinstance(gamma, MatrixMap):
-        return head + _of_matrix(gamma, kind, name) + "\n"
-    form = form_of(gamma)  # type: ignore[arg-type]
+    head = f"-- {description(calibrator)}; written by ogive {ogive.__version__}\n"
+    name = parse_column(column or default_column(calibrator))
+    if isinstance(calibrator, MatrixMap):
+        return head + _of_matrix(calibrator, kind, name) + "\n"
+    form = form_of(calibrator)  # type: ignore[arg-type]
     if form.pieces.start.size > MAX_PIECES:
         msg = (
             f"the map has {form.pieces.start.size:,} pieces, and an expression of more than "
@@ -90,10 +90,10 @@ def write(gamma: Fitted, *, kind: Kind | None = None, column: str | None = None)
     return head + _of_score(form, name.quoted()) + "\n"
 
 
-def default_column(gamma: Fitted) -> str:
+def default_column(calibrator: Fitted) -> str:
     """Return the column's name, or the beginning of the columns' names, if none is given."""
-    if isinstance(gamma, MatrixMap):
-        return "log_odds" if gamma.view == "score" else "logit_"
+    if isinstance(calibrator, MatrixMap):
+        return "log_odds" if calibrator.view == "score" else "logit_"
     return "score"
 
 

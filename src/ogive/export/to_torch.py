@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 _CLASSES = 8  # of the example that is exported, where the calibrator takes any number
 
 
-def module(gamma: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401 - torch has no types here
+def module(calibrator: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401 - torch has no types here
     """Return the calibrator as a ``torch.nn.Module``.
 
     Parameters
     ----------
-    gamma : fitted map or calibrator
+    calibrator : fitted map or calibrator
     kind : {"logits", "probs"}
         What the module is given: (batch, classes), or (batch,) for the view 'score'.
 
@@ -46,7 +46,7 @@ def module(gamma: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401 - to
         Its output is (batch, classes) for full vectors, and (batch,) for a view's score.
     """
     torch = need("torch", extra="torch")
-    program = program_of(gamma, kind)
+    program = program_of(calibrator, kind)
     namespace = _Torch(torch)
 
     class Calibrator(torch.nn.Module):  # type: ignore[misc, name-defined]
@@ -76,17 +76,17 @@ def module(gamma: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401 - to
     return Calibrator()
 
 
-def write(gamma: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> bytes:
+def write(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> bytes:
     """Return the contents of a .pt2 file."""
     torch = need("torch", extra="torch")
-    made = module(gamma, kind=kind).eval()
-    one = gamma.view == "score"
-    example = torch.zeros((3,) if one else (3, getattr(gamma, "K", _CLASSES)))
+    made = module(calibrator, kind=kind).eval()
+    one = calibrator.view == "score"
+    example = torch.zeros((3,) if one else (3, getattr(calibrator, "K", _CLASSES)))
     example = example.to(getattr(torch, dtype))
     if kind == "probs":
         example += 0.5 if one else 1.0 / example.shape[1]
     free = {0: torch.export.Dim("batch")}
-    if not one and not hasattr(gamma, "K"):
+    if not one and not hasattr(calibrator, "K"):
         free[1] = torch.export.Dim.AUTO  # as many classes as the view needs, or more
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own, about its own insides

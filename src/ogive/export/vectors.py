@@ -37,12 +37,12 @@ class Vectors:
 
     full = True
 
-    def __init__(self, gamma: MatrixMap, kind: Kind) -> None:
-        self.K, self.kind = gamma.K, kind
-        self.one_column = gamma.view == "score"
-        self.keeps_top = gamma.keeps_top
+    def __init__(self, calibrator: MatrixMap, kind: Kind) -> None:
+        self.K, self.kind = calibrator.K, kind
+        self.one_column = calibrator.view == "score"
+        self.keeps_top = calibrator.keeps_top
         #: Whether a number of the input can say that a class is impossible.
-        self.has_impossible = kind == "logits" or gamma.impossible == "zero"
+        self.has_impossible = kind == "logits" or calibrator.impossible == "zero"
         self.constants: dict[str, AnyArray] = {}
 
     def __call__(self, xp: Namespace, c: Constants, x: Array) -> Array:
@@ -123,9 +123,9 @@ def softmax(xp: Namespace, x: Array) -> Array:
 class Temperature(Vectors):
     """softmax(factor · logits)."""
 
-    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a TemperatureMap
-        super().__init__(gamma, kind)
-        self.factor, self.floor = gamma.factor, gamma.floor
+    def __init__(self, calibrator: Any, kind: Kind) -> None:  # noqa: ANN401 - a TemperatureMap
+        super().__init__(calibrator, kind)
+        self.factor, self.floor = calibrator.factor, calibrator.floor
 
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:  # noqa: ARG002
         if self.kind == "logits":
@@ -140,10 +140,10 @@ class Temperature(Vectors):
 class Vector(Vectors):
     """softmax(factor · logits + offset), class by class."""
 
-    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a VectorMap
-        super().__init__(gamma, kind)
-        self.floor = gamma.floor
-        self.constants = {"factor": gamma.factor, "offset": gamma.offset}
+    def __init__(self, calibrator: Any, kind: Kind) -> None:  # noqa: ANN401 - a VectorMap
+        super().__init__(calibrator, kind)
+        self.floor = calibrator.floor
+        self.constants = {"factor": calibrator.factor, "offset": calibrator.offset}
 
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
         return softmax(xp, self.log_values(xp, x, self.floor) * c["factor"] + c["offset"])
@@ -152,10 +152,14 @@ class Vector(Vectors):
 class Odir(Vectors):
     """The mean over fold models of softmax(W x + b)."""
 
-    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - an OdirMap
-        super().__init__(gamma, kind)
-        self.floor, self.folds, self.method = gamma.floor, len(gamma.matrix), gamma.method
-        for i, (W, b) in enumerate(zip(gamma.matrix, gamma.offset, strict=True)):
+    def __init__(self, calibrator: Any, kind: Kind) -> None:  # noqa: ANN401 - an OdirMap
+        super().__init__(calibrator, kind)
+        self.floor, self.folds, self.method = (
+            calibrator.floor,
+            len(calibrator.matrix),
+            calibrator.method,
+        )
+        for i, (W, b) in enumerate(zip(calibrator.matrix, calibrator.offset, strict=True)):
             self.constants |= {f"matrix{i}": np.ascontiguousarray(W.T), f"offset{i}": b}
 
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
@@ -182,10 +186,10 @@ def scaled_masses(xp: Namespace, x: Array, kind: Kind, factor: float) -> Array:
 class OneAgainstTheRest(Vectors):
     """A map for each class, divided by the sum; for two classes, one map."""
 
-    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - an OvrMap
-        super().__init__(gamma, kind)
-        self.floor, self.factor = gamma.floor, gamma.factor
-        self.bank = Bank([form_of(inner) for inner in gamma.maps], "maps")
+    def __init__(self, calibrator: Any, kind: Kind) -> None:  # noqa: ANN401 - an OvrMap
+        super().__init__(calibrator, kind)
+        self.floor, self.factor = calibrator.floor, calibrator.factor
+        self.bank = Bank([form_of(inner) for inner in calibrator.maps], "maps")
         self.constants = self.bank.constants
 
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
@@ -248,11 +252,11 @@ def _normalised(xp: Namespace, values: Array, K: int) -> Array:
 class Ranks(Vectors):
     """Shares by rank, in order; the rest by a power."""
 
-    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a RanksMap
-        super().__init__(gamma, kind)
-        self.floor, self.power, self.R = gamma.floor, gamma.power, len(gamma.maps)
-        self.factor = gamma.factor
-        self.bank = Bank([form_of(inner) for inner in gamma.maps], "maps")
+    def __init__(self, calibrator: Any, kind: Kind) -> None:  # noqa: ANN401 - a RanksMap
+        super().__init__(calibrator, kind)
+        self.floor, self.power, self.R = calibrator.floor, calibrator.power, len(calibrator.maps)
+        self.factor = calibrator.factor
+        self.bank = Bank([form_of(inner) for inner in calibrator.maps], "maps")
         self.constants = self.bank.constants | {"capped": np.arange(self.K, dtype=np.float64)}
 
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
@@ -328,15 +332,17 @@ _PROGRAMS: dict[str, Callable[[Any, Kind], Vectors]] = {
 }
 
 
-def program_of(gamma: Fitted, kind: Kind) -> ScoreProgram | Vectors:
+def program_of(calibrator: Fitted, kind: Kind) -> ScoreProgram | Vectors:
     """Return what a calibrator computes, as array arithmetic."""
-    if not isinstance(gamma, MatrixMap):
-        return ScoreProgram(form_of(gamma), gamma.view, kind)  # type: ignore[arg-type]
-    if gamma.method in {"free", "keep"}:
+    if not isinstance(calibrator, MatrixMap):
+        return ScoreProgram(form_of(calibrator), calibrator.view, kind)  # type: ignore[arg-type]
+    if calibrator.method in {"free", "keep"}:
         from ogive.export import class_vectors  # noqa: PLC0415 - it reads this file
 
-        return {"free": class_vectors.Free, "keep": class_vectors.Kept}[gamma.method](gamma, kind)
-    if gamma.method not in _PROGRAMS:
-        msg = f"`gamma` is a {type(gamma).__name__}, which no exporter knows."
+        return {"free": class_vectors.Free, "keep": class_vectors.Kept}[calibrator.method](
+            calibrator, kind
+        )
+    if calibrator.method not in _PROGRAMS:
+        msg = f"`gamma` is a {type(calibrator).__name__}, which no exporter knows."
         raise InvalidType(msg)
-    return _PROGRAMS[gamma.method](gamma, kind)
+    return _PROGRAMS[calibrator.method](calibrator, kind)

@@ -175,15 +175,15 @@ def judge_fit(
     return judge(seen, gain, method=method)
 
 
-def with_verdict(told: Summary, gamma: MatrixMap, preds: Predictions) -> Summary:
+def with_verdict(told: Summary, calibrator: MatrixMap, preds: Predictions) -> Summary:
     """Return the summary of a calibrator with the verdict on the rows it was fitted to.
 
     Methods that take minutes are not cross-validated: nothing is decided then.
     """
-    own = gain_of(preds, gamma, cv=0)
-    slow = METHODS[_plain_method(gamma)].slow
-    info = fitted_on(preds, gamma, cv=0 if own is not None or slow else FOLDS)
-    verdict = judge_fit(preds, gamma, info)
+    own = gain_of(preds, calibrator, cv=0)
+    slow = METHODS[_plain_method(calibrator)].slow
+    info = fitted_on(preds, calibrator, cv=0 if own is not None or slow else FOLDS)
+    verdict = judge_fit(preds, calibrator, info)
     found: Any = {"decision": verdict.word, "verdict": str(verdict)}
     if isinstance(told, VectorSummary):
         found |= {key: getattr(verdict, key) for key in ("log_loss_before", "log_loss_after")}

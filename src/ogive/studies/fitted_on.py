@@ -41,7 +41,7 @@ FOLDS = 5
 
 def fitted_on(
     data: Predictions | Curve,
-    gamma: Fitted,
+    calibrator: Fitted,
     method: str | None = None,
     *,
     cv: int = FOLDS,
@@ -59,7 +59,7 @@ def fitted_on(
     data : Predictions or Curve
         What it was fitted to. Of a curve, the error after is known if its counts can be dealt
         to folds: not with sampling weights.
-    gamma : fitted map or calibrator
+    calibrator : fitted map or calibrator
     method : str, optional
         The method asked for. Default: that of the calibrator.
     cv : int
@@ -79,21 +79,21 @@ def fitted_on(
     >>> info.method, info.n, info.folds, info.tag
     ('platt', 36, 5, 'v7')
     """
-    name = method or method_of(gamma)
+    name = method or method_of(calibrator)
     if isinstance(data, Curve):
         before = _Errors(ks_error(data), nll(data))
         after = _after_of_curve(data, name, cv) if cv > 1 else None
     else:
-        before = _errors(data, None, gamma.view)
-        zero = getattr(gamma, "impossible", None)
+        before = _errors(data, None, calibrator.view)
+        zero = getattr(calibrator, "impossible", None)
         how = (cv, zero, progress)
-        after = _after(data, name, gamma.view, *how) if cv > 1 else None
+        after = _after(data, name, calibrator.view, *how) if cv > 1 else None
     names = None if classes is None else tuple(classes)
     if isinstance(data, Predictions) and not data.one_column:
         names = tuple(data.classes.tolist())
     return FittedOn(
-        n=gamma.n,
-        view=gamma.view,
+        n=calibrator.n,
+        view=calibrator.view,
         method=name,
         kind=None if isinstance(data, Curve) else data.kind,
         classes=names,
@@ -182,14 +182,14 @@ def _errors(preds: Predictions, vectors: FloatArray | None, view: str) -> _Error
     return _Errors(ks_error(Curve.from_predictions(rows, top)), nll_vector(preds, vectors))
 
 
-def method_of(gamma: Fitted) -> str:
+def method_of(calibrator: Fitted) -> str:
     """Return the method of the curves, for vectors put together from curves."""
-    if gamma.method not in MULTICLASS:
-        return gamma.method
-    maps = getattr(gamma, "maps", None)
-    name = maps[0].method if maps else getattr(gamma, "top").method  # noqa: B009
-    usual = may_move(gamma) or gamma.method == ("keep" if name == "spline" else "ranks")
-    return str(name) if usual or gamma.view != VECTOR else f"{name}:{gamma.method}"
+    if calibrator.method not in MULTICLASS:
+        return calibrator.method
+    maps = getattr(calibrator, "maps", None)
+    name = maps[0].method if maps else getattr(calibrator, "top").method  # noqa: B009
+    usual = may_move(calibrator) or calibrator.method == ("keep" if name == "spline" else "ranks")
+    return str(name) if usual or calibrator.view != VECTOR else f"{name}:{calibrator.method}"
 
 
 def _after(  # noqa: PLR0917 - internal

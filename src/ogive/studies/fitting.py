@@ -65,9 +65,9 @@ def default_view(data: Predictions | Curve) -> str | None:
     return VECTOR if isinstance(data, Predictions) and not data.one_column else None
 
 
-def may_move(gamma: Fitted) -> bool:
+def may_move(calibrator: Fitted) -> bool:
     """Return whether a calibrator of two classes is the map of class 1, which moves decisions."""
-    return gamma.method == "ovr" and getattr(gamma, "K", None) == TWO_CLASSES
+    return calibrator.method == "ovr" and getattr(calibrator, "K", None) == TWO_CLASSES
 
 
 def fit(

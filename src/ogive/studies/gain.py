@@ -90,22 +90,22 @@ def cross_fitted_gain(
     return Gain(method, curve.view, curve.n, cv, float(mean), error, float(loss / n), *known)
 
 
-def gain_of(data: Predictions | Curve, gamma: Fitted, *, cv: int = 5) -> Gain | None:
+def gain_of(data: Predictions | Curve, calibrator: Fitted, *, cv: int = 5) -> Gain | None:
     """Return the gain of a fitted map: its own, or by cross-fitting; None for whole matrices.
 
     With fewer than two folds, and where there are too few rows for them, only its own is known.
     The log loss of whole vectors of two classes is that of the one map they have.
     """
-    maps = getattr(gamma, "maps", (gamma,))
+    maps = getattr(calibrator, "maps", (calibrator,))
     if len(maps) == 1 and isinstance(maps[0], SplineMap) and maps[0].gain is not None:
         own = maps[0].summary().gain
         whole = isinstance(data, Predictions) and not data.one_column
-        return replace(own, view=gamma.view) if whole and own is not None else own
-    if not isinstance(gamma, Map) or gamma.method == "none" or cv < _MIN_FOLDS:
+        return replace(own, view=calibrator.view) if whole and own is not None else own
+    if not isinstance(calibrator, Map) or calibrator.method == "none" or cv < _MIN_FOLDS:
         return None
     with suppress(NotEnoughData), warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)  # the fit to all rows has told already
-        return cross_fitted_gain(data, gamma.method, view=gamma.view, cv=cv)
+        return cross_fitted_gain(data, calibrator.method, view=calibrator.view, cv=cv)
     return None
 
 

@@ -148,7 +148,7 @@ def look(
     curve: Curve,
     ks: CalibrationTest | None = None,
     *,
-    gamma: Any = None,  # noqa: ANN401 - its spline, if fitted
+    calibrator: Any = None,  # noqa: ANN401 - its spline, if fitted
     fitted_on: float | None = None,
 ) -> Seen:
     """Test a curve, and say in which way its scores are off.
@@ -174,7 +174,7 @@ def look(
             words = (f"{NOT_FOUND}: {_what_remains(curve, ks, pvalue, fitted_on)}",)
         return Seen(curve.n, curve.view, pvalue, ks, "none found", words, _rows_needed(curve, ks))
     way, means = direction_of(curve.view, mean, rate, ks)
-    ranges = about_scores(curve, gamma).strip()
+    ranges = about_scores(curve, calibrator).strip()
     first = f"{against} ({p})."
     if fitted_on is not None:
         first = _what_remains(curve, ks, pvalue, fitted_on)
@@ -251,7 +251,7 @@ def judge_curve(
     decided : of whole vectors, or of a test set: see `ogive.studies.deciding.decide`
     """
     gamma = spline_of(curve) if ks.sigma > 0.0 else None
-    seen = look(curve, ks, gamma=gamma, fitted_on=fitted_on)
+    seen = look(curve, ks, calibrator=gamma, fitted_on=fitted_on)
     if decided is not None:
         if decided.seen is not None:  # whether rows are too few is said of the rows that decide
             seen = seen._replace(ks=decided.seen.ks, rows_needed=decided.seen.rows_needed)

@@ -78,15 +78,15 @@ def spline_of(curve: Curve) -> Any:  # noqa: ANN401 - a SplineMap
         return METHODS["spline"].fit(curve)
 
 
-def about_scores(curve: Curve, gamma: Any = None) -> str:  # noqa: ANN401 - a SplineMap
+def about_scores(curve: Curve, calibrator: Any = None) -> str:  # noqa: ANN401 - a SplineMap
     """Say which scores are off: where the band of the default calibrator leaves the score out.
 
     Ranges that hold less than 5 % of the rows are not worth a sentence.
     """
-    gamma = gamma or spline_of(curve)
+    calibrator = calibrator or spline_of(curve)
     place = curve.at_fractiles(np.arange(1, 201) / 200)
     score = np.where(place.high, 1.0 - place.tail, place.tail)
-    low, high = gamma.band(score)
+    low, high = calibrator.band(score)
     side = np.sign((low > score) * 1.0 - (high < score))  # 1 where hits exceed the score
     starts = np.flatnonzero(np.diff(side, prepend=np.nan))
     words = _WAYS_OF_TOP if curve.view == "top-1" else _WAYS

@@ -108,9 +108,9 @@ class ColumnsMap(MatrixMap):
         return cls(**{**values, "maps": tuple(unnested(inner) for inner in values["maps"])})
 
 
-def nested(gamma: Map) -> dict[str, Any]:
+def nested(calibrator: Map) -> dict[str, Any]:
     """Return a map inside another one as plain JSON values."""
-    return {"method": gamma.method, "map": gamma.to_dict()}
+    return {"method": calibrator.method, "map": calibrator.to_dict()}
 
 
 def unnested(values: dict[str, Any]) -> Map:

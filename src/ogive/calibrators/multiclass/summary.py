@@ -80,14 +80,14 @@ class VectorSummary:
 
 
 def summary_of(
-    gamma: MatrixMap, preds: Predictions, method: str, *, n_jobs: int | None = None
+    calibrator: MatrixMap, preds: Predictions, method: str, *, n_jobs: int | None = None
 ) -> SplineSummary | VectorSummary:
     """Summarise what was fitted to labelled predictions, of the map that is applied."""
-    maps: tuple[Any, ...] = getattr(gamma, "maps", ())
+    maps: tuple[Any, ...] = getattr(calibrator, "maps", ())
     if len(maps) == 1 and isinstance(maps[0], SplineMap):
         return summarise(maps[0])  # one column, or two classes: the map of class 1
     chosen = preds.choice(slice(0, preds.n))
-    before, after = preds.probabilities(), gamma(preds, n_jobs=n_jobs)
+    before, after = preds.probabilities(), calibrator(preds, n_jobs=n_jobs)
     at = chosen[:, None]
     p, q = (np.take_along_axis(x, at, axis=1)[:, 0] for x in (before, after))
     weights = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight

@@ -100,17 +100,17 @@ def put_kept(masses: FloatArray, top: IntArray, rest: FloatArray, part: FloatArr
     masses[np.arange(top.size), top] = part
 
 
-def calibrated_free(scores: AnyArray, gamma: Map, out: FloatArray) -> None:
+def calibrated_free(scores: AnyArray, calibrator: Map, out: FloatArray) -> None:
     """Write the calibrated probabilities of some rows of scores, (rows, K)."""
     top = scores.argmax(axis=1)
     masses_of(scores, out)
     _, rest = split_top(out, top)
-    put_free(out, top, rest, gamma.from_log_odds(free_log_odds(rest)))
+    put_free(out, top, rest, calibrator.from_log_odds(free_log_odds(rest)))
 
 
-def calibrated_kept(scores: AnyArray, top: IntArray, gamma: Map, out: FloatArray) -> None:
+def calibrated_kept(scores: AnyArray, top: IntArray, calibrator: Map, out: FloatArray) -> None:
     """Do the same where the top class is given."""
     masses_of(scores, out)
     own, rest = split_top(out, top)
     log_odds, _ = kept_log_odds(own, out, rest)
-    put_kept(out, top, rest, gamma.from_log_odds(log_odds))
+    put_kept(out, top, rest, calibrator.from_log_odds(log_odds))

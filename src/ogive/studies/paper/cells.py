@@ -148,9 +148,9 @@ class Bench:
         return _value(key.metric, recalibrated(spline, test))
 
 
-def recalibrated(gamma: Map, curve: Curve) -> Curve:
+def recalibrated(calibrator: Map, curve: Curve) -> Curve:
     """Return the curve of the same rows with calibrated scores."""
-    scores = gamma.from_log_odds(curve.log_odds)
+    scores = calibrator.from_log_odds(curve.log_odds)
     weights = np.concatenate([curve.hits, curve.count - curve.hits])
     hits = np.repeat([1, 0], scores.size)
     seen = weights > 0
