@@ -2,8 +2,10 @@
 
 import importlib
 import inspect
+import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import astuple
 
 import pytest
@@ -163,3 +165,43 @@ def test_progress_has_one_signature(rng):
         assert isinstance(what, str)
         assert done >= 0
         assert done <= total or total == 0  # 0: nobody knows how many
+
+
+def test_the_process_stays_as_it_was():
+    code = """
+import os, random, signal, warnings
+import numpy as np, scipy.linalg, ogive
+from threadpoolctl import threadpool_info
+def state():
+    blas = sorted((i["filepath"], i["num_threads"]) for i in threadpool_info())
+    mask = os.umask(0); os.umask(mask)
+    numbers = np.random.get_state()[1].tolist(), random.getstate()
+    rest = np.geterr(), warnings.filters[:], signal.getsignal(signal.SIGINT)
+    return blas, mask, dict(os.environ), os.getcwd(), numbers, rest
+rng = np.random.default_rng(0)
+z = 3 * rng.normal(size=(500, 3))
+y = (z / 3 + rng.gumbel(size=(500, 3))).argmax(axis=1)
+from ogive import SplineCalibrator
+before = state()
+preds = ogive.Predictions(z, y, kind="logits")
+ogive.measure_all(preds)
+gamma = ogive.fit_multiclass(preds)
+ogive.compare(preds, preds, ["none", "platt", "temperature"])
+ogive.save(gamma, "g.json"); ogive.load("g.json")
+np.savez("x.npz", logits=z, labels=y); ogive.read("x.npz")
+open("x.csv", "w").write("score,outcome\\n0.5,1\\n0.25,0\\n"); ogive.engines.local.curve("x.csv")
+SplineCalibrator().fit(z, y)
+after = state()
+names = ["blas", "umask", "environment", "folder", "random numbers", "rest"]
+print([n for n, a, b in zip(names, before, after) if a != b])
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=folder,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "2"},  # so that a limit of 1 would be seen
+        )
+    assert done.stdout.strip() == "[]"

@@ -5,6 +5,9 @@ each other in a loop. If another process holds one of the cores, each product th
 scheduler: a fit of 6 ms was seen to take 120. Work that is small, or that is already shared
 between our own threads, runs under `one_blas_thread`. The sums then do not depend on the number
 of cores either.
+
+BLAS has one number of threads for the process. It is put back when the last one leaves; BLAS calls
+of other threads meanwhile have one thread too (``docs/design/global-state.md``).
 """
 
 from __future__ import annotations

@@ -196,7 +196,8 @@ def _local(distributed: Any, n_jobs: int | None) -> Iterator[Any]:  # noqa: ANN4
 def _settings(dask: Any) -> Iterator[None]:  # noqa: ANN401
     """Start workers without Dask's malloc, and leave the environment as it was.
 
-    Dask writes into the environment of the process that starts workers.
+    Dask writes into the environment of the process that starts workers
+    (``docs/design/global-state.md``).
     """
     place = "distributed.nanny.pre-spawn-environ"
     names = [*dask.config.get(place, {}), "PYTHONHASHSEED", "__DASK_PARENT_PID"]

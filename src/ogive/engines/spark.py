@@ -179,6 +179,7 @@ def session_of(master: str | None = None, session: Any = None) -> Iterator[Any]:
     here["spark.driver.extraJavaOptions"] = _QUICK
     for key, value in (quiet | (here if where.startswith("local") else {})).items():
         builder = builder.config(key, value)
+    # Spark reads it as it starts; then it is put back: docs/design/global-state.md
     before = os.environ.get("PYSPARK_PYTHON")
     os.environ["PYSPARK_PYTHON"] = before or sys.executable  # else tasks run in another Python
     try:

@@ -105,7 +105,7 @@ def arrow() -> Any:  # noqa: ANN401 - the module pyarrow
 
     Arrow's own allocators keep what was given back to them; the system's shares it with NumPy.
     If the environment names one, or pyarrow was imported before, that choice stands. Arrow reads
-    the environment once, so it is put back.
+    the environment once, so it is put back (``docs/design/global-state.md``).
     """
     if "pyarrow" in sys.modules or _CHOICE in os.environ:
         return need("pyarrow", extra="files")
