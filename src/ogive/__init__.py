@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from ogive.calibrators.beta import fit_beta
+    from ogive.calibrators.groups import fit_groups
     from ogive.calibrators.histogram import fit_histogram
     from ogive.calibrators.isotonic import fit_isotonic
     from ogive.calibrators.multiclass.compose import fit_multiclass
@@ -97,6 +98,7 @@ _MODULES = {
     "ece": "ogive.metrics.binned",
     "fit_beta": "ogive.calibrators.beta",
     "fit_dir_odir": "ogive.calibrators.scaling.odir",
+    "fit_groups": "ogive.calibrators.groups",
     "fit_histogram": "ogive.calibrators.histogram",
     "fit_isotonic": "ogive.calibrators.isotonic",
     "fit_ms_odir": "ogive.calibrators.scaling.odir",
@@ -175,6 +177,7 @@ __all__ = [
     "ece",
     "fit_beta",
     "fit_dir_odir",
+    "fit_groups",
     "fit_histogram",
     "fit_isotonic",
     "fit_ms_odir",

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from ogive.calibrators import METHODS, MULTICLASS
+from ogive.calibrators.groups import fit_groups
 from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.curve import Curve
 from ogive.errors import FallbackWarning
@@ -20,6 +21,7 @@ NAMES = (
     + ["spline.free", "structure.keep"]
     + ["spline.top-1", "spline.top-2", "spline.within-top-2", "histogram.class-1", "monotone.score"]
 )
+GROUP_NAMES = ["spline.groups"]  # given a group beside the score
 CURVE_NAMES = {n for n in NAMES if n.split(".")[1] not in {"vector", *MULTICLASS}}
 SQL_NAMES = CURVE_NAMES | {"temperature.vector", "vector.vector"}
 
@@ -40,6 +42,16 @@ def curve(rows=600, seed=4):
     return Curve.from_scores(scores, hits)
 
 
+def group_curves(rows=600, seed=5):
+    rng = np.random.default_rng(seed)
+    scores, group = rng.random(3 * rows), rng.choice(["BR", "DE", "US"], 3 * rows)
+    outcomes = rng.random(3 * rows) < np.where(group == "BR", scores**2, scores)
+    return {
+        name: Curve.from_scores(scores[group == name], outcomes[group == name])
+        for name in ("BR", "DE", "US")
+    }
+
+
 def fitted(name, **sizes):
     """Return the calibrator of a name such as 'platt.score', 'vector.vector' or 'beta.keep'."""
     method, way = name.split(".")
@@ -49,6 +61,8 @@ def fitted(name, **sizes):
             from ogive import fit_spline
 
             return fit_spline(curve(**sizes), monotone=True)
+        if way == "groups":
+            return fit_groups(group_curves(**sizes), by="country")
         if way == "score":
             return METHODS[method].fit(curve(**sizes))
         if way in MULTICLASS:

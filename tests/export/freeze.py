@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from ogive import save
-from ogive.calibrators import METHODS, MULTICLASS
+from ogive.calibrators import GROUPED, METHODS, MULTICLASS
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.export.check import expected
 from ogive.export.rules import Text
 from ogive.export.schema import FITTED_ON, FORMAT, MAPS, SCORE_MAPS, VERSION
-from tests.export.calibrators import NAMES, fitted
+from tests.export.calibrators import GROUP_NAMES, NAMES, fitted
 
 FROZEN = Path(__file__).parent / "frozen"
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "artifact.schema.json"
@@ -30,6 +31,9 @@ def inputs(gamma):
 
 
 def numbers(gamma):
+    if isinstance(gamma, GroupedMap):
+        names = [*gamma.groups, "not seen"]
+        return np.concatenate([gamma(SCORES, [name] * SCORES.size) for name in names])
     kind = "probs" if gamma.view == "score" else "logits"
     return expected(gamma, inputs(gamma).astype(float), kind, from_scores=False)
 
@@ -54,7 +58,7 @@ def json_schema():
         "format": {"const": FORMAT},
         "version": {"const": VERSION},
         "library": Text().schema(),
-        "method": {"enum": [*METHODS, *MULTICLASS]},
+        "method": {"enum": [*METHODS, *MULTICLASS, *GROUPED]},
         "fitted_on": FITTED_ON.schema(),
         "map": {"type": "object"},
         "checksum": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
@@ -74,7 +78,7 @@ def json_schema():
 
 def main():
     SCHEMA.write_text(json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n")
-    for name in NAMES:
+    for name in [*NAMES, *GROUP_NAMES]:
         path = FROZEN / f"v1-{name}.json"
         if not path.exists():
             gamma = fitted(name, rows=60) if name.startswith("paper") else fitted(name, rows=200)

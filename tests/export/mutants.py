@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import ogive
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Map
 from ogive.errors import OgiveError
 from ogive.export import curve_file, to_python, to_sql
@@ -154,6 +155,12 @@ def check_gives_probabilities(gamma):
         _in_unit(gamma(1.0 - scores))
         eta = np.concatenate([rng.normal(size=100) * 30, far, -far, [np.inf, -np.inf]])
         _in_unit(gamma.from_log_odds(eta))
+        return
+    if isinstance(gamma, GroupedMap):
+        scores = np.concatenate([rng.random(200), 10.0 ** -rng.uniform(0, 320, 100), [0, 0.5, 1]])
+        for name in (*gamma.groups, "not seen"):
+            _in_unit(gamma(scores, [name] * scores.size))
+            _in_unit(gamma.from_log_odds(np.append(far, -far), [name] * 2 * far.size))
         return
     K = gamma.K
     rows = rng.normal(size=(40, K)) * rng.choice(far, (40, 1))

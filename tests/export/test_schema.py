@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ogive import save
-from ogive.calibrators import METHODS, MULTICLASS
-from tests.export.calibrators import NAMES, fitted
+from ogive.calibrators import GROUPED, METHODS, MULTICLASS
+from tests.export.calibrators import GROUP_NAMES, NAMES, fitted
 from tests.export.freeze import FROZEN, json_schema
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -29,7 +29,7 @@ def test_frozen_artifacts_follow_the_schema(path, validator):
     validator.validate(json.loads(path.read_text()))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *GROUP_NAMES])
 def test_artifacts_of_today_follow_the_schema(name, validator, tmp_path):
     save(fitted(name), tmp_path / "cal.json")
     validator.validate(json.loads((tmp_path / "cal.json").read_text()))
@@ -59,7 +59,7 @@ def test_the_schema_is_what_load_enforces():
 
 
 def test_the_schema_and_the_page_know_every_method():
-    assert set(SCHEMA["properties"]["method"]["enum"]) == {*METHODS, *MULTICLASS}
+    assert set(SCHEMA["properties"]["method"]["enum"]) == {*METHODS, *MULTICLASS, *GROUPED}
     page = (DOCS / "artifact.md").read_text()
     for name, rules in SCHEMA["$defs"]["maps"].items():
         assert f"`{name}`" in page

@@ -103,6 +103,10 @@ MULTICLASS = {
 }
 
 
+# Maps that are given the group of each row beside its score; `fit_groups` is given several curves.
+GROUPED = {"groups": Method("groups", "ogive.calibrators.groups", "fit_groups", "GroupedMap")}
+
+
 # What other libraries and papers call them.
 _SYNONYMS = {
     "sigmoid": "platt",

@@ -6,7 +6,7 @@
       "format": "ogive-calibrator",
       "version": 1,                     the schema's version
       "library": "0.1.0",               the version that wrote it
-      "method": "paper-spline",         a name of ogive.calibrators.METHODS or MULTICLASS
+      "method": "paper-spline",         a name of METHODS, MULTICLASS or GROUPED
       "fitted_on": {...},               what it was fitted on, see `FittedOn`
       "map": {...},                     the map's own fields, see its class
       "checksum": "sha256:..."          of all the rest, in canonical form
@@ -31,7 +31,8 @@ import numpy as np
 
 import ogive
 from ogive._files import replacing
-from ogive.calibrators import METHODS, MULTICLASS
+from ogive.calibrators import GROUPED, METHODS, MULTICLASS
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.curve import Curve
@@ -205,7 +206,7 @@ def build(document: Mapping[str, Any]) -> Fitted:
         raise ArtifactError(msg)
     name = name_of_map(document.get("method"), document["map"])
     MAPS[name].check(document["map"], "map")
-    gamma = (METHODS | MULTICLASS)[name].map.from_dict(document["map"])
+    gamma = (METHODS | MULTICLASS | GROUPED)[name].map.from_dict(document["map"])
     check_values(gamma)
     return gamma
 
@@ -216,6 +217,7 @@ def check_map(calibrator: Fitted) -> None:
 
 
 _HARD = np.array([0.0, 5e-324, 1e-300, 1e-9, 0.25, 0.5, 0.75, 1 - 1e-9, 1 - 2.0**-53, 1.0])
+_GROUPS_TRIED = 100  # the schema bounds all effects; these show that the formula holds
 _HARD_LOG_ODDS = np.array([-np.inf, -1e300, -746.0, -36.0, 0.0, 36.0, 746.0, 1e300, np.inf])
 
 
@@ -241,6 +243,10 @@ def _probabilities(gamma: Fitted) -> Iterator[FloatArray]:
         knots = getattr(gamma, "knots", None)
         if knots is not None:
             yield gamma.from_log_odds(np.concatenate([knots, (knots[1:] + knots[:-1]) / 2]))
+    elif isinstance(gamma, GroupedMap):
+        for group in gamma.groups[:: max(len(gamma.groups) // _GROUPS_TRIED, 1)]:
+            yield gamma(_HARD, [group] * _HARD.size)
+            yield gamma.from_log_odds(_HARD_LOG_ODDS, [group] * _HARD_LOG_ODDS.size)
     elif isinstance(gamma, MatrixMap):
         rows = np.zeros((6, gamma.K))
         rows[1, 0], rows[2, -1], rows[3, 1:] = 1e308, -1e308, -np.inf

@@ -38,6 +38,7 @@ FORMAT, VERSION = "ogive-calibrator", 1
 MAX_KNOTS = 10_000  # of a spline; fits have at most 64, and whoever asks for more waits for it
 MAX_SPLINE_KNOTS = 1000  # of the default spline, whose matrices of knots are dense
 MAX_FOLDS = 1000
+MAX_GROUPS = 1_000_000
 MAX_FILES = 10_000  # whose checksums are kept: 700 KB
 #: Coefficients of logits, which are cut at 1e200 (`log_values.FARTHEST_VALUE`): sums over a million
 #: classes stay finite.
@@ -315,7 +316,39 @@ VECTOR_MAPS: dict[str, Object] = {
         Relation("there are as many `maps` as `K`", lambda m: len(m["maps"]) == m["K"]),
     ),
 }
-MAPS = SCORE_MAPS | VECTOR_MAPS
+_AXIS = Object(
+    {
+        **dict.fromkeys(("centre", "first", "last"), _LOG_ODDS),
+        **dict.fromkeys(("unit", "bend_unit"), Number(above=1e-9, high=1e9)),
+        **dict.fromkeys(("bend_mean", "bend_slope"), Number(low=-1e9, high=1e9)),
+    },
+    (Relation("`first` is at most `last`", lambda a: a["first"] <= a["last"]),),
+    "The coordinates of the groups' effects.",
+)
+_EFFECTS = Array(shape=("groups", "effects"), item=Number(low=-1e6, high=1e6), most=MAX_GROUPS)
+_SPREADS = Array(shape=("groups", "effects"), item=_NOT_NEGATIVE, most=MAX_GROUPS)
+
+#: The maps that are given a group beside the score.
+GROUP_MAPS: dict[str, Object] = {
+    "groups": _score_map(
+        "The default spline of all rows, and a shift, a slope and a bend for each group.",
+        {
+            "by": Text(null=True),
+            "overall": SCORE_MAPS["spline"],
+            "groups": Listing(item=Text(), least=1, most=MAX_GROUPS),
+            "rows": Array(shape=("groups",), item=_NOT_NEGATIVE, most=MAX_GROUPS),
+            "effect": _EFFECTS,
+            "error": _SPREADS,
+            "size": Array(shape=("effects",), item=_NOT_NEGATIVE, least=3, most=3),
+            "none": Array(shape=("effects",), item=_SHARE, least=3, most=3),
+            "axis": _AXIS,
+        },
+        Relation("`groups` are all different", lambda m: len(set(m["groups"])) == len(m["groups"])),
+        Relation("`groups` are as many as `rows`", lambda m: len(m["groups"]) == len(m["rows"])),
+        Relation("`overall` has the same `view`", lambda m: m["overall"]["view"] == m["view"]),
+    )
+}
+MAPS = SCORE_MAPS | VECTOR_MAPS | GROUP_MAPS
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ogive._files import replacing, safe_output
 from ogive._validate import as_choice
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Fitted, Map
 from ogive.errors import ExportError, InvalidInput, InvalidType, UnknownName
 from ogive.export.artifact import check_map, load_fitted_on, load_map
@@ -129,6 +130,13 @@ def export(
     if not isinstance(calibrator, Fitted):
         msg = f"`gamma` must be a fitted map or calibrator, not {type(calibrator).__name__}."
         raise InvalidType(msg)
+    if isinstance(gamma, GroupedMap):
+        msg = (
+            f"a calibrator of groups cannot be exported to {to} yet: it needs the group of each "
+            "row. Use the artifact (ogive.load, ogive apply), or export gamma.overall, the map of "
+            "all rows."
+        )
+        raise ExportError(msg)
     target = TARGETS[to]
     kind = as_choice(kind or default_kind(calibrator, target), "kind", _KINDS)
     if column is not None and to != "sql":
