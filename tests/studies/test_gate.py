@@ -59,6 +59,29 @@ def test_every_group_must_keep_the_limit_and_many_groups_are_tested_together(rng
     assert "'bad'" in str(one)
 
 
+def test_a_sentence_speaks_percent_and_json_fractions(rng):
+    curve = too_high(rng, 3000)
+    for limit in ("max_ks", "max_ece"):
+        found = gate(curve, **{limit: 0.02})
+        assert f" {100 * found.deciding.value:.2f} %; its 95 % interval, " in str(found)
+        assert str(found).endswith(" is above the limit, 2.00 %.")
+        assert found.to_dict()["limit"] == 0.02
+    assert "the limit, 0.0010 %" in str(gate(curve, max_ks=0.00001))
+    found = gate(curve, max_log_loss_gain=0.5)
+    assert str(found).startswith("Gate: pass. Log loss per row that calibrating could save 0.0")
+    assert str(found).endswith(" is below the limit, 0.5000.")
+
+
+def test_an_interval_above_its_limit_can_be_undecided_among_many(rng):
+    many = {f"g{k}": too_high(rng, 500, shift=0.0) for k in range(30)}
+    curve = too_high(rng, 800, shift=0.4)
+    low = gate(curve, max_ks=0.5).deciding.interval[0]
+    found = gate({**many, "one": curve}, max_ks=0.98 * low)
+    assert (found.verdict, found.deciding.group) == ("undecided", "one")
+    assert "is above the limit" in str(found)
+    assert "which among several can be chance" in str(found)
+
+
 def test_one_broken_limit_of_two_fails(rng):
     found = gate(too_high(rng, 3000), max_ks=0.5, max_ece=0.001)
     assert found.verdict == "fail"

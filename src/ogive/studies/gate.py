@@ -26,7 +26,7 @@ correction. To fail, one must be above, and with m of them each is tested at 5 %
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf, sqrt
+from math import ceil, floor, inf, log10, sqrt
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -47,6 +47,7 @@ from ogive.metrics.significance import (
     supremum_tail,
 )
 from ogive.studies.fitting import VECTOR
+from ogive.studies.layout import percent
 from ogive.studies.saving import saving
 
 if TYPE_CHECKING:
@@ -58,7 +59,11 @@ if TYPE_CHECKING:
 GateVerdict: TypeAlias = Literal["pass", "fail", "undecided"]
 
 #: The measures that can have a limit, and how a sentence calls them.
-MEASURES = {"ks": "KS error", "ece": "ECE", "log_loss_gain": "log loss that calibrating could save"}
+MEASURES = {
+    "ks": "KS error",
+    "ece": "ECE",
+    "log_loss_gain": "Log loss per row that calibrating could save",
+}
 DRAWS = 20_000  # of the noise of the bins: its 95 % quantile is then good to 0.5 %
 MOST_ROWS_NAMED = 10**9  # where more rows would be needed, no sample decides it
 
@@ -123,11 +128,20 @@ class Limit:
         return max(ceil(rows), int(self.n) + 1) if rows <= MOST_ROWS_NAMED else None
 
     def __str__(self) -> str:
-        low, high = self.interval
+        value, low, high = (self._number(x) for x in (self.value, *self.interval))
         what = MEASURES[self.measure] + (f" of {self.group!r}" if self.group is not None else "")
-        found = f"{what} {self.value:.4g}, 95 % interval {low:.4g} to {high:.4g}"
-        relation = {"pass": "below", "fail": "above", "undecided": "around"}[self.verdict]
-        return f"{found}, {relation} the limit {self.limit:.4g}"
+        limit, chance = self._number(self.limit), ""
+        where = {"pass": "is below", "fail": "is above", "undecided": "holds"}[self.verdict]
+        if self.verdict == "undecided" and self.interval[0] > self.limit:
+            where, chance = "is above", ", which among several can be chance"
+        interval = f"its 95 % interval, {low} to {high},"
+        return f"{what} {value}; {interval} {where} the limit, {limit}{chance}"
+
+    def _number(self, value: float) -> str:
+        """Return it in percent, log loss as it is; two digits of the limit are shown."""
+        share = self.measure != "log_loss_gain"
+        digits = max(2 if share else 4, 1 - floor(log10(self.limit * (100.0 if share else 1.0))))
+        return percent(value, digits) if share else f"{value:.{digits}f}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
