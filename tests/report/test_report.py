@@ -12,6 +12,7 @@ from ogive import Predictions
 from ogive.cli import main
 from ogive.errors import InvalidInput, UnknownName
 from ogive.report import build_report, render_html
+from ogive.studies.fitting import fit
 from tests.bundled import DEMO
 
 SECTIONS = ["numbers", "before-and-after", "graphs", "methods", "per-class", "next", "how"]
@@ -97,6 +98,10 @@ def test_the_numbers_are_those_of_measure(page, report, sample):
     numbers = {number.name: number for number in report.numbers}
     assert numbers["log loss"].before == f"{measured.nll:.4f}"
     assert numbers["Brier score"].before == f"{measured.brier:.4f}"
+    vectors = numbers["log loss, whole vectors"]
+    decision = report.calibrated.comparison.decision
+    assert vectors.before == f"{measured.nll_vector:.4f}" == f"{decision.log_loss_before:.4f}"
+    assert vectors.after == f"{decision.log_loss_after:.4f}" < vectors.before
 
 
 def test_the_verdict_is_one_sentence_on_top(page, report):
@@ -226,3 +231,15 @@ def test_rows_that_fitted_the_calibrator_get_no_test(rng, tmp_path):
     page = render_html(made)
     assert not re.search(r"\bp [=<] ?[0-9]", page)
     assert "nan" not in page.lower().replace("aria-label", "")
+
+
+def test_whole_vectors_have_a_row_of_the_method_that_is_shown(sample):
+    cal, test = (preds.take(np.arange(300)) for preds in sample)
+    made = build_report(test, cal, method="platt", methods=["none", "spline"])
+    row = made.numbers[-1]
+    vectors = fit(cal, "platt", "vector")(test)
+    assert row.after == f"{-np.log(vectors[np.arange(300), test.labels]).mean():.4f}"
+    assert build_report(test, cal, view="top-2", methods=["none"]).numbers[-1].after == ""
+    assert build_report(test).numbers[-1].after == ""
+    one = Predictions(test.probabilities()[:, 1], test.labels == 1, kind="probs")
+    assert all("vectors" not in number.name for number in build_report(one).numbers)

@@ -13,10 +13,12 @@ import numpy as np
 from ogive.diagrams.graphs import wilson_of
 from ogive.metrics.proper import CLIP
 from ogive.metrics.resample import bootstrap
+from ogive.metrics.vector import vector_rows
 from ogive.plotting.marks import MINUS
 from ogive.plotting.panels import percent
 from ogive.report.graphs import Table
 from ogive.studies.layout import format_pvalue
+from ogive.studies.losses import hall_t
 from ogive.studies.measure import measure
 from ogive.studies.wording import judge_many, tests_of_classes, way_off
 from ogive.views import check_view, rate_name, usual_views
@@ -75,6 +77,26 @@ def key_numbers(curve: Curve, before: Measurement, after: Measurement | None) ->
         )
         for name, key, ends, meaning, share in rows
     )
+
+
+def vector_number(test: Predictions, after: float | None) -> tuple[Number, ...]:
+    """Return the log loss of whole vectors with its interval; nothing for one column.
+
+    after : of the calibrated vectors, if there are any
+    """
+    if test.one_column:
+        return ()
+    losses = vector_rows(test)[1]
+    weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
+    mean, error, _ = hall_t(losses, weights / weights.sum())
+    low, high = max(mean - _NORMAL * error, 0.0), mean + _NORMAL * error
+    if test.fitted_rows:
+        low = high = nan
+    name = "log loss, whole vectors"
+    meaning = "of the probabilities of every class; decides whether to calibrate"
+    ends = _interval(low, high, share=False)
+    shown = "" if after is None else _number(after, share=False)
+    return (Number(name, _number(mean, share=False), ends, shown, meaning),)
 
 
 def _number(value: float, share: bool) -> str:

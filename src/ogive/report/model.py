@@ -18,6 +18,7 @@ from ogive.diagrams import (
     Reliability,
 )
 from ogive.errors import InvalidInput
+from ogive.metrics.vector import vector_scores
 from ogive.report.contents import (
     Number,
     class_rows,
@@ -25,11 +26,13 @@ from ogive.report.contents import (
     commands,
     how_it_was_computed,
     key_numbers,
+    vector_number,
     view_rows,
 )
 from ogive.report.graphs import Graph, four_graphs, map_graphs, method_graphs, one_graph
 from ogive.report.headline import Headline, headline
 from ogive.studies.compare import compare
+from ogive.studies.fitting import VECTOR, apply, fit
 from ogive.studies.graphs import calibrated_curves, calibrated_panels
 from ogive.studies.measure import measure
 from ogive.views import check_view
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from ogive.report.graphs import Table
     from ogive.studies.compare import Comparison
     from ogive.studies.measurement import Measurement
+    from ogive.studies.verdict import Verdict
 
 _STEPS = 5
 _MIN_NUMBERS_FOR_SLOW_FITS = (
@@ -54,13 +58,14 @@ _MIN_NUMBERS_FOR_SLOW_FITS = (
 class AfterCalibration:
     """What a calibrator did to the test part; None of it was fitted there.
 
-    n : rows of the fit; allowed : the KS error that its noise explains; graph : before and after;
-    left_out : methods that were not compared
+    n : rows of the fit; nll_vector : log loss of whole vectors; allowed : the KS error that the
+    noise of the fit explains; graph : before and after; left_out : methods that were not compared
     """
 
     method: str
     n: float
     after: Measurement
+    nll_vector: float | None
     allowed: float
     graph: Graph
     panels: tuple[Graph, ...]
@@ -155,7 +160,8 @@ def build_report(
         before=before,
         calibrated=calibrated,
         verdict=told,
-        numbers=key_numbers(curve, before, after),
+        numbers=key_numbers(curve, before, after)
+        + vector_number(test, None if calibrated is None else calibrated.nll_vector),
         graphs=map_graphs(
             CumulativeDifference.from_curve(curve, in_sample=test.fitted_rows),
             reliability,
@@ -222,6 +228,7 @@ def _calibrated(
         method=used,
         n=n,
         after=measure(outside, fitted_on=n),
+        nll_vector=_vector_loss(cal, test, view, used, comparison.decision),
         allowed=after.half_width or 0.0,
         graph=one_graph("before-after", "Before and after calibration", pair),
         panels=four_graphs("calibrated", panels),
@@ -229,3 +236,17 @@ def _calibrated(
         left_out=tuple(name for name in METHODS if name not in chosen),
         comparison_graphs=method_graphs(comparison),
     )
+
+
+def _vector_loss(
+    cal: Predictions, test: Predictions, view: str | None, method: str, decision: Verdict
+) -> float | None:
+    """Return the log loss of calibrated vectors: that of the verdict, if it is of this method.
+
+    None: a view was asked for, of which a calibrator makes no vectors.
+    """
+    if test.one_column or view not in {None, VECTOR}:
+        return None
+    if decision.view == VECTOR and decision.method == method:
+        return decision.log_loss_after
+    return vector_scores(test, apply(fit(cal, method, VECTOR), test, VECTOR).vectors).nll
