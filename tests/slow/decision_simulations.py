@@ -4,7 +4,7 @@ import numpy as np
 
 from ogive import Curve, Predictions, calibration_test, fit_spline, ks_test
 from ogive.calibrators import METHODS
-from ogive.studies.deciding import judge_fit
+from ogive.studies.deciding import decide, judge_fit
 from ogive.studies.fitted_on import fitted_on
 from ogive.studies.fitting import fit
 from ogive.studies.gate import _Estimates
@@ -139,6 +139,40 @@ def decisions_on_test(name, n, draws, seed=12):
     return found / draws
 
 
+#: Classes, rows and samples of the decisions on matrices.
+MATRIX_SIZES = ((3, 200, 400), (3, 1_000, 400), (10, 200, 400), (10, 1_000, 100))
+
+
+def decisions_on_matrices(classes, n, draws, factor=1.0):
+    """How often "calibrate" is said of matrices, by cross-validated log loss of whole vectors.
+
+    And, in total over n new rows: the log loss that following the advice loses against leaving the
+    vectors alone, what always calibrating loses (negative: it gains), and what cross-validation
+    says that it loses. factor : by which the logits of the model are too large.
+    """
+    rng = np.random.default_rng([classes, n, int(10 * factor)])
+    found = np.zeros(4)
+    for _ in range(draws):
+        preds, _ = _matrix(rng, classes, n, factor)
+        new, q = _matrix(rng, classes, 4000, factor)
+        gain = decide(preds, "vector").gain
+        before, after = new.probabilities(), fit(preds, "spline", "vector")(new)
+        loss = -n * np.mean(np.sum(q * np.log(after / before), axis=1))
+        said = not gain.leave_alone
+        found += [said, said * loss, loss, -n * gain.value]
+    return found / draws
+
+
+def _matrix(rng, classes, n, factor):
+    """Logits of deviation 1.5 with labels drawn from them, times a factor; and the truth."""
+    logits = rng.normal(0.0, 1.5, (n, classes))
+    truth = np.exp(logits)
+    truth /= truth.sum(axis=1, keepdims=True)
+    labels = (truth.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=classes - 1)
+    names = list(range(classes))
+    return Predictions(factor * logits, labels, kind="logits", classes=names), truth
+
+
 def after_calibration(method, n, m, draws, truth=lambda e: e / 1.5 + 0.3, drift=0.0):
     """How often m fresh rows find fault with a map fitted on n rows, at 5 %.
 
@@ -190,6 +224,16 @@ def print_decisions():
             print(f"| {name} | {n:,} | {draws} | {cells} |", flush=True)
 
 
+def print_decisions_on_matrices():
+    """Print how often matrices are calibrated, and what following the advice costs."""
+    for factor, share in ((1.0, 1.0), (1.3, 0.4)):
+        for classes, n, draws in MATRIX_SIZES:
+            some = int(share * draws)
+            said, *lost = decisions_on_matrices(classes, n, some, factor)
+            cells = " | ".join(f"{x:+.2f}" for x in lost)
+            print(f"| {factor} | {classes} | {n:,} | {some} | {100 * said:.0f} % | {cells} |")
+
+
 def print_after_calibration():
     """Print how often fresh rows find fault with a map."""
     for method in ("platt", "spline", "isotonic"):
@@ -202,4 +246,5 @@ if __name__ == "__main__":
     print_gate()
     print_other_scores()
     print_decisions()
+    print_decisions_on_matrices()
     print_after_calibration()
