@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ogive import Curve, Predictions, calibration_test, fit_spline, ks_test
+from ogive import Curve, Predictions, calibration_test, fit_spline, ks_test, measure_groups
 from ogive.calibrators import METHODS
 from ogive.studies.deciding import decide, judge_fit
 from ogive.studies.fitted_on import fitted_on
@@ -193,6 +193,31 @@ def after_calibration(method, n, m, draws, truth=lambda e: e / 1.5 + 0.3, drift=
     return found / draws
 
 
+#: Mean log-odds of the groups below: alike, and with scores of their own.
+GROUP_MEANS = {"alike": (0.5, 0.5, 0.5), "own scores": (-2.0, 0.5, 3.0)}
+
+
+def groups_after_calibration(groups, n, m, draws, drift=0.0):
+    """How often groups of fresh rows are found off, of a spline fitted on n rows of all groups.
+
+    The share of groups with p <= 5 %, taking the map as exact and allowing for its fit, and the
+    share of samples in which one of three is named. drift : of the last group's true log-odds.
+    """
+    rng = np.random.default_rng([n, m, len(groups), int(100 * drift)])
+    means, found = np.array(GROUP_MEANS[groups]), np.zeros(3)
+    for i in range(draws):
+        of_fit, of_new = rng.integers(0, 3, n), rng.integers(0, 3, m)
+        e, new = rng.normal(means[of_fit], 1.0), rng.normal(means[of_new], 1.0)
+        gamma = fit_spline(Curve.from_scores(expit(e), rng.random(n) < expit(e / 1.5 + 0.3)))
+        hits = rng.random(m) < expit(new / 1.5 + 0.3 + drift * (of_new == 2))
+        preds = Predictions(gamma(expit(new)), hits, kind="probs")
+        exact = measure_groups(preds, of_new, random_state=i)
+        allowed = measure_groups(preds, of_new, random_state=i, fitted_on=n)
+        shares = [np.mean([g.pvalue <= 0.05 for g in one.groups]) for one in (exact, allowed)]
+        found += [*shares, len(allowed.off) > 0]
+    return found / draws
+
+
 def print_gate():
     """Print how often a gate decides wrongly."""
     print("\n| truth | N | groups | KS | ECE | log loss saved |\n|---|---|---|---|---|---|")
@@ -242,9 +267,20 @@ def print_after_calibration():
             print(f"| {method} | {n:,} | {m:,} | " + " | ".join(cells) + " |", flush=True)
 
 
+def print_groups_after_calibration():
+    """Print how often groups of fresh rows are found off."""
+    for groups in GROUP_MEANS:
+        for n, m, drift in ((500, 500, 0.0), (500, 5_000, 0.0), (2_000, 5_000, 0.0),
+                            (2_000, 5_000, 0.5)):  # fmt: skip
+            shares = groups_after_calibration(groups, n, m, 150, drift)
+            cells = " | ".join(f"{100 * x:.0f} %" for x in shares)
+            print(f"| {groups} | {n:,} | {m:,} | {drift} | {cells} |", flush=True)
+
+
 if __name__ == "__main__":
     print_gate()
     print_other_scores()
     print_decisions()
     print_decisions_on_matrices()
     print_after_calibration()
+    print_groups_after_calibration()

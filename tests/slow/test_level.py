@@ -104,6 +104,20 @@ def test_a_correct_map_is_within_the_noise_of_its_fit(method, n, m):
     assert max(allowed, ks) <= 0.05 + 3.0 * (0.05 * 0.95 / 150) ** 0.5
 
 
+@pytest.mark.parametrize("groups", decision_simulations.GROUP_MEANS)
+def test_groups_of_a_correct_map_are_within_the_noise_of_its_fit(groups):
+    exact, allowed, named = decision_simulations.groups_after_calibration(groups, 500, 5000, 150)
+    assert exact >= 0.3
+    assert max(allowed, named) <= 0.05 + 3.0 * (0.05 * 0.95 / 150) ** 0.5
+
+
+@pytest.mark.parametrize(("classes", "n", "draws"), [(3, 200, 200), (3, 1000, 200), (10, 200, 100)])
+def test_calibrated_matrices_are_mostly_left_alone(classes, n, draws):
+    said, lost, always, _ = decision_simulations.decisions_on_matrices(classes, n, draws)
+    assert said <= 0.32
+    assert lost <= min(always, 0.75)
+
+
 @pytest.mark.parametrize(("n", "rate"), [(200, 0.05), (1000, 0.05), (1000, 0.01)])
 def test_level_of_differences_with_rare_large_losses(n, rate):
     assert max(simulations.level_of_differences(n, rate, 3000)) <= 0.04

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from ogive import Curve, Predictions, ece, ks_test, measure_groups
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics.many import benjamini_hochberg
+from ogive.metrics.omnibus import noise_ratio
+from ogive.studies.groups import _noise_ratios
 from tests import naive
 
 
@@ -81,3 +83,31 @@ def test_what_is_refused():
         measure_groups({"a": 1})
     with pytest.raises(InvalidInput, match="no groups"):
         measure_groups({})
+
+
+def test_groups_of_a_calibrated_file_allow_for_the_noise_of_the_fit():
+    """A group of all rows has the noise of the whole file; groups alike, that of their own rows."""
+    scores, hits, group = samples(groups=3)
+    preds = Predictions(scores, hits, kind="probs")
+    curve = Curve.from_scores(scores, hits)
+    assert _noise_ratios({"all": curve}, 500)["all"] == pytest.approx(noise_ratio(curve, 500))
+    halves = {name: Curve.from_scores(scores, hits) for name in "ab"}
+    assert _noise_ratios(halves, 500)["a"] == pytest.approx(noise_ratio(curve, 500))
+    apart = {
+        "low": Curve.from_scores(scores / 10, hits),
+        "high": Curve.from_scores(1 - scores / 10, hits),
+    }
+    both = np.sqrt(1.0 + 2.0 * scores.size / 500)
+    assert list(_noise_ratios(apart, 500).values()) == pytest.approx([both, both])
+    exact = measure_groups(preds, group)
+    preds.calibrated_on = 500.0
+    found = measure_groups(preds, group)
+    assert "noise of a calibrator fitted on 500 rows" in found.verdict
+    assert (exact.fitted_on, found.to_dict()["fitted_on"]) == (None, 500.0)
+    for a, b in zip(exact.groups, found.groups, strict=True):
+        assert (a.ks, a.ece) == (b.ks, b.ece)
+        assert a.pvalue <= b.pvalue
+        assert b.ks_low <= a.ks_low
+        assert a.ks_high <= b.ks_high
+        assert (b.ks_low == 0.0) == (b.pvalue >= 0.05)
+    assert [one.group for one in found.off] == ["g2"]

@@ -160,7 +160,7 @@ def _measure_log(
         wanted: Any = {"default_part": "test", "vectors": by is None, "both": alone}
         reading = read(files, view, part, options, step, **wanted)
         origin, part = _origin(files, part, options)
-        if by is None and origin is not None:
+        if origin is not None:
             how["fitted_on"] = origin.other_rows(part)
         if by is not None:
             del how["resamples"]

@@ -215,11 +215,16 @@ def kuiper_test(
 
 
 def ks_of(
-    curve: Curve, reader: TestReader, *, random_state: int, tests: int = 1
+    curve: Curve, reader: TestReader, *, random_state: int, tests: int = 1, noise: float = 1.0
 ) -> CalibrationTest:
-    """Return the KS test of the collected sums; one of several tests needs smaller p-values."""
+    """Return the KS test of the collected sums; one of several tests needs smaller p-values.
+
+    noise : how much larger the noise is than that of these rows alone, for calibrated scores
+    """
     value = largest_of(reader.gap.extremes).value
-    return _result(curve, reader, value, kuiper=False, random_state=random_state, tests=tests)
+    return _result(
+        curve, reader, value, kuiper=False, random_state=random_state, tests=tests, noise=noise
+    )
 
 
 def kuiper_of(curve: Curve, reader: TestReader, *, random_state: int) -> CalibrationTest:
@@ -237,6 +242,7 @@ def _result(
     kuiper: bool,
     random_state: int,
     tests: int = 1,
+    noise: float = 1.0,
 ) -> CalibrationTest:
     n, at, spread = reader.brier.n, largest_of(reader.gap.extremes), reader.variance
     sigma = sqrt(spread.variance)
@@ -245,24 +251,23 @@ def _result(
     if sigma == 0.0:
         pvalue, method = float(value == 0.0), "certain"
     else:
-        pvalue = (range_tail if kuiper else supremum_tail)(value * n / sigma)
+        total = value * n / noise
+        pvalue = (range_tail if kuiper else supremum_tail)(total / sigma)
         few, clear = _moved_by_few(curve, reader), _CLEAR_PVALUE / sqrt(tests)
-        dull = tests > 1 and value * n < _FAR_FROM_REJECTION * sigma
+        dull = tests > 1 and total < _FAR_FROM_REJECTION * sigma
         held = spread.tied if curve.spans is None else _tied_in_summary(curve)
         tied = held > MAX_TIED_FOR_SERIES * spread.variance and pvalue > clear
         if (few or tied) and not dull:
             null = reader.null(curve)
-            pvalue, method = null.bound(value * n), "bound"
+            pvalue, method = null.bound(total), "bound"
             if kuiper or pvalue > clear:
                 draws = {"enough": 50, "most": 10_000}
                 if tests > 1:  # most are far from rejection, and some must get far below 5 %
                     draws = {"enough": 12, "most": max(10_000, 40 * tests)}
-                pvalue, mean = null.pvalue(
-                    value * n, kuiper=kuiper, random_state=random_state, **draws
-                )
+                pvalue, mean = null.pvalue(total, kuiper=kuiper, random_state=random_state, **draws)
                 expected, method = mean / n, "simulation"
     critical = CRITICAL_RANGE if kuiper else CRITICAL
-    low, high = interval_of(reader, value, critical)
+    low, high = interval_of(reader, value, noise * critical)
     if pvalue >= LEVEL:
         low = 0.0
     elif low == 0.0:  # ties, or few outcomes: the simulated null rejects earlier than the series

@@ -23,7 +23,11 @@ from ogive.studies.wording import judge_many, way_off
 from ogive.views import rate_name
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike
+    from ogive._typing import ArrayLike, FloatArray
+
+#: A calibrator is taken to be smooth over log-odds of this width, in as many cells around 0.
+CELL_WIDTH, CELLS_OF_LOG_ODDS = 0.5, 80
+NOISE_OF_FIT = " that allow for the noise of a calibrator fitted on {:,.0f} rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +69,16 @@ class GroupMeasurements:
     groups : tuple of GroupMeasurement
     skipped : int or None
         Rows of a log that were left out.
+    fitted_on : float or None
+        Of calibrated scores, how many other rows their calibrator was fitted on: p-values and
+        intervals then allow for the noise of that fit too.
     """
 
     by: str
     view: str
     groups: tuple[GroupMeasurement, ...]
     skipped: int | None = None
+    fitted_on: float | None = None
 
     @property
     def off(self) -> tuple[GroupMeasurement, ...]:
@@ -82,7 +90,8 @@ class GroupMeasurements:
         """Which groups are miscalibrated, in words."""
         off = {one.group for one in self.off}
         ways = [one.direction if one.group in off else "" for one in self.groups]
-        tests = "groups (KS tests, false discovery rate 5 %, Benjamini-Hochberg)"
+        fit = "" if self.fitted_on is None else NOISE_OF_FIT.format(self.fitted_on)
+        tests = f"groups (KS tests{fit}, false discovery rate 5 %, Benjamini-Hochberg)"
         return judge_many([one.group for one in self.groups], ways, tests)
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,7 +102,8 @@ class GroupMeasurements:
             "groups": [asdict(one) for one in self.groups],
             "verdict": self.verdict,
         }
-        return found if self.skipped is None else found | {"skipped": self.skipped}
+        more = {"skipped": self.skipped, "fitted_on": self.fitted_on}
+        return found | {key: value for key, value in more.items() if value is not None}
 
     def __repr__(self) -> str:
         rate = rate_name(self.view)
@@ -115,6 +125,7 @@ def measure_groups(
     *,
     bins: ArrayLike | int = BINS,
     random_state: int = 0,
+    fitted_on: float | None = None,
 ) -> GroupMeasurements:
     """Measure groups of rows, with p-values corrected for how many groups there are.
 
@@ -131,6 +142,9 @@ def measure_groups(
         Bins of ECE.
     random_state : int
         Of simulated p-values.
+    fitted_on : float, optional
+        Of calibrated scores: how many other rows the calibrator was fitted on (default: what the
+        predictions know). The tests then allow for the noise of that fit: see `_noise_ratios`.
 
     Examples
     --------
@@ -146,8 +160,11 @@ def measure_groups(
     if not curves:
         msg = "there are no groups to measure."
         raise InvalidInput(msg)
+    if fitted_on is None and isinstance(data, Predictions):
+        fitted_on = data.calibrated_on
+    noise = _noise_ratios(curves, fitted_on)
     rows = [
-        _measured(name, curve, bins, random_state + i, len(curves))
+        _measured(name, curve, bins, random_state + i, tests=len(curves), noise=noise[name])
         for i, (name, curve) in enumerate(sorted(curves.items()))
     ]
     adjusted = benjamini_hochberg([row["pvalue"] for row in rows])
@@ -157,7 +174,42 @@ def measure_groups(
     ]
     groups.sort(key=lambda one: (-one.ks, one.group))
     name = by if isinstance(by, str) else "group"
-    return GroupMeasurements(name, next(iter(curves.values())).view, tuple(groups))
+    view = next(iter(curves.values())).view
+    return GroupMeasurements(name, view, tuple(groups), fitted_on=fitted_on)
+
+
+def _noise_ratios(curves: Mapping[str, Curve], fitted_on: float | None) -> dict[str, float]:
+    r"""Return how much larger the noise of each group is for that of the calibrator's fit.
+
+    Let the group have the variance v of its outcomes in a cell of log-odds, and all m rows V. The
+    n rows of the fit have the variance V n / m there, so that the log-odds of the cell are off by
+    a noise of variance m / (n V), and the outcomes of the group by v times that. Added up over the
+    cells, with those of the group itself,
+
+    .. math:: r^2 = 1 + \frac{m}{n} \, \frac{\sum v^2 / V}{\sum v} .
+
+    Groups with the scores of all rows have :math:`1 + m_g / n`, a group of all rows, or one that
+    is alone at its scores, :math:`1 + m / n`: `ogive.metrics.omnibus.noise_ratio`. A smooth map
+    has less noise than one that is free in each cell.
+    """
+    if fitted_on is None:
+        return dict.fromkeys(curves, 1.0)
+    own = {name: _variances(curve) for name, curve in curves.items()}
+    whole = np.maximum(sum(own.values()), np.finfo(float).tiny)
+    n = float(sum(curve.n for curve in curves.values()))
+    times = n * n / sum(float(curve.square.sum()) for curve in curves.values()) / fitted_on
+    return {
+        name: float(np.sqrt(1.0 + times * float(np.sum(v * v / whole)) / max(v.sum(), 1e-300)))
+        for name, v in own.items()
+    }
+
+
+def _variances(curve: Curve) -> FloatArray:
+    """Return the variance of the outcomes in each cell of log-odds."""
+    spread = curve.square * curve.tail * (1.0 - curve.tail)
+    half = CELLS_OF_LOG_ODDS // 2
+    cell = np.clip(np.floor(curve.log_odds / CELL_WIDTH), -half, half - 1).astype(np.intp) + half
+    return np.bincount(cell, spread, CELLS_OF_LOG_ODDS).astype(np.float64)
 
 
 def _curves(
@@ -185,13 +237,19 @@ def _curves(
 
 
 def _measured(
-    name: str, curve: Curve, bins: ArrayLike | int, random_state: int, tests: int
+    name: str,
+    curve: Curve,
+    bins: ArrayLike | int,
+    random_state: int,
+    *,
+    tests: int,
+    noise: float,
 ) -> dict[str, Any]:
     """Measure one group of several."""
     ks, means, loss = TestReader(), MeanReader(), NllReader()
     binned = BinReader(as_edges(curve, bins))
     read(curve, ks, means, loss, binned)
-    test = ks_of(curve, ks, random_state=random_state, tests=tests)
+    test = ks_of(curve, ks, random_state=random_state, tests=tests, noise=noise)
     mean, rate = means.score / means.n, means.hits / means.n
     return {
         "group": name,

@@ -90,12 +90,17 @@ def measure_views(
 
 
 def measure_reading_groups(
-    reading: Reading, by: str, *, bins: ArrayLike | int = BINS, random_state: int = 0
+    reading: Reading,
+    by: str,
+    *,
+    bins: ArrayLike | int = BINS,
+    random_state: int = 0,
+    fitted_on: float | None = None,
 ) -> GroupMeasurements:
     """Measure what was read by groups of a column."""
     _curves(reading)
     curves = {group: curve for (_, group), curve in reading.curves.items()}
-    groups = measure_groups(curves, by, bins=bins, random_state=random_state)
+    groups = measure_groups(curves, by, bins=bins, random_state=random_state, fitted_on=fitted_on)
     return replace(groups, skipped=reading.skipped)
 
 
