@@ -130,11 +130,11 @@ def export(
     if not isinstance(calibrator, Fitted):
         msg = f"`gamma` must be a fitted map or calibrator, not {type(calibrator).__name__}."
         raise InvalidType(msg)
-    if isinstance(gamma, GroupedMap):
+    if isinstance(calibrator, GroupedMap):
         msg = (
             f"a calibrator of groups cannot be exported to {to} yet: it needs the group of each "
-            "row. Use the artifact (ogive.load, ogive apply), or export gamma.overall, the map of "
-            "all rows."
+            "row. Use the artifact (ogive.load, ogive apply), or export its map of all rows, "
+            "calibrator.overall."
         )
         raise ExportError(msg)
     target = TARGETS[to]
