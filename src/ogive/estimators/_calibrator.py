@@ -1,6 +1,6 @@
 """What all calibrators have in common as scikit-learn estimators.
 
-X holds a column for each class: logits or probabilities, not features. A subclass stores its
+X holds a column for each class: logits or probabilities, not features. A subclass stores its own
 parameters in ``__init__`` and says in ``_fit_map`` what is fitted to the predictions.
 """
 
@@ -44,11 +44,20 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
         Their names, where X had names.
     """
 
-    kind: Kind
-    classes: ArrayLike | None
-    n_jobs: int | None
-    impossible: Impossible
-    weight_kind: WeightKind
+    def __init__(
+        self,
+        *,
+        kind: Kind = "logits",
+        classes: ArrayLike | None = None,
+        n_jobs: int | None = None,
+        impossible: Impossible = None,
+        weight_kind: WeightKind = "repetition",
+    ) -> None:
+        self.kind = kind
+        self.classes = classes
+        self.n_jobs = n_jobs
+        self.impossible = impossible
+        self.weight_kind = weight_kind
 
     @abstractmethod
     def _fit_map(self, preds: Predictions) -> MatrixMap:

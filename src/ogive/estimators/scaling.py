@@ -57,21 +57,6 @@ class TemperatureCalibrator(_Calibrator):
     (array([[0.75, 0.25]]), 3.64)
     """
 
-    def __init__(
-        self,
-        *,
-        kind: Kind = "logits",
-        classes: ArrayLike | None = None,
-        n_jobs: int | None = None,
-        impossible: Impossible = None,
-        weight_kind: WeightKind = "repetition",
-    ) -> None:
-        self.kind = kind
-        self.classes = classes
-        self.n_jobs = n_jobs
-        self.impossible = impossible
-        self.weight_kind = weight_kind
-
     def _fit_map(self, preds: Predictions) -> MatrixMap:
         gamma = fit_temperature(preds, n_jobs=_threads(self.n_jobs))
         self.temperature_ = gamma.temperature
@@ -86,21 +71,6 @@ class VectorCalibrator(_Calibrator):
     kind, classes, n_jobs, impossible, weight_kind
         As for `TemperatureCalibrator`.
     """
-
-    def __init__(
-        self,
-        *,
-        kind: Kind = "logits",
-        classes: ArrayLike | None = None,
-        n_jobs: int | None = None,
-        impossible: Impossible = None,
-        weight_kind: WeightKind = "repetition",
-    ) -> None:
-        self.kind = kind
-        self.classes = classes
-        self.n_jobs = n_jobs
-        self.impossible = impossible
-        self.weight_kind = weight_kind
 
     def _fit_map(self, preds: Predictions) -> MatrixMap:
         return fit_vector(preds, n_jobs=_threads(self.n_jobs))

@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Fitted
 
 OPSET = 17
+_OPERATORS = {
+    "absolute": "Abs",
+    "exp": "Exp",
+    "log": "Log",
+    "matmul": "MatMul",
+    "maximum": "Max",
+    "minimum": "Min",
+    "where": "Where",
+}
 IR_VERSION = 8
 
 
@@ -133,23 +142,9 @@ class _Graph:
             self.numbers[key] = self.table(f"number_{len(self.numbers)}", array)
         return self.numbers[key]
 
-    def exp(self, x: Traced) -> Traced:
-        return self.node("Exp", x)
-
-    def log(self, x: Traced) -> Traced:
-        return self.node("Log", x)
-
-    def absolute(self, x: Traced) -> Traced:
-        return self.node("Abs", x)
-
-    def minimum(self, x: Traced, y: Any) -> Traced:  # noqa: ANN401
-        return self.node("Min", x, y)
-
-    def maximum(self, x: Traced, y: Any) -> Traced:  # noqa: ANN401
-        return self.node("Max", x, y)
-
-    def where(self, condition: Traced, x: Any, y: Any) -> Traced:  # noqa: ANN401
-        return self.node("Where", condition, x, y)
+    def __getattr__(self, name: str) -> Callable[..., Traced]:
+        """Return the function of the namespace that is a single operator."""
+        return lambda *inputs: self.node(_OPERATORS[name], *inputs)
 
     def if_any(self, flags: Traced, new: Callable[[], Traced], old: Traced) -> Traced:
         return self.where(self.max(flags) > 0.0, new(), old)
@@ -198,6 +193,3 @@ class _Graph:
     def sum_to_the_end(self, x: Traced) -> Traced:
         axis = self._constant(np.array(1, dtype=np.int64))
         return Traced(self, self.node("CumSum", x, axis, reverse=1).name)
-
-    def matmul(self, x: Traced, y: Traced) -> Traced:
-        return self.node("MatMul", x, y)
