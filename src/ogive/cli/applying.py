@@ -54,12 +54,14 @@ def apply(
     A folder or a glob becomes a folder of Parquet files; a run that was cut short can be repeated.
     An input is never written, and an output that exists only with --force.
     """
+    from ogive.calibrators.grouped_map import GroupedMap  # noqa: PLC0415
     from ogive.export.artifact import load_map  # noqa: PLC0415
     from ogive.readers import open_file  # noqa: PLC0415
     from ogive.readers.multi_file import write_like  # noqa: PLC0415
     from ogive.studies.apply_log import check_classes, warn_of_kind  # noqa: PLC0415
     from ogive.studies.apply_mark import origin_of, warn_if_calibrated  # noqa: PLC0415
     from ogive.studies.fitting import MAY_MOVE, calibrated, may_move  # noqa: PLC0415
+    from ogive.studies.group_fitting import groups_of  # noqa: PLC0415
 
     check_columns([file])
     if _is_streamed(file, output, options):
@@ -79,7 +81,8 @@ def apply(
             check_classes(calibrator, classes.size, source.mapping.known, str(file))
         results = {}
         for part in source.parts:
-            results[part] = calibrated(gamma, source.predictions(part or None))
+            groups = groups_of(source, part, gamma.by) if isinstance(gamma, GroupedMap) else None
+            results[part] = calibrated(gamma, source.predictions(part or None), groups)
         origin = origin_of(calibrator, file, {k: part.values for k, part in source.parts.items()})
         write_like(source, output, results, origin)
     n = sum(result.values.shape[0] for result in results.values())

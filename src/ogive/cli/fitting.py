@@ -22,16 +22,18 @@ from ogive.cli.options import (
     view_option,
 )
 from ogive.cli.terminal import Command, note, say
-from ogive.cli.values import FOLDS, INPUT, NOTE, one_of
+from ogive.cli.values import FOLDS, INPUT, NOTE, WORD, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from ogive.calibrators.grouped_map import GroupedMap
     from ogive.calibrators.maps import Fitted
     from ogive.curve import Curve
     from ogive.export.artifact import FittedOn
     from ogive.predictions import Predictions
+    from ogive.studies.group_fitting import GroupCheck
     from ogive.studies.verdict import Verdict
 
 
@@ -58,6 +60,12 @@ if TYPE_CHECKING:
     default=5,
     show_default=True,
     help="Cross-validation folds for KS error and log loss after calibration (0 = skip).",
+)
+@click.option(
+    "--by",
+    type=WORD,
+    metavar="COL",
+    help="Also calibrate each group that this column names, as far as its rows differ.",
 )
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
 @click.option("--tag", type=NOTE, metavar="TEXT", help="A note to keep in the calibrator.")
@@ -99,6 +107,10 @@ def fit(
     if method == "none":
         refuse("nothing is fitted by the method none, so there is nothing to validate", "folds")
     with terminal.progress(f"fitting {method}") as step:
+        if options["by"] is not None:
+            made = _fit_groups(file, method, view, part, options, folds=folds, step=step)
+            _save_groups(made, output, file, part, folds=folds, date=date, tag=tag, as_json=as_json)
+            return
         fit_it = _fit_log if is_log((file,), options) else _fit_file
         done = fit_it(file, method, view, part, options, folds=folds, step=step)
         gamma, data = done.gamma, done.data
@@ -182,6 +194,73 @@ def _fit_file(
     terminal.announce(slow, f", and {folds} times that with --folds {folds}" * bool(folds))
     gamma = fitted(data, method, view, impossible=options["impossible"], progress=step)
     return _Done(gamma, data, test=test)
+
+
+class _Groups(NamedTuple):
+    """A calibrator of groups, and what it does to rows left out, if that is known."""
+
+    gamma: GroupedMap
+    check: GroupCheck | None
+
+
+def _fit_groups(
+    file: Path,
+    method: str,
+    view: str | None,
+    part: str | None,
+    options: dict[str, Any],
+    *,
+    folds: int,
+    step: Callable[[str, float, int], None],
+) -> _Groups:
+    """Fit the default method to the groups of a column, which an engine reads."""
+    from ogive.calibrators.groups import fit_groups  # noqa: PLC0415
+    from ogive.studies.group_fitting import check_groups, curves_by_group  # noqa: PLC0415
+
+    if method != "spline":
+        msg = f"--by calibrates groups with the method spline, not {method}. Leave --method out."
+        raise click.UsageError(msg)
+    refuse("groups are calibrated in one view, which has no zeros to keep", "impossible")
+    is_log((file,), options)
+    reading = read((file,), view, part, options, step, default_part="cal")
+    curves = curves_by_group(reading)
+    gamma = fit_groups(curves, options["by"])
+    return _Groups(gamma, check_groups(curves, folds) if folds > 1 else None)
+
+
+def _save_groups(
+    made: _Groups,
+    output: Path,
+    file: Path,
+    part: str | None,
+    *,
+    folds: int,
+    date: str | None,
+    tag: str | None,
+    as_json: bool,
+) -> None:
+    """Write a calibrator of groups, and print what it does."""
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.export.artifact import save  # noqa: PLC0415
+    from ogive.studies.group_fitting import fitted_on_groups, in_words, warn_of_worse  # noqa: PLC0415
+
+    gamma, check = made
+    info = fitted_on_groups(gamma, check, cv=folds, file=file, part=part, date=date, tag=tag)
+    save(gamma, output, info)
+    warn_of_worse(check)
+    if as_json:
+        known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
+        result = {"method": gamma.method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
+        result |= {name: getattr(info, name) for name in known}
+        result |= {"by": gamma.by, "groups": len(gamma.groups)}
+        worse = None if check is None else list(check.worse)
+        overall = None if check is None else check.log_loss_overall
+        terminal.print_json(result | {"log_loss_overall": overall, "worse": worse})
+        return
+    say(f"spline by {gamma.by} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
+    for line in in_words(gamma, check, folds):
+        say(line)
+    say(f"Next: ogive apply {output} FILE -o OUT")
 
 
 def _check_folds(data: Curve | Predictions, folds: int) -> None:

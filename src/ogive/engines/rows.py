@@ -268,19 +268,25 @@ def _lists(column: Any, name: str, plan: Plan) -> AnyArray:  # noqa: ANN401
 
 def _groups(batch: Any, plan: Plan) -> tuple[IntArray | None, list[str]]:  # noqa: ANN401
     """Return the group of each row as an index into names."""
-    if plan.by is None:
-        return None, []
+    return (None, []) if plan.by is None else groups_of_column(batch.column(plan.by), plan.by)
+
+
+def groups_of_column(column: Any, by: str) -> tuple[IntArray, list[str]]:  # noqa: ANN401
+    """Return the group of each row of a pyarrow.Array as an index into names.
+
+    Rows without a value (null, NaN or empty text) are the group `NO_GROUP`.
+    """
     pa, pc = need("pyarrow", extra="files"), need("pyarrow.compute", extra="files")
-    column = batch.column(plan.by)
     encoded = column
     if column.null_count or not pa.types.is_dictionary(column.type):
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
         encoded = pc.dictionary_encode(column, null_encoding="encode")
-    names = [NO_GROUP if value is None else str(value) for value in encoded.dictionary.to_pylist()]
+    values = encoded.dictionary.to_pylist()
+    names = [NO_GROUP if v is None or v == "" or v != v else str(v) for v in values]  # noqa: PLR0124
     longest = max(map(len, names), default=0)
     if longest > _LONGEST_NAME:
-        msg = f"a group of `{plan.by}` has a name of {longest:,} characters: is it another column?"
+        msg = f"a group of `{by}` has a name of {longest:,} characters: is it another column?"
         raise FileFormatError(msg)
     distinct = sorted(set(names))  # values that read the same are one group
     number = {name: i for i, name in enumerate(distinct)}

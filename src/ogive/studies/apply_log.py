@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from ogive._files import identities, only_writer, remove_left_over, replacing, safe_output
 from ogive._numerics.blocks import thread_count
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.engines import find_engine
 from ogive.engines.files import open_log
 from ogive.engines.formats import column_names, open_table
@@ -48,6 +49,7 @@ from ogive.studies.apply_mark import (
     warn_if_calibrated,
 )
 from ogive.studies.fitting import calibrated
+from ogive.studies.group_fitting import groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -350,7 +352,10 @@ class FileJob:
             source = replace(source, parts=parts)
             results = {}
             for part in source.parts:
-                results[part] = calibrated(gamma, source.predictions(part or None))
+                groups = (
+                    groups_of(source, part, gamma.by) if isinstance(gamma, GroupedMap) else None
+                )
+                results[part] = calibrated(gamma, source.predictions(part or None), groups)
             return calibrated_table(source, results)
         except OgiveError as error:
             if first == 0:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ogive.calibrators import MULTICLASS, Method, find_method
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.compose import fit_multiclass
@@ -124,19 +125,28 @@ def fit(
     return chosen.fit(Curve.from_predictions(data, view))
 
 
-def apply(fitted: Fitted, preds: Predictions, view: str | None = None) -> Rows:
+def apply(
+    fitted: Fitted, preds: Predictions, view: str | None = None, groups: AnyArray | None = None
+) -> Rows:
     """Calibrate predictions; return the rows of a view (default: the one it was fitted to).
+
+    A calibrator of groups also needs the group of each row.
 
     A map of a score leaves the ranking of the classes, and so the hits, as they are. A matrix
     method may change both: its rows are those of the calibrated vectors.
     """
     name = view or fitted.view
-    if isinstance(fitted, Map):
+    if isinstance(fitted, Map | GroupedMap):
         if name != fitted.view:
             msg = f"the calibrator is of the view {fitted.view!r}, not {name!r}. Fit one for it."
             raise InvalidInput(msg)
         rows = score_rows(preds, fitted.view)
-        return Rows(fitted.from_tails(rows.high, rows.tail), rows.hit)
+        if isinstance(fitted, Map):
+            return Rows(fitted.from_tails(rows.high, rows.tail), rows.hit)
+        if groups is None:
+            msg = f"the calibrator needs the group of each row ({fitted.by or 'groups'})."
+            raise InvalidInput(msg)
+        return Rows(fitted.from_tails(rows.high, rows.tail, groups), rows.hit)
     assert isinstance(fitted, MatrixMap)  # noqa: S101 - the only other kind
     vectors = fitted(preds)
     again = Predictions(vectors, preds.labels, kind="probs")
@@ -144,7 +154,7 @@ def apply(fitted: Fitted, preds: Predictions, view: str | None = None) -> Rows:
     return Rows(rows.score, rows.hit, vectors, preds.classes[vectors.argmax(axis=1)])
 
 
-def calibrated(fitted: Fitted, preds: Predictions) -> Calibrated:
+def calibrated(fitted: Fitted, preds: Predictions, groups: AnyArray | None = None) -> Calibrated:
     """Return what `ogive apply` writes: probabilities of every class, or the score of a view.
 
     A calibrator of whole vectors gives one column of predictions the score of class 1.
@@ -152,7 +162,7 @@ def calibrated(fitted: Fitted, preds: Predictions) -> Calibrated:
     if preds.one_column and isinstance(fitted, MatrixMap):
         rows = apply(fitted, preds, "score")
         return Calibrated(rows.score, rows.hit)
-    rows = apply(fitted, preds)
+    rows = apply(fitted, preds, groups=groups)
     if rows.vectors is None:
         return Calibrated(rows.score, rows.hit)
     return Calibrated(rows.vectors, prediction=rows.prediction)
