@@ -722,3 +722,28 @@ def group_mode(offset, columns, hits, group, sizes):
     without = hits @ offset  # the library leaves out what no size changes
     evidence = value(coef) - without - 0.5 * np.linalg.slogdet(second)[1]
     return dict(zip(names, (u + m) * sizes, strict=True)), evidence
+
+
+def watch(days, fit, *, growth, fewest):
+    """The bets of all starts, row by row: log of the mixture and of the sum after each day.
+
+    days : lists of (score, outcome); fit : from such a list to a map of one score
+    growth, fewest : when a map is fitted again, and outcomes of both kinds that a first one needs
+    """
+    evidence, maps, found = [], [], []
+    for today, rows in enumerate(days, start=1):
+        for s in range(today - 1):
+            past = [row for day in days[s : today - 1] for row in day]
+            ones = sum(y for _, y in past)
+            if maps[s] is None or len(past) >= growth * maps[s][1]:
+                enough = min(ones, len(past) - ones) >= fewest
+                maps[s] = (fit(past), len(past)) if enough else None
+            for score, y in rows if maps[s] is not None else ():
+                q = maps[s][0](score)
+                evidence[s] *= q / score if y else (1 - q) / (1 - score)
+        evidence.append(1.0)
+        maps.append(None)
+        weights = [1 / (s * (s + 1)) for s in range(1, today + 1)]
+        born = sum(w * e for w, e in zip(weights, evidence, strict=True))
+        found.append((np.log(born + 1 - sum(weights)), np.log(sum(evidence))))
+    return found

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from ogive.studies.gate import gate
     from ogive.studies.groups import measure_groups
     from ogive.studies.plain import calibrate, compare, measure, measure_all
+    from ogive.studies.watch import Watch
     from ogive.views import score_rows
 
 # Public names and the modules they live in: loaded on first use, so that `import ogive` is light.
@@ -83,6 +84,7 @@ _MODULES = {
     "SplineCalibrator": "ogive.estimators.curves",
     "TemperatureCalibrator": "ogive.estimators.scaling",
     "VectorCalibrator": "ogive.estimators.scaling",
+    "Watch": "ogive.studies.watch",
     "arena": "ogive.studies.arena",
     "bootstrap": "ogive.metrics.resample",
     "brackets": "ogive.metrics.bracket",
@@ -162,6 +164,7 @@ __all__ = [
     "SplineCalibrator",
     "TemperatureCalibrator",
     "VectorCalibrator",
+    "Watch",
     "arena",
     "bootstrap",
     "brackets",

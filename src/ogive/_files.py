@@ -305,15 +305,15 @@ def _is_running(pid: int, start: int) -> bool:
 
 
 @contextmanager
-def only_writer(folder: Path) -> Iterator[None]:
-    """Hold a folder for one run at a time; a second run is refused.
+def only_writer(folder: Path, name: str = LOCK) -> Iterator[None]:
+    """Hold a folder, or one name in it, for one run at a time; a second run is refused.
 
     The lock is the system's (flock) and ends with the process, however that ends.
     """
     if fcntl is None:
         yield
         return
-    path = folder / LOCK
+    path = folder / name
     handle = _locked(path, folder)
     try:
         yield

@@ -229,3 +229,44 @@ ARENA = {
         "skipped", "left_out",
     ],
 }  # fmt: skip
+
+_TIME = {"type": ["string", "integer", "null"]}
+WATCH = {
+    "type": "object",
+    "properties": {
+        "alarm": {"type": "boolean"},
+        "since": _TIME,
+        "since_low": _TIME,
+        "since_high": _TIME,
+        "kind": {"enum": ["base rate", "slope", "shape", None]},
+        "log_e": NUMBER,
+        "days": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "time": {"type": ["string", "integer"]},
+                    "n": COUNT,
+                    "log_e": NUMBER,
+                    "log_sum": NUMBER,
+                    **dict.fromkeys(("ks", "ks_low", "ks_high"), FRACTION),
+                    **dict.fromkeys(("base_rate", "mean_score"), FRACTION),
+                    "saved": NUMBER,
+                },
+                "required": [
+                    "time", "n", "log_e", "ks", "ks_low", "ks_high", "base_rate", "mean_score",
+                    "saved", "log_sum",
+                ],
+                "additionalProperties": False,
+            },
+        },
+        "alarm_time": _TIME,
+        "verdict": {"type": "string", "minLength": 10},
+    },
+    "required": [
+        "alarm", "since", "since_low", "since_high", "kind", "log_e", "days", "alarm_time",
+        "verdict",
+    ],
+    "additionalProperties": False,
+}  # fmt: skip

@@ -14,6 +14,7 @@ from ogive.cli.help import Group
 from ogive.cli.measuring import measure
 from ogive.cli.paper import paper
 from ogive.cli.pictures import plot, report
+from ogive.cli.watching import watch
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -28,5 +29,5 @@ def ogive() -> None:
     """
 
 
-for command in (apply, arena, compare, demo, export, fit, measure, paper, plot, report):
+for command in (apply, arena, compare, demo, export, fit, measure, paper, plot, report, watch):
     ogive.add_command(command)

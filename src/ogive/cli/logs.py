@@ -27,7 +27,13 @@ _OF_ROWS = ("view", "part", "bits", "by", "one_pass", "skip_bad", "engine", *_PL
 
 def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how a log is read."""
+    help_ = "Read a log only once: the KS error is then given as a range."
     command = on_engines(command)
+    return reads_once(click.option("--one-pass", is_flag=True, help=help_)(command))
+
+
+def reads_once(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a log that is read once."""
     for option in (
         click.option(
             "--bits",
@@ -39,11 +45,6 @@ def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
             "--skip-bad",
             is_flag=True,
             help="Leave out rows of a log that are not valid, and say how many.",
-        ),
-        click.option(
-            "--one-pass",
-            is_flag=True,
-            help="Read a log only once: the KS error is then given as a range.",
         ),
         click.option(
             "--memory",
@@ -188,6 +189,7 @@ def read(
             skip_bad=options["skip_bad"],
             weight_kind=options["weight_kind"],
             vectors=vectors and not saved,
+            every=options.get("every"),
             progress=step,
             **where,
         )

@@ -118,6 +118,7 @@ WORD, NOTE = _Checked(click.STRING, _no_name), _Checked(click.STRING, _no_note)
 BITS = _Checked(click.INT, _no_bits)
 MEMORY = _Checked(click.STRING, _no_size)
 FOLDS = _Checked(click.IntRange(0, MAX_FOLDS), _no_folds)
+RUN_LENGTH = _Checked(click.FloatRange(2, 1e9), _no_number)
 SHARE = _Checked(click.FloatRange(0, 1, min_open=True, max_open=True), _no_number)
 BINS, RESAMPLES, SEED, COUNT = (
     _Checked(limits, lambda *_: None)  # the help does not show the limits of these

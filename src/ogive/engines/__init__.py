@@ -22,7 +22,7 @@ tally of one. Pieces and plans can be pickled, so that a cluster maps this funct
 An engine is one file with a line in `ENGINES` and these functions:
 
 ``read_log(paths, view=None, *, columns, by, part, default_part, bits, memory, one_pass, skip_bad,
-weight_kind, vectors, n_jobs, progress, **own)``
+weight_kind, vectors, every, n_jobs, progress, **own)``
     A `Reading` of files; the command line calls it. `own` are the engine's options, such as
     Dask's ``scheduler`` and Spark's ``master``. `ogive.engines.local.read_log` is the model.
 ``curve(data, view=None, **options)``

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ogive.engines.plan import Plan, ReadOptions
     from ogive.readers.columns import Layout
 
+#: Days of a log, where their number is not known before it is read: a year.
+DAYS_EXPECTED = 365
 #: Up to so many rows (or bytes of CSV, over 16) every score has a bucket of its own.
 MAX_ROWS_WITH_OWN_BUCKETS = 1 << 19
 
@@ -105,7 +107,9 @@ class Log:
             raise UnknownName.among(what, by, map(printable, self.names))
         if by is not None:
             check_column(self.names_of, by)
-        blunt = group_bits(self.groups(by)) if by is not None and bits is None else bits
+        blunt = bits
+        if by is not None and bits is None:
+            blunt = group_bits(self.groups(by) if asked.every is None else DAYS_EXPECTED)
         if part is None and self.layout.part is not None:
             part = asked.default_part
         plan = make_plan(
@@ -120,7 +124,12 @@ class Log:
             what=self.name,
         )
         short = bits is None and self._is_short(plan)
-        return replace(plan, bits=MANTISSA if short else plan.bits, vectors=asked.vectors)
+        return replace(
+            plan,
+            bits=MANTISSA if short else plan.bits,
+            vectors=asked.vectors,
+            every=asked.every,
+        )
 
     def check_memory(self, limit: int) -> None:
         """Refuse a log with a batch that does not fit the memory limit once it is unpacked."""

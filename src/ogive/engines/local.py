@@ -118,6 +118,8 @@ def read_log(
     weight_kind : {"repetition", "sampling"}
     vectors : bool
         Also score whole vectors, of matrices.
+    every : {"day", "week", "batch"}, optional
+        The groups are times: see `ogive.engines.periods`.
     n_jobs : int, optional
     progress : function of (what, done, total), optional
         Rows, or bytes where the files do not tell their rows.

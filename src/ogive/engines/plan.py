@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ogive._typing import IntArray, WeightKind
+    from ogive.engines.periods import Every
     from ogive.readers.columns import Layout
     from ogive.readers.source import Columns
 
@@ -40,6 +41,7 @@ class ReadOptions(TypedDict, total=False):
     skip_bad: bool
     weight_kind: WeightKind
     vectors: bool
+    every: Every | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,7 @@ class Options:
     skip_bad: bool = False
     weight_kind: WeightKind = "repetition"
     vectors: bool = False
+    every: Every | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,8 @@ class Plan:
         Also add up the proper scores of whole vectors, of matrices.
     collect : bool
         Bring together the keys that lie `within`, instead of counting them.
+    every : {"day", "week", "batch"}, optional
+        The groups are times: see `ogive.engines.periods`.
     budget : int, optional
         Bytes that the summaries of one worker may take; more is an error.
     """
@@ -107,6 +112,7 @@ class Plan:
     vectors: bool = False
     collect: bool = False
     budget: int | None = None
+    every: Every | None = None
 
     @property
     def needed(self) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._validate import HEAVIEST, MOST_REPETITIONS, SUM_TOLERANCE
+from ogive.engines.periods import period_of
 from ogive.errors import FileFormatError, InvalidInput, need
 from ogive.predictions import distance_from_one, divided_by_sum
 from ogive.readers.arrow import is_list, list_lengths, numbers_of, to_numpy
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray
+    from ogive.engines.periods import Every
     from ogive.engines.plan import Plan
 
 _OUTCOMES = 2
@@ -268,15 +270,24 @@ def _lists(column: Any, name: str, plan: Plan) -> AnyArray:  # noqa: ANN401
 
 def _groups(batch: Any, plan: Plan) -> tuple[IntArray | None, list[str]]:  # noqa: ANN401
     """Return the group of each row as an index into names."""
-    return (None, []) if plan.by is None else groups_of_column(batch.column(plan.by), plan.by)
+    if plan.by is None:
+        return None, []
+    return groups_of_column(batch.column(plan.by), plan.by, plan.every)
 
 
-def groups_of_column(column: Any, by: str) -> tuple[IntArray, list[str]]:  # noqa: ANN401
+def groups_of_column(
+    column: Any,  # noqa: ANN401
+    by: str,
+    every: Every | None = None,
+) -> tuple[IntArray, list[str]]:
     """Return the group of each row of a pyarrow.Array as an index into names.
 
-    Rows without a value (null, NaN or empty text) are the group `NO_GROUP`.
+    Rows without a value (null, NaN or empty text) are the group `NO_GROUP`. With `every` the values
+    are times, and the groups their days or weeks.
     """
     pa, pc = need("pyarrow", extra="files"), need("pyarrow.compute", extra="files")
+    if every is not None and pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
     encoded = column
     if column.null_count or not pa.types.is_dictionary(column.type):
         if pa.types.is_dictionary(column.type):
@@ -284,6 +295,8 @@ def groups_of_column(column: Any, by: str) -> tuple[IntArray, list[str]]:  # noq
         encoded = pc.dictionary_encode(column, null_encoding="encode")
     values = encoded.dictionary.to_pylist()
     names = [NO_GROUP if v is None or v == "" or v != v else str(v) for v in values]  # noqa: PLR0124
+    if every is not None:
+        names = [name if name == NO_GROUP else period_of(name, every) for name in names]
     longest = max(map(len, names), default=0)
     if longest > _LONGEST_NAME:
         msg = f"a group of `{by}` has a name of {longest:,} characters: is it another column?"

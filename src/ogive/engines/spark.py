@@ -102,7 +102,7 @@ def read_log(
     data : pyspark.sql.DataFrame, or path, or several paths
         A data frame is computed once for each reading: cache it if that is dear, and if its rows
         may differ from one time to the next.
-    view, columns, by, part, default_part, bits, one_pass, skip_bad, weight_kind, vectors
+    view, columns, by, part, default_part, bits, one_pass, skip_bad, weight_kind, vectors, every
         As in `ogive.engines.local.read_log`. Without `bits` a data frame has the buckets of a
         long log; files are the same log whichever engine reads them.
     memory : str or int

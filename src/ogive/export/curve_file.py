@@ -57,6 +57,12 @@ _HALF = int(np.float64(0.5).view(np.int64))  # the largest place below it that i
 
 def save_curve(curve: Curve, path: str | os.PathLike[str]) -> None:
     """Write a curve; the file is written beside and renamed, never half."""
+    with replacing(path) as beside:
+        beside.write_bytes(curve_bytes(curve))
+
+
+def curve_bytes(curve: Curve) -> bytes:
+    """Return what the file of a curve holds; `curve_of_bytes` reads it."""
     s = curve.summary()
     header = {
         "format": FORMAT,
@@ -75,14 +81,20 @@ def save_curve(curve: Curve, path: str | os.PathLike[str]) -> None:
         "sums": s.sums,
     }
     arrays["checksum"] = _checksum(arrays)
-    with replacing(path) as beside, beside.open("wb") as file:
-        np.savez_compressed(file, **arrays)
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
 
 
 def load_curve(path: str | os.PathLike[str]) -> Curve:
     """Read a curve that `save_curve` wrote; anything foreign, newer or altered is refused."""
     with Path(path).open("rb") as file:
         contents = file.read(MAX_BYTES + 1)
+    return curve_of_bytes(contents, path)
+
+
+def curve_of_bytes(contents: bytes, path: str | os.PathLike[str]) -> Curve:
+    """Return the curve that `curve_bytes` gave; `path` names it in errors."""
     try:
         return _curve(contents)
     except ArtifactError as error:

@@ -1,0 +1,199 @@
+r"""The bets against "still calibrated": one for each day on which a change may have begun.
+
+Let :math:`p_i` be the score of row i and :math:`y_i` its outcome. The bet of *start* s takes for
+day t the map :math:`g` that the default spline learnt from the days s … t − 1, and multiplies
+
+.. math:: E_s(t) = E_s(t - 1) \prod_{i \in t}
+          \Bigl(\frac{g(p_i)}{p_i}\Bigr)^{y_i} \Bigl(\frac{1 - g(p_i)}{1 - p_i}\Bigr)^{1 - y_i} ,
+
+with :math:`E_s = 1` up to day s. If the outcomes are drawn with the probabilities p, each factor
+has the mean 1, whatever g is: :math:`E_s` is a martingale. Its logarithm is the log loss that
+calibrating with the past since s would have saved.
+
+Two sums over the starts are kept (`log_share`, `log_sum`):
+
+* :math:`M = \sum_s w_s E_s`, :math:`w_s = 1 / (s (s + 1))`: the weights sum to 1 over all days to
+  come, and starts that are not yet born count as 1. M is a martingale from 1.
+* :math:`R = \sum_{s \le t} E_s`: R − t is a martingale from 0.
+
+**Few starts.** The day of a change that lies long ago need not be known to the day. Starts older
+than 2 · 4 · 2^j days are kept at every 2^(j+1)-th day. Of a start that is dropped, both shares go
+on with the next older one: they are money that changes its strategy, so M and R stay martingales.
+
+**Summaries.** A row of a summarised curve stands for rows with scores around their mean
+:math:`\bar p`. The mean of their product of factors is then
+:math:`\prod_i (1 + c (p_i - \bar p)) \le 1`, as the sum of the brackets is 0: it is at most 1.
+Likewise p and 1 − p are not taken below 1e-7, which makes factors smaller, never larger.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from math import inf, log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive._tails import LOG_LOSS_CLIP
+from ogive.calibrators.spline import fit_spline
+from ogive.errors import FallbackWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ogive.calibrators.spline_map import SplineMap
+    from ogive.curve import Curve
+
+#: Precision of what is kept of past days: a map fitted to buckets of 3 % is as good as to scores.
+PAST_BITS = 5
+#: Starts are kept day by day up to twice this age, then at half the density for each doubling.
+STARTS_PER_DOUBLING = 4
+#: A map is fitted again when there are this many times the rows it was fitted to.
+GROWTH_FOR_NEW_FIT = 1.25
+#: Before a start has this many rows of the rarer outcome it does not bet: a line through fewer
+#: would lose more on new rows than it can gain.
+MIN_OUTCOMES_TO_BET = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """A day on which a change may have begun, with its bet.
+
+    Attributes
+    ----------
+    number : int
+        The day, from 1.
+    rows : Curve
+        The days from this start to the one before the next start, summarised.
+    log_e : float
+        log of the start's own evidence E.
+    log_share, log_sum : float
+        log of what the start, and those that were dropped in its favour, add to M and to R.
+    gamma : SplineMap or None
+        What the bet was last placed with.
+    """
+
+    number: int
+    rows: Curve
+    log_e: float
+    log_share: float
+    log_sum: float
+    gamma: SplineMap | None = None
+
+    @classmethod
+    def born(cls, number: int, curve: Curve) -> Start:
+        """Return the start of a day that was seen for the first time."""
+        return cls(number, past_of(curve), 0.0, -log(number * (number + 1.0)), 0.0)
+
+    def after(self, saved: float, gamma: SplineMap | None) -> Start:
+        """Return the start after a day on which its map saved so many nats."""
+        moved = {name: getattr(self, name) + saved for name in ("log_e", "log_share", "log_sum")}
+        return replace(self, gamma=gamma, **moved)
+
+    def taking(self, other: Start) -> Start:
+        """Return the start with the rows and the shares of the next one, which is dropped."""
+        return replace(
+            self,
+            rows=self.rows.merge(other.rows),
+            log_share=float(np.logaddexp(self.log_share, other.log_share)),
+            log_sum=float(np.logaddexp(self.log_sum, other.log_sum)),
+        )
+
+
+def past_of(curve: Curve) -> Curve:
+    """Return what is kept of a day that is past."""
+    return curve.summarised(min(PAST_BITS, curve.bits))
+
+
+def saved_by(gamma: SplineMap, curve: Curve) -> float:
+    """Return the log loss, in nats over all rows, that a map saves on a curve: log of the factors.
+
+    >>> from ogive import Curve
+    >>> import numpy as np
+    >>> scores = np.arange(1, 100) / 100
+    >>> curve = Curve.from_scores(scores, scores > 0.5)
+    >>> saved_by(fit_spline(curve), curve) > 10
+    True
+    """
+    q = gamma.from_tails(curve.high, curve.tail)
+    p = np.where(curve.high, 1.0 - curve.tail, curve.tail)
+    rest = np.where(curve.high, curve.tail, 1.0 - curve.tail)
+    ones = np.log(q) - np.log(np.maximum(p, LOG_LOSS_CLIP))
+    zeros = np.log1p(-q) - np.log(np.maximum(rest, LOG_LOSS_CLIP))
+    return float(curve.hits @ ones + (curve.count - curve.hits) @ zeros)
+
+
+def bet(starts: Sequence[Start], curve: Curve) -> tuple[list[Start], float]:
+    """Return the starts after a day, and what the leading start saved on it, in nats."""
+    lead = max(starts, key=lambda one: one.log_e, default=None)
+    found, of_lead = [], 0.0
+    for start, past in _pasts(starts):
+        gamma = _map_for(start, past)
+        saved = 0.0 if gamma is None else saved_by(gamma, curve)
+        found.append(start.after(saved, gamma))
+        of_lead = saved if start is lead else of_lead
+    return found[::-1], of_lead
+
+
+def since(starts: Sequence[Start]) -> list[Curve]:
+    """Return all rows since each start."""
+    return [past for _, past in _pasts(starts)][::-1]
+
+
+def _pasts(starts: Sequence[Start]) -> Iterator[tuple[Start, Curve]]:
+    """Yield each start with all rows since, the latest first."""
+    past: Curve | None = None
+    for start in reversed(starts):
+        past = start.rows if past is None else past.merge(start.rows)
+        yield start, past
+
+
+def _map_for(start: Start, past: Curve) -> SplineMap | None:
+    """Return the map of a bet: the last one, or a new one where there are many more rows."""
+    if start.gamma is not None and past.n < GROWTH_FOR_NEW_FIT * start.gamma.n:
+        return start.gamma
+    if min(past.total_hits, past.n - past.total_hits) < MIN_OUTCOMES_TO_BET:
+        return None
+    return fitted(past)
+
+
+def fitted(curve: Curve) -> SplineMap:
+    """Return the default spline of a curve; with few rows it is a line, and nobody is warned."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        return fit_spline(curve)
+
+
+def kept(starts: Sequence[Start], today: int) -> list[Start]:
+    """Return the starts that are kept after a day: few, the older the fewer."""
+    found: list[Start] = []
+    for start in starts:
+        if found and (start.number - 1) % _spacing(today - start.number):
+            found[-1] = found[-1].taking(start)
+        else:
+            found.append(start)
+    return found
+
+
+def _spacing(age: int) -> int:
+    """Return at every which day starts of an age are kept.
+
+    >>> [_spacing(age) for age in (0, 8, 9, 16, 17, 33)]
+    [1, 1, 2, 2, 4, 8]
+    """
+    spacing = 1
+    while age > 2 * STARTS_PER_DOUBLING * spacing:
+        spacing *= 2
+    return spacing
+
+
+def log_mixture(starts: Sequence[Start], today: int) -> float:
+    """Return log M after a day: with weight 1 / (today + 1) on starts that are not yet born."""
+    shares = [start.log_share for start in starts]
+    return float(np.logaddexp.reduce([*shares, -log(today + 1.0)]))
+
+
+def log_total(starts: Sequence[Start]) -> float:
+    """Return log R after a day; −inf before the first."""
+    return float(np.logaddexp.reduce([start.log_sum for start in starts], initial=-inf))

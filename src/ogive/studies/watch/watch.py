@@ -1,0 +1,256 @@
+r"""Watch: an alarm that is right, however often one looks.
+
+**What is guaranteed.** Suppose that, given the scores and all days before, the outcomes of a day
+are independent and 1 with the probability that the score says. Then
+
+* ``alpha``: with :math:`M_t` the mixture of `ogive.studies.watch.starts`, M is a non-negative
+  (super)martingale that begins at 1, and by Ville's inequality
+  :math:`P(\exists t: M_t \ge 1/\alpha) \le \alpha`. The chance of *any* false alarm, over all days
+  to come, is at most α.
+* ``run_length``: with :math:`R_t = \sum_{s \le t} E_s(t)`, :math:`R_t - t` is a (super)martingale.
+  Let T be the first day with :math:`R_T \ge c`. By optional stopping at min(T, n),
+  :math:`E[\min(T, n)] \ge E[R_{\min(T, n)}] \ge c\,P(T \le n)`. Either T is infinite with positive
+  probability, and its mean too, or letting n grow :math:`E[T] \ge c`: the mean number of days to a
+  false alarm is at least c (the Shiryaev–Roberts e-detector of Shin, Ramdas and Rinaldo).
+
+Both hold for any sequence of scores, numbers of rows, ties, rare events and seasons of the score
+mix: scores may depend on the past in any way. They do **not** hold if outcomes of a day share a
+shock that the scores do not know of, if the same event is counted in several rows, or if a label's
+arrival depends on the outcome.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from math import inf, log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.curve.curve import check_curve
+from ogive.errors import InvalidInput
+from ogive.metrics.onepass import read
+from ogive.metrics.proper import MeanReader
+from ogive.metrics.significance import TestReader, ks_of
+from ogive.studies.watch.change import Change, change_of
+from ogive.studies.watch.starts import Start, bet, kept, log_mixture, log_total
+from ogive.studies.watch.times import as_time, check_later
+
+if TYPE_CHECKING:
+    import os
+
+    from ogive.curve import Curve
+    from ogive.studies.watch.times import Time
+
+LEAST_RUN_LENGTH = 2.0  # of a detector: with 1 it would ring on the first day
+KS_SEED = 0  # of simulated KS tests: a day's numbers are the same in every run
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day (or week, or batch).
+
+    Attributes
+    ----------
+    time : str or int
+    n : float
+        Rows.
+    log_e : float
+        log of the mixture M after this day: alarm from log(1 / alpha) on.
+    log_sum : float
+        log of the detector's sum R after this day: alarm from log(run_length) on.
+    ks, ks_low, ks_high : float
+        KS error of the day alone, with its 95 % interval.
+    base_rate, mean_score : float
+    saved : float
+        Log loss per row that calibrating would have saved on this day, with the map that was known
+        the day before and had done best until then. Below 0: it would have cost.
+    """
+
+    time: Time
+    n: float
+    log_e: float
+    log_sum: float
+    ks: float
+    ks_low: float
+    ks_high: float
+    base_rate: float
+    mean_score: float
+    saved: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Watch:
+    """Watches the scores in use day by day. It is immutable: `update` returns the next one.
+
+    Parameters
+    ----------
+    alpha : float
+        The chance of any false alarm, over all days to come, is at most this.
+    run_length : float, optional
+        Ring by another rule: the mean number of days to a false alarm is at least this. It finds a
+        change sooner, and rings falsely now and then.
+
+    Attributes
+    ----------
+    days : tuple of Day
+    starts : tuple of Start
+        The bets that are still placed.
+
+    Notes
+    -----
+    Both guarantees hold if, given the scores and all earlier days, the outcomes of a day are
+    independent and 1 with the probability that the score says: see ``docs/theory/watch.md``.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> from ogive import Curve, Watch
+    >>> rng = np.random.default_rng(0)
+    >>> watch, first = Watch(), datetime.date(2026, 4, 1)
+    >>> for day in range(20):
+    ...     scores = rng.uniform(size=1000)
+    ...     truth = scores if day < 12 else scores**1.4            # too high from 13 April on
+    ...     curve = Curve.from_scores(scores, rng.uniform(size=1000) < truth)
+    ...     watch = watch.update(curve, first + datetime.timedelta(day))
+    >>> watch.alarm, watch.change.since
+    (True, '2026-04-13')
+    """
+
+    alpha: float = 0.05
+    run_length: float | None = None
+    days: tuple[Day, ...] = field(default=(), repr=False)
+    starts: tuple[Start, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.alpha < 1.0:
+            msg = f"`alpha` must lie between 0 and 1, not {self.alpha!r}: write 5 % as 0.05."
+            raise InvalidInput(msg)
+        if self.run_length is not None and not LEAST_RUN_LENGTH <= self.run_length < inf:
+            msg = f"`run_length` must be a number of days from 2 on, not {self.run_length!r}."
+            raise InvalidInput(msg)
+
+    def update(self, curve: Curve, when: object) -> Watch:
+        """Return the watch after one more day.
+
+        Parameters
+        ----------
+        curve : Curve
+            The scores and outcomes of the day. Weights must be whole numbers of repetitions.
+        when : date, str or int
+            Later than all days before: a date, a text in ISO 8601, or the number of a batch.
+        """
+        _check_counts(check_curve(curve))
+        time = as_time(when)
+        check_later(time, [day.time for day in self.days])
+        if self.starts and self.starts[0].rows.view != curve.view:
+            msg = f"the days before are of the view {self.view!r}, this one of {curve.view!r}."
+            raise InvalidInput(msg)
+        today = len(self.days) + 1
+        moved, saved = bet(self.starts, curve)
+        starts = kept([*moved, Start.born(today, curve)], today)
+        day = Day(
+            time=time,
+            n=curve.n,
+            log_e=log_mixture(starts, today),
+            log_sum=log_total(starts),
+            saved=saved / curve.n,
+            **_measured(curve),
+        )
+        return replace(self, days=(*self.days, day), starts=tuple(starts))
+
+    @property
+    def view(self) -> str | None:
+        """The view of all days; None before the first."""
+        return self.starts[0].rows.view if self.starts else None
+
+    @property
+    def log_e(self) -> float:
+        """Log of the mixture after the last day."""
+        return self.days[-1].log_e if self.days else 0.0
+
+    @property
+    def alarm_day(self) -> Day | None:
+        """The first day on which the alarm rang; once it has, it stays."""
+        if self.run_length is None:
+            limit = -log(self.alpha)
+            return next((day for day in self.days if day.log_e >= limit), None)
+        limit = log(self.run_length)
+        return next((day for day in self.days if day.log_sum >= limit), None)
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the alarm has rung."""
+        return self.alarm_day is not None
+
+    @cached_property
+    def change(self) -> Change | None:
+        """Since when, and how, the scores are off; None without an alarm."""
+        times = [day.time for day in self.days]
+        return change_of(self.starts, times) if self.alarm else None
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        if not self.days:
+            return "No days yet."
+        if self.change is not None:
+            return self.change.words
+        first, last = self.days[0].time, self.days[-1].time
+        return (
+            f"No sign of miscalibration from {first} to {last} ({len(self.days):,} days or "
+            f"batches, {sum(day.n for day in self.days):,.0f} rows)."
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the watch as a small JSON file with a checksum: whole, or not at all."""
+        from ogive.studies.watch.state import save_watch  # noqa: PLC0415 - it builds watches
+
+        save_watch(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Watch:
+        """Read what `save` wrote; a file that was altered is refused."""
+        from ogive.studies.watch.state import load_watch  # noqa: PLC0415 - it builds watches
+
+        return load_watch(path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values under the keys of ``ogive watch --json``."""
+        change, rang = self.change, self.alarm_day
+        found = {name: getattr(change, name, None) for name in Change.KEYS}
+        return {
+            "alarm": self.alarm,
+            **found,
+            "log_e": self.log_e,
+            "days": [asdict(day) for day in self.days],
+            "alarm_time": None if rang is None else rang.time,
+            "verdict": self.verdict,
+        }
+
+
+def _check_counts(curve: Curve) -> None:
+    """Refuse weights that are not repetitions: the bets count each outcome as one."""
+    whole = np.array_equal(curve.count, np.rint(curve.count))
+    whole = whole and np.array_equal(curve.hits, np.rint(curve.hits))
+    if not whole or not np.array_equal(curve.square, curve.count):
+        msg = (
+            "a watch counts outcomes one by one: weights must be whole numbers of repetitions "
+            'with weight_kind="repetition". Leave other weights out.'
+        )
+        raise InvalidInput(msg)
+
+
+def _measured(curve: Curve) -> dict[str, float]:
+    """Return the numbers of one day alone."""
+    ks, means = TestReader(), MeanReader()
+    read(curve, ks, means)
+    test = ks_of(curve, ks, random_state=KS_SEED)
+    return {
+        "ks": test.value,
+        "ks_low": test.low,
+        "ks_high": test.high,
+        "base_rate": means.hits / means.n,
+        "mean_score": means.score / means.n,
+    }
