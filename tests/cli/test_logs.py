@@ -173,7 +173,7 @@ def test_apply_to_a_folder_can_be_repeated(run_json, run, log, tmp_path):
 
 
 def test_a_long_file_goes_through_the_engine(run_json, log, monkeypatch):
-    monkeypatch.setattr("ogive.readers.sizes.table_bytes", lambda *_, **__: 10**15)
+    monkeypatch.setattr("ogive.studies.logs.table_bytes", lambda *_, **__: 10**15)
     result = run_json(schemas.MEASURE_LOG, "measure", log / "a.parquet")
     assert result["n"] == 1000
     monkeypatch.undo()
@@ -215,7 +215,7 @@ def test_apply_to_a_long_file_streams(run, run_json, log, tmp_path, monkeypatch)
     run("fit", log, "-o", tmp_path / "cal.json", "--method", "platt")
     words = ("apply", tmp_path / "cal.json", log / "b.csv", "-o")
     assert run(*words, tmp_path / "b.csv")[0] == 0
-    monkeypatch.setattr("ogive.readers.sizes.table_bytes", lambda *_, **__: 10**15)
+    monkeypatch.setattr("ogive.studies.logs.table_bytes", lambda *_, **__: 10**15)
     result = run_json(schemas.APPLY, *words, tmp_path / "b.parquet")
     assert result == {"n": 1000, "out": str(tmp_path / "b.parquet")}
     a, b = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ogive.cli.help import ALL_METHODS
-from ogive.cli.logs import ENGINE_ONLY, is_log, read, reads_logs
+from ogive.cli.logs import ENGINE_ONLY, is_log, log_options, read, reads_logs
 from ogive.cli.options import (
     as_json_option,
     check_columns,
@@ -296,31 +296,19 @@ def _fit_log(
     folds: int,
     step: Callable[[str, float, int], None],
 ) -> _Done:
-    """Fit a method to the curve, or the rows, of a log.
+    """Fit a method to the curve, or the rows, of a log."""
+    from ogive.studies.logs import fit_log  # noqa: PLC0415
 
-    A log of matrices is fitted as whole vectors unless a view is asked for.
-    """
-    from ogive.engines.files import open_log  # noqa: PLC0415
-    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
-    from ogive.studies.fitting import VECTOR  # noqa: PLC0415
-    from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
-    from ogive.studies.logs import check_method, fit_reading, is_matrix, read_rows  # noqa: PLC0415
-
-    if view in {None, VECTOR} and not is_curve_file(file):
-        log = open_log((file,), columns_of(options), skip_bad=options["skip_bad"])
-        if is_matrix(log):
-            given = next((name for name in ENGINE_ONLY if options.get(name)), None)
-            pieces = None if given is None else f"--{given.replace('_', '-')}"
-            rows = read_rows(log, part, options["memory"], in_pieces=pieces)
-            _check_folds(rows, folds)
-            how = {"impossible": options["impossible"], "progress": step}
-            return _Done(fitted(rows, method, VECTOR, **how), rows)
-    check_method(method)
-    reading = read((file,), view, part, options, step, default_part="cal")
-    _check_folds(reading.curve, folds)
-    classes = None
-    if not is_curve_file(file):
-        log = open_log(file, columns_of(options), skip_bad=options["skip_bad"])
-        if log.layout.kind != "scores" and log.classes > 1:
-            classes = log.layout.labels or tuple(range(log.classes))
-    return _Done(fit_reading(reading, method), reading.curve, classes)
+    given = next((name for name in ENGINE_ONLY if options.get(name)), None)
+    done = fit_log(
+        (file,),
+        method,
+        view,
+        part=part,
+        impossible=options["impossible"],
+        in_pieces=None if given is None else f"--{given.replace('_', '-')}",
+        check=lambda data: _check_folds(data, folds),
+        progress=step,
+        **log_options(options),
+    )
+    return _Done(*done)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ogive.cli.options import columns_of, refuse
+from ogive.cli.terminal import note
 from ogive.cli.values import BITS, MEMORY, WORD, one_of
 from ogive.engines import ENGINES
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from ogive.engines.files import Log
+    from ogive._typing import Progress
     from ogive.engines.refine import Reading
-    from ogive.readers.source import Columns
 
 _PLACES = {"scheduler": "dask", "master": "spark"}  # options of one engine
 #: Options that only engines have.
 ENGINE_ONLY = ("one_pass", "skip_bad", "engine", *_PLACES, "by", "bits", "save_curve")
+_OF_READING = ("by", "bits", "memory", "one_pass", "skip_bad", "weight_kind", "every")
 _OF_ROWS = ("view", "part", "bits", "by", "one_pass", "skip_bad", "engine", *_PLACES)
 
 
@@ -99,36 +99,23 @@ def engine_of(options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def is_log(files: Sequence[Path], options: dict[str, Any]) -> bool:
-    """Return whether an engine reads these files.
+    """Return whether an engine reads these files; refuse options that do not apply to them.
 
-    Folders, globs, several tables, saved curves, and tables too long for memory are logs; so is
-    anything for which an option was given that only engines have.
+    Anything for which an option was given that only engines have is a log: see also
+    `ogive.studies.logs.is_log`.
     """
-    from ogive.engines.files import is_log as is_table  # noqa: PLC0415
     from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
-    from ogive.readers.memory import fits, parse_memory  # noqa: PLC0415
-    from ogive.readers.sizes import table_bytes  # noqa: PLC0415
+    from ogive.readers import Columns  # noqa: PLC0415
+    from ogive.studies import logs  # noqa: PLC0415
 
-    room = parse_memory(options.get("memory") or "1GB")
     if all(is_curve_file(file) for file in files):
         refuse("saved curves are read as they are", *_OF_ROWS)
         return True
     if any(options.get(name) for name in ENGINE_ONLY):
         _check_tables(files, options)
         return True
-    if any(is_curve_file(file) for file in files):
-        return True
-    if not all(is_table(file) for file in files):
-        return False
-    if len(files) == 1 and files[0].is_file():
-        return not fits(table_bytes(files[0], _names(options), whole=False), room)
-    return _only_tables(files, skip_bad=bool(options.get("skip_bad")))
-
-
-def _names(options: dict[str, Any]) -> Columns:
-    from ogive.readers import Columns  # noqa: PLC0415
-
-    return columns_of(options) if "score" in options else Columns()
+    columns = columns_of(options) if "score" in options else Columns()
+    return logs.is_log(files, columns, memory=options.get("memory") or "1GB")
 
 
 def _check_tables(files: Sequence[Path], options: dict[str, Any]) -> None:
@@ -143,12 +130,11 @@ def _check_tables(files: Sequence[Path], options: dict[str, Any]) -> None:
             refuse(f"{file} cannot be read as a log (known: {' '.join(FORMATS)})", *given)
 
 
-def _only_tables(files: Sequence[Path], *, skip_bad: bool) -> bool:
-    """Return whether folders hold tables, and not archives of arrays."""
-    from ogive.engines.files import is_log as is_table  # noqa: PLC0415
-    from ogive.readers.multi_file import expand  # noqa: PLC0415
-
-    return all(is_table(file) for file in expand(files, skip_bad=skip_bad))
+def log_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a command as `ogive.studies.logs.read_log` takes them."""
+    engine, where = engine_of(options)
+    same = {name: options[name] for name in _OF_READING if name in options}
+    return {**same, "columns": columns_of(options), "engine": engine, "note": note, **where}
 
 
 def read(
@@ -156,51 +142,10 @@ def read(
     view: str | None,
     part: str | None,
     options: dict[str, Any],
-    step: Callable[[str, float, int], None],
-    *,
-    default_part: str,
-    vectors: bool = False,
-    both: bool = False,
+    step: Progress,
+    **wanted: Any,  # noqa: ANN401 - options of `ogive.studies.logs.read_log`
 ) -> Reading:
-    """Read a log with the engine that was asked for; saved curves are added to it."""
-    from ogive.engines import find_engine  # noqa: PLC0415
-    from ogive.engines.files import open_log  # noqa: PLC0415
-    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
-    from ogive.studies.logs import views_of, with_saved  # noqa: PLC0415
+    """Read a log as the options of a command ask for."""
+    from ogive.studies.logs import read_log  # noqa: PLC0415
 
-    saved = [file for file in files if is_curve_file(file)]
-    tables = [file for file in files if file not in saved]
-    reading = None
-    if tables:
-        log = open_log(tables, columns_of(options), skip_bad=options["skip_bad"])
-        _tell_classes(log)
-        name, where = engine_of(options)
-        engine = importlib.import_module(find_engine(name))
-        reading = engine.read_log(
-            tables,
-            views_of(view, log.classes, log.layout.kind, both=both and not saved),
-            columns=columns_of(options),
-            by=options.get("by"),
-            part=part,
-            default_part=default_part,
-            bits=options.get("bits"),
-            memory=options["memory"],
-            one_pass=options["one_pass"] or bool(saved),
-            skip_bad=options["skip_bad"],
-            weight_kind=options["weight_kind"],
-            vectors=vectors and not saved,
-            every=options.get("every"),
-            progress=step,
-            **where,
-        )
-    return with_saved(reading, saved) if saved else reading  # type: ignore[return-value]
-
-
-def _tell_classes(log: Log) -> None:
-    """Print which label is which column of a log, where it is not by number."""
-    from ogive.cli.terminal import note  # noqa: PLC0415
-    from ogive.readers.classes import class_map  # noqa: PLC0415
-
-    mapping = class_map(log.layout, log.columns)
-    if mapping is not None:
-        note(mapping.words)
+    return read_log(files, view, part=part, progress=step, **wanted, **log_options(options))

@@ -21,14 +21,11 @@ from ogive.cli.options import (
 )
 from ogive.cli.terminal import Command, say
 from ogive.cli.values import BINS, INPUT, OUTPUT, RESAMPLES, WORD
-from ogive.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from ogive.curve import Curve
-    from ogive.readers.provenance import Provenance
 
 
 @click.command(
@@ -151,24 +148,20 @@ def _measure_log(
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.studies import logs  # noqa: PLC0415
+    from ogive.studies.measure import ALL  # noqa: PLC0415
 
     by = options.get("by")
     if by is not None:
         refuse("groups have no bootstrap intervals", "resamples")
     with terminal.progress("reading") as step:
         alone = by is None and options.get("save_curve") is None
-        wanted: Any = {"default_part": "test", "vectors": by is None, "both": alone}
-        reading = read(files, view, part, options, step, **wanted)
-        origin, part = _origin(files, part, options)
-        if origin is not None:
-            how["fitted_on"] = origin.other_rows(part)
+        reading = read(files, view, part, options, step, vectors=by is None, both=alone)
         if by is not None:
             del how["resamples"]
             result: Any = logs.measure_reading_groups(reading, by, **how)
         else:
-            measured = logs.measure_views if view == logs.ALL else logs.measure_reading
+            measured = logs.measure_views if view == ALL else logs.measure_reading
             result = measured(reading, progress=step, **how)
-    result = result if origin is None else _with_origin(result, origin, part)
     target = options.get("save_curve")
     if target is not None:
         if len(reading.curves) != 1:
@@ -177,37 +170,3 @@ def _measure_log(
         save(reading.curve, target)
     groups = {group: curve for (_, group), curve in reading.curves.items()}
     return result, groups if by is not None else next(iter(reading.curves.values()))
-
-
-def _origin(
-    files: Sequence[Path], part: str | None, options: dict[str, Any]
-) -> tuple[Provenance | None, str | None]:
-    """Return what calibrated the files of a log, and the part that was read."""
-    from ogive.engines.files import open_log  # noqa: PLC0415
-    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
-    from ogive.readers.provenance import provenance_of_all  # noqa: PLC0415
-
-    tables = [file for file in files if not is_curve_file(file)]
-    if not tables:
-        return None, part
-    log = open_log(tables, columns_of(options), skip_bad=options["skip_bad"])
-    if part is None and log.layout.part is not None:
-        part = "test"
-    return provenance_of_all(log.files, part), part
-
-
-def _with_origin(
-    result: Any,  # noqa: ANN401 - one of three kinds of measurement
-    origin: Provenance,
-    part: str | None,
-) -> Any:  # noqa: ANN401
-    """Return a measurement with what calibrated the files of a log."""
-    if hasattr(result, "with_origin"):
-        return result.with_origin(origin.words(part), fitted_rows=origin.fitted(part))
-    if origin.fitted(part):
-        msg = (
-            f"{origin.words(part)} Groups are found by p-values, which such rows do not have: "
-            "measure rows that the calibrator was not fitted to, or leave out --by."
-        )
-        raise InvalidInput(msg)
-    return result

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
     from ogive.engines.plan import Name, Plan
     from ogive.engines.tally import Tally
+    from ogive.readers.provenance import Provenance
 
 #: Rows that a further reading may bring together, each a score by itself: about 300 bytes each.
 LIMIT = 1 << 18
@@ -52,6 +53,8 @@ class Reading:
         How often the log was read.
     vectors : (float, float) or None
         Mean Brier score and log loss of whole vectors, where they were asked for.
+    origin, part : Provenance and str, or None
+        What calibrated the files, and the part that was read: `ogive.studies.logs.read_log`.
     """
 
     curves: dict[Name, Curve]
@@ -59,6 +62,8 @@ class Reading:
     skipped: int
     passes: int
     vectors: tuple[float, float] | None = None
+    origin: Provenance | None = None
+    part: str | None = None
 
     @property
     def curve(self) -> Curve:
