@@ -17,6 +17,13 @@ def softmax(z):
     return e / e.sum(axis=1, keepdims=True)
 
 
+def at_base_rates(row, trained_at, base_rate):
+    """Bayes' rule: probabilities of classes whose shares change, everything else alike."""
+    likelihood = [Fraction(q) / Fraction(old) for q, old in zip(row, trained_at, strict=True)]
+    joint = [x * Fraction(new) for x, new in zip(likelihood, base_rate, strict=True)]
+    return [float(x / sum(joint)) for x in joint]
+
+
 def ranked_classes(values):
     """The classes of each row, best first; equal values by index."""
     return [sorted(range(len(row)), key=lambda k: (-row[k], k)) for row in np.asarray(values)]

@@ -120,6 +120,14 @@ EXPORT = {
     "required": ["out", "max_abs_difference"],
 }
 
+RATES = {"type": ["number", "array", "null"], "items": FRACTION, "minimum": 0, "maximum": 1}
+SHIFT = {
+    "type": "object",
+    "properties": {"from": RATES, "to": RATES, "out": {"type": "string"}},
+    "required": ["from", "to", "out"],
+    "additionalProperties": False,
+}
+
 OUT = {
     "type": "object",
     "properties": {"out": {"type": "string"}},

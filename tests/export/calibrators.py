@@ -19,11 +19,16 @@ NAMES = (
     + [f"{name}.vector" for name in MATRICES]
     + [f"{name}.{way}" for way in MULTICLASS if way != "free" for name in CURVES]
     + ["spline.free", "structure.keep"]
+    + [f"shifted-{name}" for name in ("spline.score", "isotonic.score")]
+    + [f"shifted-{name}" for name in ("vector.vector", "temperature.vector", "spline.keep")]
     + ["spline.top-1", "spline.top-2", "spline.within-top-2", "histogram.class-1", "monotone.score"]
 )
 GROUP_NAMES = ["spline.groups"]  # given a group beside the score
 CURVE_NAMES = {n for n in NAMES if n.split(".")[1] not in {"vector", *MULTICLASS}}
-SQL_NAMES = CURVE_NAMES | {"temperature.vector", "vector.vector"}
+SQL_NAMES = CURVE_NAMES | {
+    *("temperature.vector", "vector.vector"),
+    *("shifted-temperature.vector", "shifted-vector.vector"),
+}
 
 
 def predictions(rows=600, K=4, seed=3):
@@ -52,9 +57,19 @@ def group_curves(rows=600, seed=5):
     }
 
 
-def fitted(name, **sizes):
+def shifted(calibrator):
+    """Return the calibrator at another base rate."""
+    rates = {"base_rate": 0.02, "trained_at": 0.4}
+    if hasattr(calibrator, "K"):
+        rates = {"base_rate": [0.7, 0.2, 0.09, 0.01], "trained_at": [0.25] * 4}
+    return calibrator.with_base_rate(**rates, date="2026-11-17")
+
+
+def fitted(name, **sizes):  # noqa: PLR0911 - one for each kind
     """Return the calibrator of a name such as 'platt.score', 'vector.vector' or 'beta.keep'."""
     method, way = name.split(".")
+    if method.startswith("shifted-"):
+        return shifted(fitted(name.removeprefix("shifted-"), **sizes))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)
         if method == "monotone":
@@ -68,7 +83,7 @@ def fitted(name, **sizes):
         if way in MULTICLASS:
             method = "spline" if method == "structure" else method  # spline.keep was by ranks
             return fit_multiclass(predictions(**sizes), method, multiclass=way)
-        options = {"strengths": [0.1], "offset_strengths": [0.1]} if "odir" in method else {}
-        if options:
+        if "odir" in method:
+            options = {"strengths": [0.1], "offset_strengths": [0.1]}
             return METHODS[method].fit(predictions(**sizes), **options)
         return fit(predictions(**sizes), method, way)

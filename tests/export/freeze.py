@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from ogive import save
-from ogive.calibrators import GROUPED, METHODS, MULTICLASS
+from ogive.calibrators import GROUPED, METHODS, MULTICLASS, SHIFTED
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.export.check import expected
 from ogive.export.rules import Text
-from ogive.export.schema import FITTED_ON, FORMAT, MAPS, SCORE_MAPS, VERSION
+from ogive.export.schema import FITTED_ON, FORMAT, MAPS, SCORE_MAPS, VECTOR_MAPS, VERSION
 from tests.export.calibrators import GROUP_NAMES, NAMES, fitted
 
 FROZEN = Path(__file__).parent / "frozen"
@@ -47,18 +47,20 @@ def json_schema():
             map_ = {"anyOf": [map_, {"$ref": "#/$defs/maps/ranks"}]}
         return {"properties": {"method": {"const": name}, "map": map_}}
 
-    inner = {
-        "type": "object",
-        "properties": {"method": {"enum": list(SCORE_MAPS)}, "map": {"type": "object"}},
-        "required": ["method", "map"],
-        "additionalProperties": False,
-        "oneOf": [of_method(name) for name in SCORE_MAPS],
-    }
+    def inner(names):
+        return {
+            "type": "object",
+            "properties": {"method": {"enum": list(names)}, "map": {"type": "object"}},
+            "required": ["method", "map"],
+            "additionalProperties": False,
+            "oneOf": [of_method(name) for name in names],
+        }
+
     properties = {
         "format": {"const": FORMAT},
         "version": {"const": VERSION},
         "library": Text().schema(),
-        "method": {"enum": [*METHODS, *MULTICLASS, *GROUPED]},
+        "method": {"enum": [*METHODS, *MULTICLASS, *GROUPED, *SHIFTED]},
         "fitted_on": FITTED_ON.schema(),
         "map": {"type": "object"},
         "checksum": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
@@ -72,7 +74,11 @@ def json_schema():
         "required": [name for name in properties if name != "fitted_on"],
         "additionalProperties": True,
         "oneOf": [of_method(name) for name in MAPS],
-        "$defs": {"inner": inner, "maps": {name: rule.schema() for name, rule in MAPS.items()}},
+        "$defs": {
+            "inner": inner(SCORE_MAPS),
+            "inner-vector": inner(VECTOR_MAPS),
+            "maps": {name: rule.schema() for name, rule in MAPS.items()},
+        },
     }
 
 

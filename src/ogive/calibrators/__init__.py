@@ -106,6 +106,15 @@ MULTICLASS = {
 # Maps that are given the group of each row beside its score; `fit_groups` is given several curves.
 GROUPED = {"groups": Method("groups", "ogive.calibrators.groups", "fit_groups", "GroupedMap")}
 
+# What a calibrator becomes at another base rate (`Fitted.with_base_rate`): names in artifacts.
+_SHIFTED = "ogive.calibrators.shifted"
+SHIFTED = {
+    method.name: method
+    for method in (
+        Method("shifted", _SHIFTED, "shifted", "ShiftedMap"),
+        Method("shifted-vector", _SHIFTED, "shifted", "ShiftedVectorMap", "predictions"),
+    )
+}
 
 # What other libraries and papers call them.
 _SYNONYMS = {

@@ -81,6 +81,44 @@ class Fitted(ABC):
         """Rebuild from `to_dict`."""
         return cls(**with_arrays(values))
 
+    def with_base_rate(
+        self,
+        base_rate: ArrayLike | None = None,
+        *,
+        trained_at: ArrayLike | None = None,
+        kept_negatives: float | None = None,
+        date: str | None = None,
+    ) -> Any:  # noqa: ANN401 - a ShiftedMap or a ShiftedVectorMap
+        """Return the calibrator for data with another base rate.
+
+        It is right where the scores within each class are distributed as before.
+
+        Parameters
+        ----------
+        base_rate : float, or (K,) array-like
+            The share of class 1 in the new data, or that of every class.
+        trained_at : float, or (K,) array-like
+            The same of the rows that the calibrator was fitted on. Default: that of the last
+            shift, where there was one.
+        kept_negatives : float, optional
+            Instead of `base_rate`, where all rows of class 1 were kept: the share of the rows of
+            class 0 that were.
+        date : str, optional
+            Kept in the artifact as it is given.
+
+        Examples
+        --------
+        >>> from ogive import Curve, fit_platt
+        >>> gamma = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
+        >>> gamma.with_base_rate(0.003, trained_at=0.5)(0.5).round(6)
+        np.float64(0.003)
+        """
+        from ogive.calibrators.shifted import shifted  # noqa: PLC0415 - it reads this file
+
+        return shifted(
+            self, base_rate, trained_at=trained_at, kept_negatives=kept_negatives, date=date
+        )
+
     def __eq__(self, other: object) -> bool:
         """Two are equal if all their numbers are."""
         if type(other) is not type(self):

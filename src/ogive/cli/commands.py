@@ -14,6 +14,7 @@ from ogive.cli.help import Group
 from ogive.cli.measuring import measure
 from ogive.cli.paper import paper
 from ogive.cli.pictures import plot, report
+from ogive.cli.shifting import shift
 from ogive.cli.watching import watch
 
 
@@ -29,5 +30,18 @@ def ogive() -> None:
     """
 
 
-for command in (apply, arena, compare, demo, export, fit, measure, paper, plot, report, watch):
+for command in (
+    apply,
+    arena,
+    compare,
+    demo,
+    export,
+    fit,
+    measure,
+    paper,
+    plot,
+    report,
+    shift,
+    watch,
+):
     ogive.add_command(command)

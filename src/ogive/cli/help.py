@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "Start here": ("demo",),
     "Measure": ("measure", "plot", "report", "watch"),
-    "Calibrate": ("fit", "apply", "export"),
+    "Calibrate": ("fit", "apply", "shift", "export"),
     "Choose a method": ("compare", "arena", "paper"),
 }
 _REST = "More"

@@ -245,6 +245,8 @@ class _Group:
             if any(getattr(form, "falling") or getattr(form, "rising") for form in forms):  # noqa: B009
                 numbers += ["falling", "rising"]
         self.beta = "rising" in numbers
+        self.shifted = any(form.odds != 1.0 for form in forms)
+        numbers += ["odds"] * self.shifted
         for number in numbers:
             tables[number] = np.array([getattr(form, number) for form in forms])
         self.constants = {f"{name}_{key}": value for key, value in tables.items()}
@@ -255,6 +257,7 @@ class _Group:
             result = self.sigmoid_at(xp, c, xp.where(high, -eta, eta))
         else:
             result = clip(xp, self._pieces(xp, c, xp.where(high, -tail, tail)), 0.0, 1.0)
+            result = self._with_odds(c, result)
         return xp.where(high & (tail <= 0.0), c[f"{self.name}_at_one"], result)
 
     def sigmoid_at(self, xp: Namespace, c: Constants, eta: Array) -> Array:
@@ -266,7 +269,14 @@ class _Group:
             logit = logit + c[f"{self.name}_rising"] * (xp.maximum(eta, 0.0) + bend)
             logit = logit - c[f"{self.name}_falling"] * (xp.maximum(-eta, 0.0) + bend)
         limit = c[f"{self.name}_limit"]
-        return _sigmoid(xp, clip(xp, logit, -limit, limit))
+        return self._with_odds(c, _sigmoid(xp, clip(xp, logit, -limit, limit)))
+
+    def _with_odds(self, c: Constants, q: Array) -> Array:
+        """Return probabilities at another base rate: `calibrators.shifted.with_odds`."""
+        if not self.shifted:
+            return q
+        event = c[f"{self.name}_odds"] * q
+        return event / (event + (1.0 - q))
 
     def _pieces(self, xp: Namespace, c: Constants, x: Array) -> Array:
         """Find the piece of each x by halving, and evaluate its polynomial."""

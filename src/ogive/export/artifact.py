@@ -6,7 +6,7 @@
       "format": "ogive-calibrator",
       "version": 1,                     the schema's version
       "library": "0.1.0",               the version that wrote it
-      "method": "paper-spline",         a name of METHODS, MULTICLASS or GROUPED
+      "method": "paper-spline",         a name of METHODS, MULTICLASS, GROUPED, SHIFTED
       "fitted_on": {...},               what it was fitted on, see `FittedOn`
       "map": {...},                     the map's own fields, see its class
       "checksum": "sha256:..."          of all the rest, in canonical form
@@ -31,7 +31,7 @@ import numpy as np
 
 import ogive
 from ogive._files import replacing
-from ogive.calibrators import GROUPED, METHODS, MULTICLASS
+from ogive.calibrators import GROUPED, METHODS, MULTICLASS, SHIFTED
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
@@ -65,6 +65,8 @@ class FittedOn:
         The method asked for; of full vectors put together from curves, that of the curves.
     kind : {"logits", "probs"} or None
         What the rows held.
+    base_rate : float, tuple of float, or None
+        The share of class 1, or of every class.
     ks_before, ks_after : float or None
         The KS error of the rows as they were, and calibrated by maps that had not seen them.
     log_loss_before, log_loss_after : float or None
@@ -89,6 +91,7 @@ class FittedOn:
     kind: Kind | None = None
     classes: tuple[str | int, ...] | None = None
     K: int | None = None
+    base_rate: float | tuple[float, ...] | None = None
     ks_before: float | None = None
     ks_after: float | None = None
     log_loss_before: float | None = None
@@ -154,8 +157,9 @@ def save(
 def _map_fields(gamma: Fitted) -> dict[str, Any]:
     """Return the map's fields, without those that say nothing to readers who do not know them."""
     values = gamma.to_dict()
-    if values.get("impossible", "") is None:
-        del values["impossible"]
+    for fields_ in (values, values.get("inner", {}).get("map", {})):
+        if fields_.get("impossible", "") is None:
+            del fields_["impossible"]
     return values
 
 
@@ -189,8 +193,9 @@ def load_fitted_on(path: str | os.PathLike[str]) -> FittedOn:
     try:
         FITTED_ON.check(values, "fitted_on")
         about = {key: values[key] for key in known & values.keys()}
-        for name in ("classes", "files"):
-            about[name] = None if about.get(name) is None else tuple(about[name])
+        for name in ("classes", "files", "base_rate"):
+            if isinstance(about.get(name), list):
+                about[name] = tuple(about[name])
         return FittedOn(**about)
     except (ArtifactError, TypeError) as error:
         msg = f"{path} does not say what it was fitted on: {error} Fit it again."
@@ -206,7 +211,7 @@ def build(document: Mapping[str, Any]) -> Fitted:
         raise ArtifactError(msg)
     name = name_of_map(document.get("method"), document["map"])
     MAPS[name].check(document["map"], "map")
-    gamma = (METHODS | MULTICLASS | GROUPED)[name].map.from_dict(document["map"])
+    gamma = (METHODS | MULTICLASS | GROUPED | SHIFTED)[name].map.from_dict(document["map"])
     check_values(gamma)
     return gamma
 

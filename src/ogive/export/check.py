@@ -164,6 +164,8 @@ def moved(calibrator: Any, side: int, *, exact: bool) -> Any:  # noqa: ANN401 - 
         return replace(
             calibrator, tail=_moved_tails(calibrator.high, calibrator.tail, side, exact=exact)
         )
+    if hasattr(calibrator, "inner"):
+        return replace(calibrator, inner=moved(calibrator.inner, side, exact=exact))
     if hasattr(calibrator, "maps"):
         maps = tuple(moved(inner, side, exact=exact) for inner in calibrator.maps)
         return replace(calibrator, maps=maps)

@@ -14,13 +14,14 @@ A score of exactly 1 shares w = 0 with a score of exactly 0, and has its own num
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ogive._numerics.logistic import expit
 from ogive.calibrators.maps import Map, PiecewiseMap
+from ogive.calibrators.shifted import with_odds
 from ogive.errors import InvalidType
 
 if TYPE_CHECKING:
@@ -59,10 +60,11 @@ class Pieces:
 
 @dataclass(frozen=True, eq=False)
 class TailForm:
-    """Pieces in w, cut to [0, 1]."""
+    """Pieces in w, cut to [0, 1]; `odds` is what the odds are multiplied by after that."""
 
     pieces: Pieces
     at_one: float
+    odds: float = 1.0
 
     #: Whether log-odds are used as they are; if not, they go by way of the tail, as scores do.
     direct = False
@@ -70,7 +72,7 @@ class TailForm:
     @property
     def at_zero(self) -> float:
         """The value of a score of exactly 0."""
-        return float(np.clip(self.pieces(np.zeros(1)), 0.0, 1.0)[0])
+        return float(with_odds(np.clip(self.pieces(np.zeros(1)), 0.0, 1.0), self.odds)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,7 @@ class LogOddsForm:
     limit : the argument of the sigmoid is cut to ± this
     grid : η is rounded to multiples of this; 0 for none
     direct : whether log-odds are used as they are; if not, they go by way of the tail
+    odds : what the odds of the result are multiplied by
     """
 
     pieces: Pieces
@@ -93,6 +96,7 @@ class LogOddsForm:
     limit: float = _NO_LIMIT
     grid: float = 0.0
     direct: bool = False
+    odds: float = 1.0
 
     @property
     def at_zero(self) -> float:
@@ -100,7 +104,8 @@ class LogOddsForm:
         eta = self.lowest
         logit = float(self.pieces(np.array([eta]))[0])
         logit += self.rising * np.logaddexp(0, eta) - self.falling * np.logaddexp(0, -eta)
-        return float(expit(np.clip(np.array([logit]), -self.limit, self.limit))[0])
+        q = expit(np.clip(np.array([logit]), -self.limit, self.limit))
+        return float(with_odds(q, self.odds)[0])
 
 
 Form: TypeAlias = TailForm | LogOddsForm
@@ -192,6 +197,10 @@ def _of_spline(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a SplineMap
     return LogOddsForm(pieces, *ends, limit=LIMIT, grid=gamma._grid, direct=True)  # noqa: SLF001
 
 
+def _of_shifted(gamma: Any) -> Form:  # noqa: ANN401 - a ShiftedMap
+    return replace(form_of(gamma.inner), odds=gamma.odds, at_one=_value_at_one(gamma))
+
+
 def _value_at_one(gamma: Map) -> float:
     return float(gamma(1.0))
 
@@ -201,5 +210,6 @@ _FORMS: dict[str, Callable[[Any], Form]] = {
     "histogram": _of_steps,
     "none": _of_identity,
     "platt": _of_platt,
+    "shifted": _of_shifted,
     "spline": _of_spline,
 }

@@ -90,7 +90,8 @@ def _on_knots(gamma: Fitted, K: int, rng: np.random.Generator) -> FloatArray:
 
 
 def _forms(gamma: Fitted) -> list[Form]:
-    maps: Any = getattr(gamma, "maps", ()) if isinstance(gamma, MatrixMap) else (gamma,)
+    whole = getattr(gamma, "inner", gamma)
+    maps: Any = getattr(whole, "maps", ()) if isinstance(gamma, MatrixMap) else (gamma,)
     return [form_of(inner) for inner in maps]
 
 

@@ -26,6 +26,12 @@ def sigmoid(x: float) -> float:
     return (1.0 if x > 0.0 else odds) / (1.0 + odds)
 
 
+def with_odds(form: dict[str, Any], q: float) -> float:
+    """Return a probability whose odds are multiplied: that of another base rate."""
+    event = form["odds"] * q
+    return q if form["odds"] == 1.0 else event / (event + (1.0 - q))
+
+
 def at_log_odds(form: dict[str, Any], eta: float) -> float:
     """Return a map that is a sigmoid of the log-odds."""
     eta = min(max(eta, form["lowest"]), form["highest"])
@@ -36,7 +42,7 @@ def at_log_odds(form: dict[str, Any], eta: float) -> float:
         bend = log(1.0 + exp(-abs(eta)))
         logit += form["rising"] * (max(eta, 0.0) + bend)
         logit -= form["falling"] * (max(-eta, 0.0) + bend)
-    return sigmoid(min(max(logit, -form["limit"]), form["limit"]))
+    return with_odds(form, sigmoid(min(max(logit, -form["limit"]), form["limit"])))
 
 
 def from_tail(form: dict[str, Any], high: bool, tail: float) -> float:
@@ -44,7 +50,7 @@ def from_tail(form: dict[str, Any], high: bool, tail: float) -> float:
     if high and tail == 0.0:
         return float(form["at_one"])
     if "limit" not in form:
-        return min(max(pieces(form, -tail if high else tail), 0.0), 1.0)
+        return with_odds(form, min(max(pieces(form, -tail if high else tail), 0.0), 1.0))
     eta = log(tail) - log(1.0 - tail) if tail > 0.0 else form["lowest"]
     return at_log_odds(form, -eta if high else eta)
 

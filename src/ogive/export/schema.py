@@ -200,18 +200,20 @@ SCORE_MAPS: dict[str, Object] = {
 
 @dataclass(frozen=True, slots=True)
 class _Inner:
-    """A map of one score inside another map: its method and its fields."""
+    """A map of one score, or of `whole` vectors, inside another: its method and its fields."""
 
+    whole: bool = False
     optional: bool = False
 
     def check(self, value: Any, where: str) -> None:  # noqa: ANN401
         if not isinstance(value, dict) or set(value) != {"method", "map"}:
             raise broken(where, "an object of `method` and `map`", value)
-        Choice(tuple(SCORE_MAPS)).check(value["method"], f"{where}.method")
-        SCORE_MAPS[value["method"]].check(value["map"], f"{where}.map")
+        known = VECTOR_MAPS if self.whole else SCORE_MAPS
+        Choice(tuple(known)).check(value["method"], f"{where}.method")
+        known[value["method"]].check(value["map"], f"{where}.map")
 
     def schema(self) -> dict[str, Any]:
-        return {"$ref": "#/$defs/inner"}
+        return {"$ref": f"#/$defs/inner{'-vector' if self.whole else ''}"}
 
 
 def _of_a_matrix(*shape: str) -> Array:
@@ -348,7 +350,48 @@ GROUP_MAPS: dict[str, Object] = {
         Relation("`overall` has the same `view`", lambda m: m["overall"]["view"] == m["view"]),
     )
 }
-MAPS = SCORE_MAPS | VECTOR_MAPS | GROUP_MAPS
+
+_SPAN = 16.2  # `shifted.MOST_LOG_ODDS`, the logarithm of 1e7, and rounding
+_RATE = Number(above=0.0, high=1.0, null=True)
+_SHIFT: dict[str, Rule] = {
+    "how": Choice(("known", "kept negatives", "estimated")),
+    "date": Text(null=True),
+}
+
+
+def _same(m: Mapping[str, Any], *names: str) -> bool:
+    return all(m["inner"]["map"].get(name) == m.get(name) for name in names)
+
+
+#: Calibrators at another base rate.
+SHIFTED_MAPS: dict[str, Object] = {
+    "shifted": _score_map(
+        "`inner`, with `log_odds` added to its log-odds.",
+        {
+            "inner": _Inner(),
+            "log_odds": Number(low=-_SPAN, high=_SPAN),
+            "trained_at": _RATE,
+            "base_rate": _RATE,
+            **_SHIFT,
+        },
+        Relation("`inner` has the same `view` and `n`", lambda m: _same(m, "view", "n")),
+    ),
+    "shifted-vector": _vector_map(
+        "`inner`, with `log_ratio` added to the logarithms of its probabilities.",
+        {
+            "inner": _Inner(whole=True),
+            "log_ratio": Array(shape=("K",), item=Number(low=-_SPAN, high=_SPAN)),
+            "trained_at": Array(shape=("K",), item=Number(above=0.0, high=1.0), null=True),
+            "base_rate": Array(shape=("K",), item=Number(above=0.0, high=1.0), null=True),
+            **_SHIFT,
+        },
+        Relation(
+            "`inner` has the same `view`, `n`, `K` and `impossible`",
+            lambda m: _same(m, "view", "n", "K", "impossible"),
+        ),
+    ),
+}
+MAPS = SCORE_MAPS | VECTOR_MAPS | GROUP_MAPS | SHIFTED_MAPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +408,23 @@ class Checksums:
         return {"anyOf": [{"type": "null"}, Listing(item=Text(), most=MAX_FILES).schema()]}
 
 
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Null, the share of class 1, or that of every class."""
+
+    optional: bool = False
+
+    def check(self, value: Any, where: str) -> None:  # noqa: ANN401, D102
+        if isinstance(value, list):
+            Array(item=_SHARE, least=2, most=MAX_CLASSES).check(value, where)
+        else:
+            _AT_ONE.check(value, where)
+
+    def schema(self) -> dict[str, Any]:  # noqa: D102
+        several = Array(item=_SHARE, least=2, most=MAX_CLASSES)
+        return {"anyOf": [_AT_ONE.schema(), several.schema()]}
+
+
 _KS = Number(low=0.0, high=1.0, null=True, optional=True)
 _LOSS = Number(low=0.0, null=True, optional=True)
 FITTED_ON = Object(
@@ -375,6 +435,7 @@ FITTED_ON = Object(
         "kind": Choice(("logits", "probs", None), optional=True),
         "classes": ClassNames(optional=True),
         "K": Number(low=2, high=MAX_CLASSES, whole=True, null=True, optional=True),
+        "base_rate": Rates(optional=True),
         "ks_before": _KS,
         "ks_after": _KS,
         **dict.fromkeys(("log_loss_before", "log_loss_after"), _LOSS),

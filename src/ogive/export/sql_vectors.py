@@ -59,10 +59,12 @@ def softmax_expression(calibrator: MatrixMap, names: Sequence[str]) -> str:
         case WithinTop(rank):
             first = f"{_falling(names)} LIMIT {rank}"
             result = f"(SELECT SUM(ogive_x) FROM ({first}) AS ogive_w) / ogive_sum"
-    scores = _scores(calibrator, columns)
+    scores = _scores(getattr(calibrator, "inner", calibrator), columns)
+    ratios = getattr(calibrator, "ratio", None)  # of a base rate that was shifted
+    factor = [""] * calibrator.K if ratios is None else [f" * {literal(ratio)}" for ratio in ratios]
     powers = [
         f"CASE WHEN {z} < -{_LARGEST} THEN 0e0 ELSE "
-        f"exp(GREATEST(ogive_l{k} - ogive_top, (-700e0))) END AS {name}"
+        f"exp(GREATEST(ogive_l{k} - ogive_top, (-700e0))){factor[k]} END AS {name}"
         for k, (name, z) in enumerate(zip(names, columns, strict=True))
     ]
     inner = f"SELECT {', '.join(powers)} FROM ({scores}) AS ogive_c LIMIT 1"

@@ -299,6 +299,7 @@ def _plain(form: Form) -> dict[str, Any]:
         "powers": form.pieces.powers[::-1].tolist(),
         "at_one": float(form.at_one),
         "direct": form.direct,
+        "odds": float(form.odds),
     }
     if isinstance(form, LogOddsForm):
         for name in ("lowest", "highest", "falling", "rising", "limit", "grid"):

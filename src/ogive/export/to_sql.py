@@ -37,6 +37,7 @@ MAX_CLASSES = 256
 _LEAST_DIFFERENCE = 1e-280  # nearer to 0 than this, products of differences may underflow
 _NOTHING = 1e-200  # a slope below this moves nothing
 _EXP_LIMIT = 700.0
+_LEAST_SHIFTED = "1e-280"  # stands for a probability of 0 in a shift, whose inverse stays finite
 MAX_NAME = 63  # bytes: PostgreSQL cuts longer names
 _PART = r'("(?:[^"]|"")+"|[^".]+)'
 _COLUMN = re.compile(rf"(?:{_PART}\.)?{_PART}")
@@ -135,9 +136,10 @@ def parse_column(text: str) -> Column:
 
 
 def _of_matrix(gamma: MatrixMap, kind: Kind | None, name: Column) -> str:
-    if gamma.method not in {"temperature", "vector"}:
+    method = getattr(gamma, "inner", gamma).method
+    if method not in {"temperature", "vector"}:
         msg = (
-            f"{gamma.method!r} has no sensible form as one SQL expression: export it to python "
+            f"{method!r} has no sensible form as one SQL expression: export it to python "
             "or onnx, or fit temperature, vector or a map of one view."
         )
         raise ExportError(msg)
@@ -155,7 +157,7 @@ def _of_matrix(gamma: MatrixMap, kind: Kind | None, name: Column) -> str:
 def _of_score(form: Form, column: str) -> str:
     s = f"CAST({column} AS DOUBLE PRECISION)"
     if isinstance(form, TailForm):
-        inside = _in_tails(form, s)
+        inside = _with_odds(_in_tails(form, s), form.odds)
         zero = ""
     else:
         inside = _in_log_odds(form, s)
@@ -163,6 +165,13 @@ def _of_score(form: Form, column: str) -> str:
     one = f"WHEN {s} >= 1e0 THEN {literal(form.at_one)} "
     value = f"CASE {one}{zero}ELSE {inside} END"
     return f"CAST(CASE WHEN {s} >= 0e0 AND {s} <= 1e0 THEN {value} END AS DOUBLE PRECISION)"
+
+
+def _with_odds(q: str, odds: float) -> str:
+    """Return a probability whose odds are multiplied; PostgreSQL refuses to divide by 0."""
+    if odds == 1.0:
+        return q
+    return f"1e0 / (1e0 + (1e0 / GREATEST({q}, {_LEAST_SHIFTED}) - 1e0) * {literal(1.0 / odds)})"
 
 
 def _in_tails(form: TailForm, s: str) -> str:
@@ -231,8 +240,9 @@ def _in_log_odds(form: LogOddsForm, s: str) -> str:
             f"({logit} + {literal(form.rising)} * (GREATEST({eta}, 0e0) + {bend})"
             f" - {literal(form.falling)} * (GREATEST(-{eta}, 0e0) + {bend}))"
         )
-    limit = literal(min(form.limit, _EXP_LIMIT))
-    return f"1e0 / (1e0 + exp(-LEAST(GREATEST({logit}, -{limit}), {limit})))"
+    limit = literal(min(form.limit, _EXP_LIMIT - abs(np.log(form.odds))))
+    factor = "" if form.odds == 1.0 else f" * {literal(1.0 / form.odds)}"
+    return f"1e0 / (1e0 + exp(-LEAST(GREATEST({logit}, -{limit}), {limit})){factor})"
 
 
 def _cubic(pieces: Pieces, j: int, x: str) -> str:

@@ -321,12 +321,29 @@ def filled(  # noqa: PLR0917 - internal
     return xp.minimum(chosen * weights, cap)
 
 
+class Shifted(Vectors):
+    """Another calibrator, moved to other shares of the classes."""
+
+    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a ShiftedVectorMap
+        super().__init__(gamma, kind)
+        self.inner = program_of(gamma.inner, kind)
+        ratio = gamma.ratio / gamma.ratio[0] if self.one_column else gamma.ratio
+        self.constants = {**self.inner.constants, "ratio": ratio[1:] if self.one_column else ratio}
+
+    def __call__(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        """Return the calibrated probabilities of a batch: (n, K), or (n, 1) of class 1."""
+        q = self.inner(xp, c, x)
+        event = q * c["ratio"]
+        return event / (event + (1.0 - q)) if self.one_column else event / xp.sum(event)
+
+
 _PROGRAMS: dict[str, Callable[[Any, Kind], Vectors]] = {
     "dir-odir": Odir,
     "every-rank": EveryRank,
     "ms-odir": Odir,
     "ovr": OneAgainstTheRest,
     "ranks": Ranks,
+    "shifted-vector": Shifted,
     "temperature": Temperature,
     "vector": Vector,
 }

@@ -98,6 +98,7 @@ def fitted_on(
         kind=None if isinstance(data, Curve) else data.kind,
         classes=names,
         K=None if names is None else len(names),
+        base_rate=_base_rate(data, calibrator),
         ks_before=before.ks,
         ks_after=None if after is None else after.ks,
         log_loss_before=before.log_loss,
@@ -109,6 +110,20 @@ def fitted_on(
         files=_checksums(files),
         part=part,
     )
+
+
+def _base_rate(data: Predictions | Curve, gamma: Fitted) -> float | tuple[float, ...] | None:
+    """Return the share of class 1, or of every class; None for views whose outcome is no class."""
+    if isinstance(gamma, Map):
+        if "top" in gamma.view:
+            return None
+        curve = data if isinstance(data, Curve) else Curve.from_predictions(data, gamma.view)
+        return float(curve.total_hits) / float(curve.n)
+    if isinstance(data, Curve):
+        return None
+    assert data.labels is not None  # noqa: S101 - it was fitted
+    counts = np.bincount(data.labels, data.sample_weight, minlength=data.K).astype(np.float64)
+    return tuple((counts / counts.sum()).tolist())
 
 
 def most_folds(data: Predictions | Curve) -> int:

@@ -1,0 +1,74 @@
+"""`ogive shift`."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ogive import load
+from tests.cli import schemas
+
+
+@pytest.fixture
+def cal(run, tmp_path, rng):
+    p = rng.random(900)
+    np.savez(tmp_path / "s.npz", scores=p, outcomes=rng.random(900) < p)
+    path = tmp_path / "cal.json"
+    assert run("fit", tmp_path / "s.npz", "-o", path, "--method", "platt", "--folds", 0)[0] == 0
+    return path
+
+
+def test_a_known_rate(run, run_json, tmp_path, cal):
+    out = tmp_path / "new.json"
+    rates = ["--base-rate", 0.003, "--trained-at", 0.5]
+    found = run_json(schemas.SHIFT, "shift", cal, *rates, "-o", out)
+    assert found == {"from": 0.5, "to": 0.003, "out": str(out)}
+    q, moved = load(cal)(0.7), load(out)(0.7)
+    assert moved / (1 - moved) == pytest.approx(q / (1 - q) * 0.003 / 0.997)
+    assert json.loads(out.read_text())["map"]["date"] is None
+    code, text, _ = run("shift", cal, *rates, "-o", out, "--date", "today")
+    assert code == 0
+    assert "Base rate 50 % before, 0.3 % now." in text
+    assert json.loads(out.read_text())["map"]["date"] == "today"
+    assert run("apply", out, tmp_path / "s.npz", "-o", tmp_path / "after.npz")[0] == 0
+
+
+def test_the_rate_of_the_fit_is_the_default(run_json, tmp_path, cal):
+    base = json.loads(cal.read_text())["fitted_on"]["base_rate"]
+    found = run_json(schemas.SHIFT, "shift", cal, "--base-rate", 0.1, "-o", tmp_path / "n.json")
+    assert found["from"] == base
+    share = run_json(
+        schemas.SHIFT, "shift", cal, "--kept-negatives", 0.01, "-o", tmp_path / "k.json"
+    )
+    odds = base / (1 - base) * 0.01
+    assert share["to"] == pytest.approx(odds / (1 + odds))
+
+
+def test_classes(run_json, run, tmp_path, rng):
+    logits = rng.normal(size=(400, 3))
+    np.savez(tmp_path / "m.npz", logits=logits, labels=rng.integers(3, size=400))
+    cal, out = tmp_path / "cal.json", tmp_path / "new.json"
+    assert (
+        run("fit", tmp_path / "m.npz", "-o", cal, "--method", "temperature", "--folds", 0)[0] == 0
+    )
+    found = run_json(schemas.SHIFT, "shift", cal, "--base-rate", "0.1,0.2,0.7", "-o", out)
+    assert found["to"] == pytest.approx([0.1, 0.2, 0.7])
+    assert sum(found["from"]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--base-rate", 0, "--trained-at", 0.5], "must be above 0 and below 1"),
+        (["--base-rate", 1], "must be above 0 and below 1"),
+        (["--base-rate", "many"], "shares are needed"),
+        (["--base-rate", 0.1, "--trained-at", 1], "`trained_at` must be above 0"),
+        ([], "give --base-rate R"),
+        (["--base-rate", 0.1, "--kept-negatives", 0.1], "not both"),
+    ],
+)
+def test_nothing_is_written_where_the_rates_cannot_be(run, tmp_path, cal, words, message):
+    code, _, err = run("shift", cal, *words, "-o", tmp_path / "new.json")
+    assert code in {1, 2}
+    assert message in " ".join(err.split())
+    assert not (tmp_path / "new.json").exists()
