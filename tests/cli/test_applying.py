@@ -36,7 +36,7 @@ def test_fit_apply_measure(run, run_json, tmp_path):
     assert after["accuracy"] == before["accuracy"]
     code, text, _ = run("fit", DEMO, "-o", cal, "--method", "paper-spline", "--view", "top-2")
     assert code == 0
-    assert "paper-spline of top-2, fitted on 5,000 rows" in text
+    assert "paper-spline (top-2), fitted on 5,000 rows" in text
 
 
 @pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
@@ -49,6 +49,29 @@ def test_scores_that_were_calibrated_already_are_noticed(run, tmp_path):
     assert "warning" in err
     assert "was fitted on logits" in err
     assert "calibrated already?" in err
+
+
+@pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
+def test_names_in_one_file_and_numbers_in_another_are_noticed(run, tmp_path, rng):
+    """Unless the numbers are those of the columns, 0, 1 and 2."""
+    probs = rng.dirichlet(np.ones(3), 60)
+    labels = np.arange(60) % 3
+    cal = tmp_path / "cal.json"
+    for name, those in (
+        ("names", np.array(["a", "b", "c"])[labels]),
+        ("0", labels),
+        ("1", labels + 1),
+    ):
+        np.savez(tmp_path / f"{name}.npz", probs=probs, labels=those)
+    assert run("fit", tmp_path / "names.npz", "-o", cal)[0] == 0
+    assert (
+        "taken for the same"
+        not in run("apply", cal, tmp_path / "0.npz", "-o", tmp_path / "x.npz")[2]
+    )
+    code, _, err = run("apply", cal, tmp_path / "1.npz", "-o", tmp_path / "y.npz")
+    assert code == 0
+    assert "was fitted on the classes a, b, c, and" in err
+    assert "1.npz has 1, 2, 3: taken for the same, in this order." in err
 
 
 def test_apply_to_a_file_without_labels(run_json, tmp_path, scores):

@@ -125,7 +125,7 @@ class Gain:
         return "each row left out in turn" if self.folds is None else f"{self.folds} folds"
 
     def _change(self, gain: float) -> str:
-        error = "" if self.error is None else f", ± {self.error:.2g}"
+        error = "" if self.error is None else f", ± {_two_digits(self.error)}"
         return f"{self._moves(gain)} ({self.basis}{error})"
 
     def _moves(self, gain: float) -> str:
@@ -177,6 +177,11 @@ def worth_calibrating(
 def _digits(change: float) -> int:
     """Return how many decimals show two digits of a change, at least three."""
     return 3 if change == 0.0 else max(3, 1 - int(np.floor(np.log10(abs(change)))))
+
+
+def _two_digits(value: float) -> str:
+    """Return two digits of a number, never as 4.6e-05."""
+    return np.format_float_positional(value, precision=2, fractional=False, trim="-")
 
 
 def _capital(text: str) -> str:

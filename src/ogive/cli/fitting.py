@@ -146,7 +146,7 @@ def _show(gamma: Fitted, info: FittedOn, verdict: Verdict, output: Path) -> None
     from ogive.studies.fitted_on import before_and_after  # noqa: PLC0415
     from ogive.studies.fitting import MAY_MOVE, may_move  # noqa: PLC0415
 
-    say(f"{info.method} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
+    say(f"{info.method} ({gamma.view}), fitted on {gamma.n:,} rows: {output}")
     say(before_and_after(info))
     if may_move(gamma):
         say(MAY_MOVE)

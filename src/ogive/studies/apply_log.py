@@ -28,6 +28,7 @@ from ogive.engines.files import open_log
 from ogive.engines.formats import column_names, open_table
 from ogive.errors import (
     FileFormatError,
+    GuessedLabels,
     InvalidInput,
     OgiveError,
     OgiveWarning,
@@ -183,6 +184,8 @@ def check_classes(
 ) -> None:
     """Refuse a file whose columns are other classes than those a calibrator was fitted on.
 
+    Names in one and numbers in the other may mean the same, in the same order: it warns, unless
+    the numbers are those of the columns.
     `classes` are the labels of the file's columns, None where nothing in the file tells them.
     """
     info = load_fitted_on(calibrator)
@@ -197,7 +200,15 @@ def check_classes(
     if classes is None or tuple(classes) == info.classes:
         return
     if {type(one) for one in classes} != {type(one) for one in info.classes}:
-        return  # numbers in one file and names in the other: nothing says that they differ
+        if tuple(range(K)) not in {tuple(classes), info.classes}:
+            warnings.warn(
+                f"{calibrator} was fitted on the classes {shown(info.classes)}, and {name} has "
+                f"{shown(list(classes))}: taken for the same, in this order. With the same labels "
+                "in both files it would be checked.",
+                GuessedLabels,
+                stacklevel=3,
+            )
+        return
     msg = (
         f"{calibrator} was fitted on columns of the classes {shown(info.classes)}, in this order, "
         f"but {name} has {shown(list(classes))}. Bring the columns into this order, or say which "

@@ -141,17 +141,22 @@ def judge_methods(
     seen = look(judged_curve(test, view), fitted_on=test.calibrated_on)
     lead = f"Use {tried}."
     decision = judge(seen, gain, method=tried, lead=lead)
-    same = [
-        row.method for row in methods if row.tied_with_best and row.method not in {tried, "none"}
-    ]
-    unsure = [row.method for row in methods if row.too_few_rows_to_tell]
-    more = []
-    if decision.calibrate and same:
-        why = " (spline is the default, and preferred)" if tried == DEFAULT_METHOD else ""
-        more.append(f"Not significantly different: {', '.join(same)}{why}.")
-    if unsure and not decision.too_few_rows:
-        more.append(f"Too few rows to tell: {', '.join(unsure)}.")
+    more = [] if decision.too_few_rows else _of_others(methods, tried, bool(decision.calibrate))
     return judge(seen, gain, method=tried, more=more, lead=lead)
+
+
+def _of_others(methods: Sequence[MethodResult], tried: str, calibrate: bool) -> list[str]:
+    """Say which other methods may be as good as the recommended one."""
+    others = [row for row in methods if row.method not in {tried, "none"}]
+    same = [row.method for row in others if row.tied_with_best]
+    unsure = [row.method for row in others if row.too_few_rows_to_tell]
+    why = " (spline is the default, and preferred)" if tried == DEFAULT_METHOD else ""
+    noisy = any(row.method == tried and row.too_few_rows_to_tell for row in methods)
+    if calibrate and noisy:
+        names = ", ".join([*same, *unsure])
+        return [f"Too few rows to tell whether another method is better: {names}{why}."]
+    more = [f"Not significantly different: {', '.join(same)}{why}."] if calibrate and same else []
+    return [*more, f"Too few rows to tell: {', '.join(unsure)}."] if unsure else more
 
 
 def judge_fit(
