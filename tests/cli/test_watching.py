@@ -144,6 +144,52 @@ def test_a_state_is_no_input(run, log):
     assert file.name in err
 
 
+def test_saved_curves_named_by_their_day_are_a_log(run, log, tmp_path):
+    files = [tmp_path / f"{day}.curve" for day in DAYS[:4]]
+    for day, file in zip(DAYS, files, strict=False):
+        save(write_day(log, day, power=1.3), file)
+    _, whole, _ = watched(run, log, "--time", "day")
+    _, found, _ = watched(run, *reversed(files))
+    assert found == whole
+    week = watched(run, *files, "--every", "week")[1]["days"]
+    assert [(day["time"], day["n"]) for day in week] == [("2026-04-27", 1200), ("2026-05-04", 400)]
+    code, _, err = run("watch", *files, "--time", "day")
+    assert (code, "--time does not apply: saved curves have the time in their name" in err) == (
+        2,
+        True,
+    )
+    code, _, err = run("watch", log)
+    assert (code, "--time is missing" in err) == (2, True)
+
+
+def test_a_row_counts_on_the_day_its_label_arrives(run, log):
+    table = {"score": [0.2, 0.7, 0.4], "outcome": [0, 1, 1], "at": ["2026-05-01"] * 3,
+             "known": ["2026-05-02", "2026-05-02", "2026-05-09"]}  # fmt: skip
+    pq.write_table(pa.table(table), log / "a.parquet")
+    _, found, _ = watched(run, log, "--time", "at", "--label-time", "known")
+    assert [(day["time"], day["n"]) for day in found["days"]] == [
+        ("2026-05-02", 2), ("2026-05-09", 1)]  # fmt: skip
+
+
+@pytest.mark.parametrize("step", ["replace", "write_text"])
+def test_a_run_that_is_cut_short_changes_nothing(run, log, tmp_path, monkeypatch, step):
+    state = tmp_path / "state.json"
+    write_day(log, DAYS[0])
+    run("watch", log, "--time", "day", "--state", state)
+    before = state.read_bytes()
+    write_day(log, DAYS[1])
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pathlib.Path." + step, killed)
+        assert run("watch", log, "--time", "day", "--state", state)[0] not in {0, 3}
+    assert state.read_bytes() == before
+    _, found, _ = watched(run, log, "--time", "day", "--state", state)
+    assert found == watched(run, log, "--time", "day")[1]
+
+
 def hold(path, ready):
     from ogive._files import only_writer
 

@@ -14,6 +14,7 @@ from ogive.cli.options import (
     check_output,
     part_option,
     reads_files,
+    refuse,
     view_option,
 )
 from ogive.cli.terminal import Command, note, say
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ogive.studies.watch import Watch
 
 QUIET, ALARM = 0, 3
+_OF_ROWS = ("time", "label_time", "view", "part", "bits", "skip_bad", "engine")
 
 
 @click.command(
@@ -42,11 +44,15 @@ QUIET, ALARM = 0, 3
 @click.argument("files", metavar="LOG...", nargs=-1, required=True, type=INPUT)
 @click.option(
     "--time",
-    "time_column",
     type=WORD,
     metavar="COL",
-    required=True,
-    help="Column of the time at which an outcome became known: dates in ISO 8601, or numbers.",
+    help="Column of the time of a row: dates in ISO 8601, or numbers of batches.",
+)
+@click.option(
+    "--label-time",
+    type=WORD,
+    metavar="COL",
+    help="Column of the time at which the label arrived: a row counts then, and not at --time.",
 )
 @click.option(
     "--every",
@@ -94,7 +100,8 @@ QUIET, ALARM = 0, 3
 @as_json_option
 def watch(
     files: tuple[Path, ...],
-    time_column: str,
+    time: str | None,
+    label_time: str | None,
     view: str | None,
     part: str | None,
     *,
@@ -109,24 +116,28 @@ def watch(
     It is read day by day: is it still calibrated, and since when not? Exit code 0: no alarm. Exit
     code 3: alarm, with the day of the change, which scores are off, and what to do. However often
     one looks, the chance of any false alarm is at most --alpha.
+    Curves that `measure --save-curve` wrote, one for each day, are read like a log if their names
+    are the days: 2026-05-03.curve.
     Rows must be independent given their scores; a day counts once, with all its rows.
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import load_map  # noqa: PLC0415
-    from ogive.studies.watch.days import watch_days  # noqa: PLC0415
+    from ogive.studies.watch.days import saved_days, watch_days  # noqa: PLC0415
 
     check_columns(files)
     check_output(state, files)
     calibrator = options.pop("calibrator")
     skip_late = options.pop("skip_late")
-    options |= {"by": time_column, "one_pass": True}
+    options |= {"by": label_time or time, "one_pass": True}
+    saved = _are_saved_curves(files, options["by"])
     with _held(state), terminal.progress("watching") as step:
         before = _before(state, alpha, run_length)
         gamma = None if calibrator is None else load_map(calibrator)
-        reading = read(files, view, part, options, step, default_part="all")
-        found = watch_days(
-            before, reading.by_group, calibrator=gamma, skip_late=skip_late, step=step
-        )
+        if saved:
+            curves = saved_days(files, options["every"])
+        else:
+            curves = read(files, view, part, options, step, default_part="all").by_group
+        found = watch_days(before, curves, calibrator=gamma, skip_late=skip_late, step=step)
         result = found.watch
         if state is not None and (found.new or not state.exists()):
             result.save(state)
@@ -139,6 +150,19 @@ def watch(
     else:
         _show(result)
     click.get_current_context().exit(ALARM if result.alarm else QUIET)
+
+
+def _are_saved_curves(files: tuple[Path, ...], by: str | None) -> bool:
+    """Return whether all files are saved curves, named by their day; a log needs a column."""
+    from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
+
+    if all(is_curve_file(file) for file in files):
+        refuse("saved curves have the time in their name (2026-05-03.curve)", *_OF_ROWS)
+        return True
+    if by is None:
+        msg = "--time is missing: name the column of the time of a row, e.g. --time day"
+        raise click.UsageError(msg)
+    return False
 
 
 @contextmanager

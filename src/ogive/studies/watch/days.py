@@ -9,14 +9,18 @@ import numpy as np
 
 from ogive.calibrators.maps import Map
 from ogive.curve import Curve
+from ogive.engines.periods import period_of
 from ogive.engines.rows import NO_GROUP
 from ogive.errors import DoesNotApply, InvalidInput
+from ogive.export.curve_file import load_curve
 from ogive.studies.watch.times import as_time, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from ogive.calibrators.maps import Fitted
+    from ogive.engines.periods import Every
     from ogive.studies.watch.times import Time
     from ogive.studies.watch.watch import Day, Watch
 
@@ -85,6 +89,15 @@ def watch_days(
         if step is not None:
             step("watching", done + 1, len(new))
     return Watched(watch, len(new), again, sum(late.values()))
+
+
+def saved_days(files: Sequence[Path], every: Every) -> dict[str, Curve]:
+    """Return the curves of files that are named by their day, those of one period together."""
+    found: dict[str, Curve] = {}
+    for file in files:
+        name, curve = period_of(file.stem, every), load_curve(file)
+        found[name] = found[name].merge(curve) if name in found else curve
+    return found
 
 
 def _more(day: Day, curve: Curve) -> float:
