@@ -171,7 +171,7 @@ def test_suffixes_in_capitals_are_the_same_kinds(run, words, suffix, tmp_path):
     store(table, tmp_path / f"a{suffix.lower()}")
     (tmp_path / f"a{suffix.lower()}").rename(tmp_path / f"b{suffix}")
     assert run(*words(f"apply CAL b{suffix} -o out{suffix}"))[0] == 0
-    start = {".CSV": b'"score', ".PARQUET": b"PAR1", ".Arrow": b"ARROW1"}[suffix]
+    start = {".CSV": b"score", ".PARQUET": b"PAR1", ".Arrow": b"ARROW1"}[suffix]
     assert (tmp_path / f"out{suffix}").read_bytes().startswith(start)
     assert run("measure", f"out{suffix}")[0] == 0
 

@@ -43,7 +43,7 @@ def test_parameters_are_untouched_and_clone(calibrator, rows):
     assert clone(cal).get_params() == cal.get_params()
     cal.fit(*rows)
     assert {name: vars(cal)[name] for name in before} == before
-    told = {"spline_", "_summary"} if calibrator is ogive.SplineCalibrator else set()
+    told = {"spline_", "_judged"} if calibrator is ogive.SplineCalibrator else set()
     assert {name for name in vars(cal) if name not in before} == told | {
         "classes_",
         "map_",
@@ -79,7 +79,8 @@ def test_probabilities_must_be_named(rows):
     with pytest.warns(LooksLikeProbabilities, match="kind='probs'"):
         ogive.PlattCalibrator().fit(probs, y)
     a = ogive.PlattCalibrator(kind="probs").fit(probs, y).predict_proba(probs)
-    b = ogive.PlattCalibrator().fit(logits, y).predict_proba(logits)
+    preds = Predictions(logits, y, kind="logits")
+    b = ogive.fit_multiclass(preds, "platt", multiclass="ranks", rescale=False)(preds)
     np.testing.assert_allclose(a, b, atol=1e-9)
 
 

@@ -53,7 +53,7 @@ def test_the_slope_is_zero_at_the_answer_also_where_softmax_saturates(rng, true,
 def test_many_numbers_in_float32_give_the_same_as_float64(rng, monkeypatch):
     logits, labels = sample(rng, 3000, 50, 3.0)
     narrow, wide = logits.astype(np.float32), logits.astype(np.float32).astype(np.float64)
-    monkeypatch.setattr(log_values, "MANY", 10_000)
+    monkeypatch.setattr(log_values, "MIN_NUMBERS_FOR_FLOAT32", 10_000)
     rough = fit_temperature(Predictions(narrow, labels, kind="logits"))
     exact = fit_temperature(Predictions(wide, labels, kind="logits"))
     assert rough.factor == pytest.approx(exact.factor, rel=1e-6)

@@ -64,7 +64,7 @@ def test_many_numbers_in_float32_and_many_classes(rng, monkeypatch):
     logits, labels = sample(rng, n=2000, K=80)
     narrow = Predictions(logits.astype(np.float32), labels, kind="logits")
     exact = fit_vector(narrow)
-    monkeypatch.setattr(log_values, "MANY", 10_000)
+    monkeypatch.setattr(log_values, "MIN_NUMBERS_FOR_FLOAT32", 10_000)
     rough = fit_vector(narrow)
     both = [loss(gamma, logits[:300], labels[:300]) for gamma in (rough, exact)]
     assert both[0] == pytest.approx(both[1], abs=1e-3)

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -89,8 +90,13 @@ def each(
     with parallel_config("loky", n_jobs=workers, inner_max_num_threads=inside):
         with _deaf_to_interrupts():
             finished = Parallel(return_as="generator_unordered", batch_size=1)(calls)
-        for results in finished:
-            yield from results
+        try:
+            for results in finished:
+                yield from results
+        finally:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # after Ctrl-C joblib advises to plan for less
+                finished.close()
 
 
 @contextmanager
