@@ -273,7 +273,7 @@ class BetaCalibrator(_CurveCalibrator):
 
 
 class HistogramCalibrator(_CurveCalibrator):
-    """Histogram binning: the share of hits in each bin of scores.
+    """Histogram binning: the share of outcomes that are 1 in each bin of scores.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class CurveDisplay:
     ----------
     curve : Curve
     graph : {"difference", "reliability", "bins"}
-        Cumulative hits minus scores; probability against score without bins; with bins.
+        Cumulative outcomes minus scores; probability against score without bins; with bins.
     method : str
         What is fitted for ``"reliability"``.
     name : str, optional

@@ -53,7 +53,7 @@ def four_panels(
             tuple(_cumulative(f, x, x_axis, axis("cumulative", 0.0, tall))),
         )
         for title, what, x, x_axis in (
-            ("a  cumulative", "Cumulative score and hits.", t.fractile, axis(FRACTILE, 0, 1)),
+            ("a  cumulative", "Cumulative scores and outcomes.", t.fractile, axis(FRACTILE, 0, 1)),
             ("b  axis warped by the score",
              "The same with the axis warped so that the cumulative score is a straight line.",
              warped, _warped_axis(t.fractile, warped)),
@@ -71,7 +71,7 @@ def _cumulative(f: FourPanel, x: FloatArray, x_axis: Axis, y_axis: Axis) -> list
     d, t = f.difference, f.difference.summary.trace
     score, hits = t.cumulative_score, t.cumulative_hits
     marks: list[Mark] = []
-    words: list[tuple[str, Role]] = [("— score", "score"), ("— hits", "hits")]
+    words: list[tuple[str, Role]] = [("— score", "score"), ("— outcomes", "hits")]
     if d.half_width is not None:
         at = _every(x)
         low, high = (score - d.half_width)[at], (score + d.half_width)[at]

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from ogive.plotting.marks import Role
 
 FRACTILE = "share of rows, lowest scores first"
-_GAP = f"cumulative hits {MINUS} scores"
+_GAP = f"cumulative outcomes {MINUS} scores"
+_SHARE = "share of outcomes that are 1"
 _DENSITY_HEIGHT = 0.16
 _SMALL_GAP = 0.15  # a peak below this share of the axis has no room for words
 
@@ -119,7 +120,7 @@ def difference_words(d: CumulativeDifference) -> str:
     s = d.summary
     means = "right" if s.ks.direction == "none" else s.ks.direction
     words = (
-        f"Cumulative hits minus scores against the share of rows. The largest gap is "
+        f"Cumulative outcomes minus scores against the share of rows. The largest gap is "
         f"{percent(s.ks.signed)} at score {s.ks.score:.3g}, after {percent(s.ks.fractile, 0)} of "
         f"the rows: up to there the scores are {means} on average."
     )
@@ -244,11 +245,11 @@ def binned_panel(b: BinnedReliability, *, title: str = "") -> Panel:
         Segment(ends, ends, "reference", dashed=True),
         Dots(b.score, b.share, "hits", low=b.low, high=b.high),
     ]
-    x, y = axis("mean score of the bin", *ends), with_headroom("share of hits", *ends)
+    x, y = axis("mean score of the bin", *ends), with_headroom(_SHARE, *ends)
     return Panel(
-        title=title or "share of hits by bin, with 95 % interval",
+        title=title or f"{_SHARE}, by bin, with 95 % interval",
         alt=(
-            f"Share of hits against mean score in {b.score.size} bins, with 95 % intervals. "
+            f"{_SHARE.capitalize()} against mean score in {b.score.size} bins, 95 % intervals. "
             f"Perfect calibration is the diagonal; {int((b.high < b.score).sum())} bins lie "
             f"clearly below it and {int((b.low > b.score).sum())} clearly above."
         ),

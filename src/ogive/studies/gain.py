@@ -121,7 +121,7 @@ def _curve_of(data: object, view: str | View | None) -> Curve:
         return data
     msg = (
         f"`data` must be Predictions or a Curve, not {type(data).__name__}; build one with "
-        "Predictions(values, labels, kind=...) or Curve.from_scores(scores, hits)."
+        "Predictions(values, labels, kind=...) or Curve.from_scores(scores, outcomes)."
     )
     raise InvalidType(msg)
 
