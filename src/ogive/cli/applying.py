@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.logs import engine_of, is_log, on_engines
+from ogive.cli.logs import engine_of, on_engines
 from ogive.cli.options import (
     as_json_option,
     check_columns,
@@ -54,38 +54,19 @@ def apply(
     A folder or a glob becomes a folder of Parquet files; a run that was cut short can be repeated.
     An input is never written, and an output that exists only with --force.
     """
-    from ogive.calibrators.grouped_map import GroupedMap  # noqa: PLC0415
-    from ogive.export.artifact import load_map  # noqa: PLC0415
-    from ogive.readers import open_file  # noqa: PLC0415
-    from ogive.readers.multi_file import write_like  # noqa: PLC0415
-    from ogive.studies.apply_log import check_classes, warn_of_kind  # noqa: PLC0415
-    from ogive.studies.apply_mark import origin_of, warn_if_calibrated  # noqa: PLC0415
-    from ogive.studies.fitting import MAY_MOVE, calibrated, may_move  # noqa: PLC0415
-    from ogive.studies.group_fitting import groups_of  # noqa: PLC0415
+    from ogive.studies.apply_file import apply_file  # noqa: PLC0415
+    from ogive.studies.apply_log import is_streamed  # noqa: PLC0415
+    from ogive.studies.fitting import MAY_MOVE, may_move  # noqa: PLC0415
 
     check_columns([file])
-    if _is_streamed(file, output, options):
+    if is_streamed(file, output, engine_of(options)[0]):
         _apply_log(calibrator, file, output, options, force=force, as_json=as_json)
         return
     check_output(output, [calibrator, file], replace=force, data=True)
     _check_kind(file, output)
     with progress("calibrating"):
-        gamma = load_map(calibrator)
-        source = open_file(file, columns_of(options), experiment=options["experiment"])
-        warn_of_kind(calibrator, source.kind, str(file))
-        warn_if_calibrated(file)
-        if source.mapping is not None:
-            if source.mapping.how in {"by name", "as given"}:
-                note(source.mapping.words)
-            classes = source.mapping.classes
-            check_classes(calibrator, classes.size, source.mapping.known, str(file))
-        results = {}
-        for part in source.parts:
-            groups = groups_of(source, part, gamma.by) if isinstance(gamma, GroupedMap) else None
-            results[part] = calibrated(gamma, source.predictions(part or None), groups)
-        origin = origin_of(calibrator, file, {k: part.values for k, part in source.parts.items()})
-        write_like(source, output, results, origin)
-    n = sum(result.values.shape[0] for result in results.values())
+        how: Any = {"experiment": options["experiment"], "note": note}
+        n, gamma = apply_file(calibrator, file, output, columns_of(options), **how)
     _show_applied(n, output, as_json=as_json)
     if may_move(gamma) and not as_json:
         say(MAY_MOVE)
@@ -104,18 +85,6 @@ def _check_kind(file: Path, output: Path) -> None:
         raise click.UsageError(msg)
 
 
-def _is_streamed(file: Path, output: Path, options: dict[str, Any]) -> bool:
-    """Return whether `apply` goes through a file piece by piece.
-
-    It does so with folders, globs and long tables, and with any engine but the local one.
-    """
-    if engine_of(options)[0] != "local" or file.is_dir():
-        return True
-    if any(sign in str(file) for sign in "*?[") and not file.exists():
-        return True
-    return output.suffix.lower() == ".parquet" and is_log((file,), {})
-
-
 def _apply_log(
     calibrator: Path,
     file: Path,
@@ -127,28 +96,18 @@ def _apply_log(
 ) -> None:
     """Calibrate a log into a folder, file by file."""
     from ogive.cli import terminal  # noqa: PLC0415
-    from ogive.engines.files import open_log  # noqa: PLC0415
-    from ogive.studies.apply_log import (  # noqa: PLC0415
-        FileJob,
-        apply_log,
-        check_classes,
-        warn_of_kind,
-    )
+    from ogive.studies.apply_log import apply_log  # noqa: PLC0415
 
     engine, where = engine_of(options)
-    names = columns_of(options)
+    one = file.is_file() and engine == "local"
+    if one:
+        check_output(output, [calibrator, file], replace=force, data=True)
     with terminal.progress("calibrating") as step:
-        if file.is_file() and engine == "local":
-            check_output(output, [calibrator, file], replace=force, data=True)
-            log = open_log(file, names)
-            warn_of_kind(calibrator, log.layout.kind, str(file))
-            if log.layout.kind != "scores":
-                check_classes(calibrator, max(log.classes, 2), log.layout.labels, str(file))
-            n, _ = FileJob(file, output, names).run(calibrator)
-            _show_applied(n, output, as_json=as_json)
-            return
         how = {"engine": engine, "force": force, "progress": step, **where}
-        done = apply_log(calibrator, file, output, names, **how)
+        done = apply_log(calibrator, file, output, columns_of(options), **how)
+    if one:
+        _show_applied(done.n, output, as_json=as_json)
+        return
     if as_json:
         terminal.print_json(asdict(done))
         return

@@ -13,7 +13,6 @@ import os
 import re
 import tempfile
 import threading
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -22,25 +21,18 @@ from typing import TYPE_CHECKING, Any
 
 from ogive._files import identities, only_writer, remove_left_over, replacing, safe_output
 from ogive._numerics.blocks import thread_count
-from ogive.calibrators.grouped_map import GroupedMap
 from ogive.engines import find_engine
 from ogive.engines.files import open_log
 from ogive.engines.formats import column_names, open_table
-from ogive.errors import (
-    FileFormatError,
-    GuessedLabels,
-    InvalidInput,
-    OgiveError,
-    OgiveWarning,
-    OutputRefused,
-    need,
-)
-from ogive.export.artifact import load_fitted_on, load_map
-from ogive.readers.classes import settle, shown
+from ogive.errors import FileFormatError, OgiveError, OutputRefused, need
+from ogive.export.artifact import load_map
+from ogive.readers.classes import settle
 from ogive.readers.columns import find_columns
+from ogive.readers.folders import is_glob
 from ogive.readers.guard import guarded
 from ogive.readers.source import Columns
 from ogive.readers.table import calibrated_table, source_of, stamped
+from ogive.studies.apply_file import calibrated_parts, check_classes, warn_of_kind
 from ogive.studies.apply_mark import (
     finished,
     finished_metadata,
@@ -49,8 +41,7 @@ from ogive.studies.apply_mark import (
     origin_of,
     warn_if_calibrated,
 )
-from ogive.studies.fitting import calibrated
-from ogive.studies.group_fitting import groups_of
+from ogive.studies.logs import is_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -58,7 +49,6 @@ if TYPE_CHECKING:
     from ogive._files import Identity
     from ogive._typing import Progress
     from ogive.calibrators.maps import Fitted
-    from ogive.readers.source import ValueKind
 
 _WHAT = "calibrating"
 _OLDER_TEMPORARY = re.compile(r"\.(.+)\.[a-z0-9_]{1,8}\.parquet", re.DOTALL)
@@ -117,7 +107,7 @@ def apply_log(
     warn_of_kind(calibrator, log.layout.kind, log.name)
     warn_if_calibrated(log.files[0])
     if log.layout.kind != "scores":
-        check_classes(calibrator, log.classes, log.layout.labels, log.name)
+        check_classes(calibrator, max(log.classes, 2), log.layout.labels, log.name)
     read = identities([*_read_folders(paths), *log.files])
     out = Path(folder)
     one = len(log.files) == 1 and out.suffix.lower() == ".parquet" and not out.is_dir()
@@ -140,6 +130,17 @@ def apply_log(
             _clean({target for _, target in pairs})  # of workers that were killed meanwhile
     written = sum(new for _, new in counts)
     return Applied(sum(n for n, _ in counts), str(folder), written, len(counts) - written)
+
+
+def is_streamed(file: Path, output: Path, engine: str = "local") -> bool:
+    """Return whether `apply_log` calibrates a file, and not `apply_file`.
+
+    It does so with folders, globs, tables too long for memory that become Parquet, and with any
+    engine but the local one.
+    """
+    if engine != "local" or file.is_dir() or is_glob(str(file)):
+        return True
+    return output.suffix.lower() == ".parquet" and is_log([file])
 
 
 def _read_folders(
@@ -177,55 +178,6 @@ def _clean(outputs: set[Path]) -> None:
             older = _OLDER_TEMPORARY.fullmatch(path.name)
             if older is not None and folder / older[1] in outputs:
                 path.unlink(missing_ok=True)
-
-
-def check_classes(
-    calibrator: str | os.PathLike[str], K: int, classes: Sequence[str | int] | None, name: str
-) -> None:
-    """Refuse a file whose columns are other classes than those a calibrator was fitted on.
-
-    Names in one and numbers in the other may mean the same, in the same order: it warns, unless
-    the numbers are those of the columns.
-    `classes` are the labels of the file's columns, None where nothing in the file tells them.
-    """
-    info = load_fitted_on(calibrator)
-    if info.classes is None:
-        return  # fitted on scores, or by a version that did not say
-    if len(info.classes) != K:
-        msg = (
-            f"{calibrator} was fitted on {len(info.classes)} classes, and {name} has {K}: it is of "
-            "another model. Fit a calibrator for it."
-        )
-        raise InvalidInput(msg)
-    if classes is None or tuple(classes) == info.classes:
-        return
-    if {type(one) for one in classes} != {type(one) for one in info.classes}:
-        if tuple(range(K)) not in {tuple(classes), info.classes}:
-            warnings.warn(
-                f"{calibrator} was fitted on the classes {shown(info.classes)}, and {name} has "
-                f"{shown(list(classes))}: taken for the same, in this order. With the same labels "
-                "in both files it would be checked.",
-                GuessedLabels,
-                stacklevel=3,
-            )
-        return
-    msg = (
-        f"{calibrator} was fitted on columns of the classes {shown(info.classes)}, in this order, "
-        f"but {name} has {shown(list(classes))}. Bring the columns into this order, or say which "
-        "label each column has: --classes (classes=[...])."
-    )
-    raise InvalidInput(msg)
-
-
-def warn_of_kind(calibrator: str | os.PathLike[str], kind: ValueKind, name: str) -> None:
-    """Warn if a calibrator of logits is given scores, as its own results are."""
-    if kind == "scores" and load_fitted_on(calibrator).kind == "logits":
-        warnings.warn(
-            f"{calibrator} was fitted on logits, and {name} holds scores: of another model, or "
-            "calibrated already?",
-            OgiveWarning,
-            stacklevel=3,
-        )
 
 
 def _on_threads(
@@ -361,13 +313,7 @@ class FileJob:
             # Other chunks may have other labels, so that they cannot be sorted here.
             parts, _ = settle(source.parts, self._columns.classes, "", guess=False)
             source = replace(source, parts=parts)
-            results = {}
-            for part in source.parts:
-                groups = (
-                    groups_of(source, part, gamma.by) if isinstance(gamma, GroupedMap) else None
-                )
-                results[part] = calibrated(gamma, source.predictions(part or None), groups)
-            return calibrated_table(source, results)
+            return calibrated_table(source, calibrated_parts(gamma, source))
         except OgiveError as error:
             if first == 0:
                 raise

@@ -173,9 +173,8 @@ def measure_reading_groups(
 ) -> GroupMeasurements:
     """Measure what was read by groups of a column."""
     _curves(reading)
-    curves = {group: curve for (_, group), curve in reading.curves.items()}
-    how: dict[str, Any] = {"bins": bins, "random_state": random_state}
-    groups = measure_groups(curves, by, **how, **_fitted_on(reading))
+    how: dict[str, Any] = {"bins": bins, "random_state": random_state} | _fitted_on(reading)
+    groups = measure_groups(reading.by_group, by, **how)
     origin, part = reading.origin, reading.part
     if origin is not None and origin.fitted(part):
         msg = (
