@@ -86,13 +86,9 @@ def fit_groups(curves_by_group: Mapping[str, Curve], by: str | None = None) -> G
     curves = _checked(curves_by_group, by)
     overall = fit_spline(merge_all(list(curves.values())))
     with one_blas_thread():
-        trials = [_of_group(trials_of(curve), overall) for curve in curves.values()]
-        order = _by_content(trials)
-        names = [list(curves)[i] for i in order]
-        trials = [trials[i] for i in order]
-        axis = _axis(trials)
+        names, trials, axis = stacked_trials(curves, overall)
         weights = [_prior(none) for none in P_NONE]
-        found = average_effects(_stacked(trials, axis), [SIZES] * len(P_NONE), weights)
+        found = average_effects(trials, [SIZES] * len(P_NONE), weights)
     back = np.array(sorted(range(len(names)), key=names.__getitem__))
     deviation = np.sqrt(np.maximum(np.diagonal(found.spread, axis1=1, axis2=2), 0.0))
     groups = tuple(names[i] for i in back)
@@ -109,6 +105,17 @@ def fit_groups(curves_by_group: Mapping[str, Curve], by: str | None = None) -> G
         none=np.minimum(found.none, 1.0),
         axis=axis,
     )
+
+
+def stacked_trials(
+    curves: Mapping[str, Curve], overall: SplineMap
+) -> tuple[list[str], GroupTrials, GroupAxis]:
+    """Return the names of groups, their rows one after the other, and the axis of their effects."""
+    groups = [_of_group(trials_of(curve), overall) for curve in curves.values()]
+    order = _by_content(groups)
+    groups, names = [groups[i] for i in order], list(curves)
+    axis = _axis(groups)
+    return [names[i] for i in order], _stacked(groups, axis), axis
 
 
 def check_not_unique(groups: int, rows: float, by: str | None) -> None:
