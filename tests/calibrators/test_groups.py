@@ -188,3 +188,61 @@ def test_a_call_checks_its_rows(rng):
         gamma.from_log_odds([np.nan], ["g0"])
     eta = np.log(0.3) - np.log(0.7)
     np.testing.assert_allclose(gamma.from_log_odds([eta], ["g1"]), gamma([0.3], ["g1"]))
+
+
+def crossed_rows(rng, n=40_000, both=0.0):
+    """Scores, outcomes, countries and devices; the country adds most, and the device some."""
+    shift = {"BR": -0.9, "DE": 0.2, "US": 0.6, "IN": 0.1, "mobile": -0.4, "desktop": 0.4}
+    country = rng.choice(["BR", "DE", "US", "IN"], n)
+    device = rng.choice(["mobile", "desktop"], n)
+    eta = rng.normal(0, 2, n)
+    true = eta + np.array([shift[c] + shift[d] for c, d in zip(country, device, strict=True)])
+    true += both * ((country == "DE") & (device == "mobile"))
+    return eta, true, rng.random(n) < 1 / (1 + np.exp(-true)), country, device
+
+
+def curves_of_two(eta, hits, country, device):
+    scores = 1 / (1 + np.exp(-eta))
+    cells = {(c, d) for c, d in zip(country.tolist(), device.tolist(), strict=True)}
+    return {
+        (c, d): Curve.from_scores(
+            scores[(country == c) & (device == d)], hits[(country == c) & (device == d)]
+        )
+        for c, d in cells
+    }
+
+
+def test_two_columns_have_effects_of_their_own_and_together(rng):
+    eta, true, hits, country, device = crossed_rows(rng, both=-0.8)
+    gamma = fit_groups(curves_of_two(eta, hits, country, device), by="country,device")
+    assert "BR | mobile" in gamma.groups
+    assert "BR | *" in gamma.groups
+    found = gamma.from_log_odds(eta, np.stack([country, device], axis=1))
+    for c in np.unique(country):
+        for d in np.unique(device):
+            at = (country == c) & (device == d)
+            expected = (1 / (1 + np.exp(-true[at]))).mean()
+            assert found[at].mean() == pytest.approx(expected, abs=0.012)
+    np.testing.assert_allclose(gamma.rows[gamma.groups.index("BR | *")], (country == "BR").sum())
+
+
+def test_a_pair_that_was_not_seen_gets_what_its_values_have(rng):
+    eta, true, hits, country, device = crossed_rows(rng)
+    new = (country == "BR") & (device == "mobile")
+    seen = ~new
+    parts = (eta[seen], hits[seen], country[seen], device[seen])
+    gamma = fit_groups(curves_of_two(*parts))
+    found = gamma.from_log_odds(eta[new], [("BR", "mobile")] * new.sum()).mean()
+    expected = (1 / (1 + np.exp(-true[new]))).mean()
+    overall = gamma.overall.from_log_odds(eta[new]).mean()
+    assert abs(found - expected) < 0.3 * abs(overall - expected)
+    nowhere = gamma([0.3], [("FR", "watch")])
+    np.testing.assert_allclose(nowhere, gamma.overall([0.3]), rtol=1e-12)
+
+
+def test_names_of_several_columns_are_checked():
+    curve = Curve.from_scores([0.2, 0.7], [0, 1])
+    with pytest.raises(InvalidInput, match="a value of each column"):
+        fit_groups({("a", "b"): curve, "c": curve})
+    with pytest.raises(InvalidInput, match="stands for something else"):
+        fit_groups({("a", "*"): curve})

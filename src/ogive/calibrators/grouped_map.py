@@ -27,9 +27,32 @@ from ogive.calibrators.spline_map import LIMIT, SplineMap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive._typing import ArrayLike, BoolArray, FloatArray, IntArray
+    from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray
 
-NOT_SEEN = -1
+EFFECTS = 3  # shift, slope, bend
+#: Between the values of several columns in the name of a group, and what stands for any value.
+JOIN, ANY = " | ", "*"
+
+
+def joined_names(groups: Sequence[Any] | ArrayLike) -> AnyArray:
+    """Return the name of each row's group as text, (N,); of several columns (N, k) joined.
+
+    >>> joined_names([("BR", "mobile"), ("US", "desktop")]).tolist()
+    ['BR | mobile', 'US | desktop']
+    """
+    names = as_array(groups, "groups").astype(np.str_)
+    if names.ndim == 2:  # noqa: PLR2004 - rows and columns
+        names = np.array([JOIN.join(row) for row in names.tolist()], dtype=np.str_)
+    return names
+
+
+def main_name(values: Sequence[str], column: int) -> str:
+    """Return the name of the main effect of one column.
+
+    >>> main_name(["BR", "mobile"], 0)
+    'BR | *'
+    """
+    return JOIN.join(value if i == column else ANY for i, value in enumerate(values))
 
 
 class GroupAxis(NamedTuple):
@@ -61,7 +84,8 @@ class GroupedMap(Fitted):
     overall : SplineMap
         The default spline of all rows; groups that were not seen get it.
     groups : tuple of str
-        The groups that were seen, in order.
+        The groups that were seen, in order. Of several columns ``"BR | mobile"`` is a pair, and
+        ``"BR | *"`` what Brazil has by itself, for pairs that were not seen.
     rows : (G,) array
         The rows of each group, or the sum of their weights.
     effect : (G, 3) array
@@ -88,7 +112,10 @@ class GroupedMap(Fitted):
     axis: GroupAxis
 
     def __call__(self, scores: ArrayLike, groups: Sequence[Any] | ArrayLike) -> FloatArray:
-        """Return the calibrated probability of each score in [0, 1], (N,), given its group."""
+        """Return the calibrated probability of each score in [0, 1], (N,), given its group.
+
+        Groups of several columns are given as (N, k) values, one column each.
+        """
         s = as_floats(np.atleast_1d(scores), "scores", ndim=(1,), empty=True)
         s = s.astype(np.float64, copy=False)
         if not ((s >= 0.0) & (s <= 1.0)).all():
@@ -118,21 +145,29 @@ class GroupedMap(Fitted):
 
     def _moved(self, L: FloatArray, groups: Sequence[Any] | ArrayLike) -> FloatArray:
         """Return the probability of calibrated log-odds (N,), moved as their groups ask."""
-        index = self.index_of(groups, L.size)
+        names = joined_names(groups)
+        check_length(names, "groups", L.size, "scores")
+        distinct, index = np.unique(names, return_inverse=True)
+        effects = np.array([self.effect_of(str(name)) for name in distinct]).reshape(-1, EFFECTS)
         L = np.clip(L, -LIMIT, LIMIT)
-        seen = index != NOT_SEEN
-        at = index[seen]
-        L[seen] += np.einsum("dm,md->m", self.axis.columns(L[seen]), self.effect[at])
+        seen = (effects != 0.0).sum(axis=1)[index] > 0
+        L[seen] += np.einsum("dm,md->m", self.axis.columns(L[seen]), effects[index[seen]])
         return expit(np.clip(L, -LIMIT, LIMIT))
 
-    def index_of(self, groups: Sequence[Any] | ArrayLike, n: int) -> IntArray:
-        """Return the place in `groups` of the group of each row, (n,); −1 if it was not seen."""
-        names = as_array(groups, "groups")
-        check_length(names, "groups", n, "scores")
-        distinct, index = np.unique(names.astype(str), return_inverse=True)
-        places = [self._places.get(str(name), NOT_SEEN) for name in distinct]
-        result: IntArray = np.array(places, dtype=np.int64)[index]
-        return result
+    def effect_of(self, name: str) -> FloatArray:
+        """Return shift, slope and bend of a group, (3,); 0 if nothing was seen of it.
+
+        A pair of values that was not seen together has the sum of what each has by itself.
+        """
+        place = self._places.get(name)
+        if place is not None:
+            found: FloatArray = self.effect[place]
+            return found
+        total, values = np.zeros(EFFECTS), name.split(JOIN)
+        for column in range(len(values) if len(values) > 1 else 0):
+            place = self._places.get(main_name(values, column))
+            total = total if place is None else total + self.effect[place]
+        return total
 
     @cached_property
     def _places(self) -> dict[str, int]:

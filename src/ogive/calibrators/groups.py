@@ -12,14 +12,15 @@ the spline of all rows; and a bend is used as far as the data ask for one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.logistic import expit
-from ogive._numerics.pooled_effects import GroupTrials, average_effects
-from ogive.calibrators.grouped_map import GroupAxis, GroupedMap
+from ogive._numerics.pooled_effects import Effects, GroupTrials, average_effects
+from ogive.calibrators.crossed_groups import fit_crossed
+from ogive.calibrators.grouped_map import ANY, EFFECTS, JOIN, GroupAxis, GroupedMap, main_name
 from ogive.calibrators.grouped_trials import trials_of
 from ogive.calibrators.spline import fit_spline
 from ogive.calibrators.spline_map import LIMIT
@@ -49,7 +50,7 @@ MIN_GROUPS_TO_REFUSE = 20
 WITHOUT_INFORMATION = 1e-12
 
 
-def fit_groups(curves_by_group: Mapping[str, Curve], by: str | None = None) -> GroupedMap:
+def fit_groups(curves_by_group: Mapping[Any, Curve], by: str | None = None) -> GroupedMap:
     """Fit the default calibrator to groups: one spline for all, and what each group adds to it.
 
     It has nothing to tune. Groups borrow strength from each other: a group of few rows stays
@@ -60,7 +61,9 @@ def fit_groups(curves_by_group: Mapping[str, Curve], by: str | None = None) -> G
     ----------
     curves_by_group : mapping of str to Curve
         A curve for each group, as ``ogive.engines.local.group_curves(log, "country")`` gives
-        them. The name of a group is read as text.
+        them. The name of a group is read as text. With several columns the names are tuples,
+        such as ``("BR", "mobile")``: each value then has an effect by itself, and each
+        combination one beyond these.
     by : str, optional
         What the groups are called, such as the column they come from.
 
@@ -68,7 +71,7 @@ def fit_groups(curves_by_group: Mapping[str, Curve], by: str | None = None) -> G
     -------
     GroupedMap
         Called on scores and the group of each row. Groups that were not seen get the map of all
-        rows.
+        rows; combinations that were not seen get what their values have by themselves.
 
     Examples
     --------
@@ -87,8 +90,10 @@ def fit_groups(curves_by_group: Mapping[str, Curve], by: str | None = None) -> G
     overall = fit_spline(merge_all(list(curves.values())))
     with one_blas_thread():
         names, trials, axis = stacked_trials(curves, overall)
-        weights = [_prior(none) for none in P_NONE]
-        found = average_effects(trials, [SIZES] * len(P_NONE), weights)
+        if isinstance(next(iter(curves_by_group)), tuple):
+            names, found = fit_crossed(trials, names, _effects)
+        else:
+            found = _effects(trials)
     back = np.array(sorted(range(len(names)), key=names.__getitem__))
     deviation = np.sqrt(np.maximum(np.diagonal(found.spread, axis1=1, axis2=2), 0.0))
     groups = tuple(names[i] for i in back)
@@ -98,13 +103,27 @@ def fit_groups(curves_by_group: Mapping[str, Curve], by: str | None = None) -> G
         by=by,
         overall=overall,
         groups=groups,
-        rows=np.array([float(curves[name].n) for name in groups]),
+        rows=_rows_of(groups, curves),
         effect=found.effect[back],
         error=deviation[back],
         size=found.size,
         none=np.minimum(found.none, 1.0),
         axis=axis,
     )
+
+
+def _effects(trials: GroupTrials) -> Effects:
+    return average_effects(trials, [SIZES] * EFFECTS, [_prior(none) for none in P_NONE])
+
+
+def _rows_of(groups: Sequence[str], curves: Mapping[str, Curve]) -> FloatArray:
+    """Return the rows of each group; of a main effect, those of all its cells."""
+    rows = dict.fromkeys(groups, 0.0)
+    for name, curve in curves.items():
+        values = name.split(JOIN)
+        for own in {name, *(main_name(values, c) for c in range(len(values)))} & rows.keys():
+            rows[own] += float(curve.n)
+    return np.array([rows[name] for name in groups])
 
 
 def stacked_trials(
@@ -130,7 +149,19 @@ def check_not_unique(groups: int, rows: float, by: str | None) -> None:
         raise InvalidInput(msg)
 
 
-def _checked(curves_by_group: Mapping[str, Curve], by: str | None) -> dict[str, Curve]:
+def _name(key: object) -> str:
+    """Return the name of a group as text; the values of several columns are joined."""
+    if not isinstance(key, tuple):
+        return str(key)
+    values = [str(value) for value in key]
+    bad = [value for value in values if JOIN in value or value == ANY]
+    if bad:
+        msg = f"a value of a column is {bad[0]!r}, which stands for something else. Rename it."
+        raise InvalidInput(msg)
+    return JOIN.join(values)
+
+
+def _checked(curves_by_group: Mapping[Any, Curve], by: str | None) -> dict[str, Curve]:
     """Return the curves by their names as text."""
     if not isinstance(curves_by_group, Mapping):
         msg = (
@@ -142,14 +173,19 @@ def _checked(curves_by_group: Mapping[str, Curve], by: str | None) -> dict[str, 
         msg = "`curves_by_group` is empty: give a curve for each group."
         raise InvalidInput(msg)
     curves: dict[str, Curve] = {}
-    for name, curve in curves_by_group.items():
+    widths = {len(name) if isinstance(name, tuple) else 1 for name in curves_by_group}
+    if len(widths) > 1:
+        msg = "`curves_by_group`: give every group a value of each column, or none of them a tuple."
+        raise InvalidInput(msg)
+    for key, curve in curves_by_group.items():
+        name = _name(key)
         if not isinstance(curve, Curve):
-            msg = f"`curves_by_group` must map groups to Curves: {name!r} is none."
+            msg = f"`curves_by_group` must map groups to Curves: {key!r} is none."
             raise InvalidType(msg)
-        if str(name) in curves:
-            msg = f"two groups are called {str(name)!r}: names are read as text. Rename one."
+        if name in curves:
+            msg = f"two groups are called {name!r}: names are read as text. Rename one."
             raise InvalidInput(msg)
-        curves[str(name)] = curve
+        curves[name] = curve
     check_not_unique(len(curves), sum(float(c.n) for c in curves.values()), by)
     return curves
 
