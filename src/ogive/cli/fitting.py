@@ -138,19 +138,28 @@ def fit(
         numbers = {name: getattr(info, name) for name in known} | verdict.flat()
         terminal.print_json(result | numbers | {"reasons": verdict.to_dict()})
     else:
-        _show(gamma, info, verdict, output)
+        _show(gamma, info, verdict, output, tested=done.test is not None)
 
 
-def _show(gamma: Fitted, info: FittedOn, verdict: Verdict, output: Path) -> None:
-    """Print what was fitted, what it changes and what to do next."""
+def _show(
+    gamma: Fitted, info: FittedOn, verdict: Verdict, output: Path, *, tested: bool = False
+) -> None:
+    """Print what was fitted, what it changes and what to do next.
+
+    tested : the verdict is of a test set, whose numbers differ from those of the calibration set
+    """
     from ogive.studies.fitted_on import before_and_after  # noqa: PLC0415
     from ogive.studies.fitting import MAY_MOVE, may_move  # noqa: PLC0415
 
     say(f"{info.method} ({gamma.view}), fitted on {gamma.n:,} rows: {output}")
-    say(before_and_after(info))
+    changed, judged = before_and_after(info), str(verdict)
+    if tested:
+        changed = f"On the calibration set: {changed}" if changed else ""
+        judged = f"On the test set: {judged[0].lower()}{judged[1:]}"
+    say(changed)
     if may_move(gamma):
         say(MAY_MOVE)
-    say(str(verdict))
+    say(judged)
     if verdict.calibrate is not False:
         say(f"Next: ogive apply {output} FILE -o OUT")
 

@@ -156,7 +156,9 @@ def _of_others(methods: Sequence[MethodResult], tried: str, calibrate: bool) -> 
         names = ", ".join([*same, *unsure])
         return [f"Too few rows to tell whether another method is better: {names}{why}."]
     more = [f"Not significantly different: {', '.join(same)}{why}."] if calibrate and same else []
-    return [*more, f"Too few rows to tell: {', '.join(unsure)}."] if unsure else more
+    they = "are as good" if calibrate else "would help"
+    words = f"Too few rows to tell whether these {they}: {', '.join(unsure)}."
+    return [*more, words] if unsure else more
 
 
 def judge_fit(
