@@ -37,6 +37,8 @@ def test_fit_apply_measure(run, run_json, tmp_path):
     code, text, _ = run("fit", DEMO, "-o", cal, "--method", "paper-spline", "--view", "top-2")
     assert code == 0
     assert "paper-spline (top-2), fitted on 5,000 rows" in text
+    assert "\nOn the calibration set: KS error " in text
+    assert "\nOn the test set: " in text
 
 
 @pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
