@@ -29,6 +29,8 @@ Spacing: TypeAlias = Literal["mass", "width"]
 _SPACINGS: tuple[Spacing, Spacing] = ("mass", "width")
 #: A group's middle is on a boundary within this share of a bin: sums of weights err by less.
 ON_A_BOUNDARY = 1e-9
+#: The default of the method: bins to fit, not those that the ECE is measured with.
+HISTOGRAM_BINS = 15
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -74,7 +76,7 @@ class HistogramMap(Map):
 
 
 def fit_histogram(
-    curve: Curve, bins: int = 15, spacing: Spacing = "mass"
+    curve: Curve, bins: int = HISTOGRAM_BINS, spacing: Spacing = "mass"
 ) -> HistogramMap | PlattMap:
     """Fit histogram binning to a curve; one class alone falls back to 'platt'.
 

@@ -20,12 +20,18 @@ from ogive.cli.options import (
     view_option,
 )
 from ogive.cli.terminal import Command, say
-from ogive.cli.values import BINS, INPUT, OUTPUT, RESAMPLES, WORD
+from ogive.cli.values import BINS, INPUT, OUTPUT, RESAMPLES, WORD, LaterDefault
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive.curve import Curve
+
+
+def _usual_bins() -> int:
+    from ogive.metrics.binned import BINS  # noqa: PLC0415
+
+    return BINS
 
 
 @click.command(
@@ -44,9 +50,10 @@ if TYPE_CHECKING:
 @view_option("all")
 @click.option(
     "--bins",
+    cls=LaterDefault,
     type=BINS,
     metavar="N",
-    default=15,
+    default=_usual_bins,
     show_default=True,
     help="Number of bins for ECE and MCE.",
 )

@@ -23,6 +23,7 @@ from ogive.cli.options import (
 )
 from ogive.cli.terminal import Command, say
 from ogive.cli.values import INPUT, one_of
+from ogive.studies import GRAPHS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,10 +31,6 @@ if TYPE_CHECKING:
 
     from ogive.predictions import Predictions
     from ogive.readers.source import Source
-
-_GRAPHS = (
-    "panels", "difference", "reliability", "bins", "before-after", "methods", "classes",
-)  # fmt: skip
 
 
 @click.command(
@@ -51,8 +48,8 @@ _GRAPHS = (
 @output_option("The figure to write: .png, .svg or .pdf.")
 @click.option(
     "--graph",
-    type=one_of("graph", *_GRAPHS),
-    default="panels",
+    type=one_of("graph", *GRAPHS),
+    default=GRAPHS[0],
     show_default=True,
     help="The graph to draw.",
 )

@@ -131,6 +131,14 @@ BINS, RESAMPLES, SEED, COUNT = (
 )
 
 
+class LaterDefault(click.Option):
+    """An option whose default is a function, called when it is shown: `ogive --help` is quick."""
+
+    def get_default(self, ctx: click.Context, call: bool = True) -> Any:  # noqa: ANN401, ARG002 - click's
+        """Return the value."""
+        return super().get_default(ctx, call=True)
+
+
 def one_of(what: str, *words: str) -> _Type:
     """Return a choice of words; the refusal of another names the nearest."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from sklearn.utils.validation import check_is_fitted
 
+from ogive.calibrators.histogram import HISTOGRAM_BINS
 from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.calibrators.spline_map import SplineMap
 from ogive.estimators._calibrator import _Calibrator, _threads
@@ -290,7 +291,7 @@ class HistogramCalibrator(_CurveCalibrator):
     def __init__(
         self,
         *,
-        bins: int = 15,
+        bins: int = HISTOGRAM_BINS,
         spacing: Spacing = "mass",
         kind: Kind = "logits",
         multiclass: Multiclass = "keep",

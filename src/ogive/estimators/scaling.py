@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive.calibrators import METHODS
+from ogive.calibrators.scaling.odir import FOLDS, SEED
 from ogive.calibrators.scaling.temperature import fit_temperature
 from ogive.calibrators.scaling.vector import fit_vector
 from ogive.estimators._calibrator import _Calibrator, _threads
@@ -106,8 +107,8 @@ class MatrixCalibrator(_Calibrator):
         *,
         strengths: ArrayLike | None = None,
         offset_strengths: ArrayLike | None = None,
-        cv: Any = 5,  # noqa: ANN401 - a number, a splitter or a list
-        random_state: int | np.random.RandomState | None = 15,
+        cv: Any = FOLDS,  # noqa: ANN401 - a number, a splitter or a list
+        random_state: int | np.random.RandomState | None = SEED,
         verbose: int = 0,
         kind: Kind = "logits",
         classes: ArrayLike | None = None,

@@ -11,6 +11,7 @@ from ogive.diagrams import BinnedReliability, CumulativeDifference, Reliability
 from ogive.errors import InvalidType, UnknownName, need
 from ogive.plotting.figures import draw
 from ogive.predictions import Predictions, said_kind
+from ogive.studies import CURVE_GRAPHS
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ogive._typing import ArrayLike, Kind, WeightKind
-
-_GRAPHS = ("difference", "reliability", "bins")
 
 
 class CurveDisplay:
@@ -65,8 +64,8 @@ class CurveDisplay:
         method: str = "spline",
         name: str | None = None,
     ) -> None:
-        if graph not in _GRAPHS:
-            raise UnknownName.among("graph", graph, _GRAPHS)
+        if graph not in CURVE_GRAPHS:
+            raise UnknownName.among("graph", graph, CURVE_GRAPHS)
         self.curve = curve
         self.graph = graph
         self.name = name

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive.diagrams.graphs import wilson_of
+from ogive.metrics.binned import BINS
 from ogive.metrics.proper import CLIP
 from ogive.metrics.resample import bootstrap
 from ogive.metrics.vector import vector_rows
@@ -62,7 +63,7 @@ def key_numbers(curve: Curve, before: Measurement, after: Measurement | None) ->
          f"largest cumulative gap; {percent(ks.expected)} expected by chance", True),
         ("Kuiper error", "kuiper", (kuiper.low, kuiper.high),
          f"range of the gap; {percent(kuiper.expected)} expected by chance", True),
-        ("ECE", "ece", ece, "mean gap of 15 bins of equal width", True),
+        ("ECE", "ece", ece, f"mean gap of {BINS} bins of equal width", True),
         ("MCE", "mce", None, "largest gap of those bins", True),
         ("Brier score", "brier", brier, "mean squared error", False),
         ("log loss", "nll", nll, "mean negative log-likelihood (NLL)", False),

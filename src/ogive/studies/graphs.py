@@ -18,6 +18,7 @@ from ogive.diagrams import (
     Reliability,
 )
 from ogive.errors import InvalidInput, UnknownName
+from ogive.studies import CURVE_GRAPHS, GRAPHS
 from ogive.studies.compare import compare
 from ogive.studies.fitting import apply, fit
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 #: Graphs that need rows to fit on.
 _NEED_CAL = ("before-after", "methods")
-_GRAPHS = ("panels", "difference", "reliability", "bins", "classes", *_NEED_CAL)
 
 
 def diagrams_of(
@@ -52,15 +52,15 @@ def diagrams_of(
         Rows to fit a calibrator on; the last two graphs need them.
     view, method : str, optional
     """
-    if graph not in _GRAPHS:
-        raise UnknownName.among("graph", graph, _GRAPHS)
+    if graph not in GRAPHS:
+        raise UnknownName.among("graph", graph, GRAPHS)
     if graph in _NEED_CAL and cal is None:
         msg = f"the graph {graph!r} needs rows to fit on: a cal part, or --split 0.5."
         raise InvalidInput(msg)
     if graph == "classes":
         return [ClassHeat.from_predictions(test)]
     curve = Curve.from_predictions(test, view)
-    if graph in {"difference", "reliability", "bins"} or cal is None:
+    if graph in CURVE_GRAPHS or cal is None:
         return [_as_it_is(graph, curve, method)]
     if graph == "methods":
         return list(method_diagrams(compare(cal, test, None, view)))
