@@ -124,3 +124,33 @@ def test_apply_asks_for_groups(rng):
     with pytest.raises(InvalidInput, match="needs the group of each row"):
         apply(gamma, Predictions(scores, hits, kind="probs"))
     assert "2 groups" in in_words(gamma, None, 0)[0]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_two_columns_from_a_table_and_back(kind, run, tmp_path, rng):
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    n = 8000
+    scores, country = rng.random(n), rng.choice(["BR", "DE"], n)
+    device = rng.choice(["mobile", "desktop"], n)
+    off = (country == "BR").astype(int) + (device == "mobile")
+    outcomes = (rng.random(n) < scores ** (1 + 0.5 * off)).astype(int)
+    table = pa.table({"score": scores, "outcome": outcomes, "country": country, "device": device})
+    path, out = tmp_path / f"log.{kind}", tmp_path / f"out.{kind}"
+    pyarrow.csv.write_csv(table, path) if kind == "csv" else pq.write_table(table, path)
+    cal = tmp_path / "cal.json"
+    code, text, err = run("fit", path, "-o", cal, "--by", "country,device")
+    assert code == 0, err
+    assert "4 groups of country,device" in text
+    gamma = load(cal)
+    assert {"BR | mobile", "BR | *", "* | mobile"} <= set(gamma.groups)
+    code, text, err = run("apply", cal, path, "-o", out)
+    assert code == 0, err
+    expected = gamma(scores, np.stack([country, device], axis=1))
+    found = open_file(out).predictions().values.reshape(-1)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    code, _, err = run("fit", path, "-o", cal, "--by", "country,town")
+    assert code != 0
+    assert "'town'" in err

@@ -64,8 +64,8 @@ if TYPE_CHECKING:
 @click.option(
     "--by",
     type=WORD,
-    metavar="COL",
-    help="Also calibrate each group that this column names, as far as its rows differ.",
+    metavar="COL,…",
+    help="Also calibrate each group that these columns name, as far as its rows differ.",
 )
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
 @click.option("--tag", type=NOTE, metavar="TEXT", help="A note to keep in the calibrator.")
@@ -232,7 +232,7 @@ def _fit_groups(
     refuse("groups are calibrated in one view, which has no zeros to keep", "impossible")
     is_log((file,), options)
     reading = read((file,), view, part, options, step, default_part="cal")
-    curves = curves_by_group(reading)
+    curves = curves_by_group(reading, options["by"])
     gamma = fit_groups(curves, options["by"])
     return _Groups(gamma, check_groups(curves, folds) if folds > 1 else None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -102,14 +103,16 @@ class Log:
         """Return the plan of reading this log; `default_part` is taken where there are parts."""
         asked = Options(**options)
         by, bits, part = asked.by, asked.bits, asked.part
-        if by is not None and by not in self.names:
-            what = f"column of {self.name}:"
-            raise UnknownName.among(what, by, map(printable, self.names))
-        if by is not None:
-            check_column(self.names_of, by)
+        columns = group_columns(by, self.names)
+        for name in columns:
+            if name not in self.names:
+                what = f"column of {self.name}:"
+                raise UnknownName.among(what, name, map(printable, self.names))
+            check_column(self.names_of, name)
         blunt = bits
         if by is not None and bits is None:
-            blunt = group_bits(self.groups(by) if asked.every is None else DAYS_EXPECTED)
+            groups = prod(map(self.groups, columns))
+            blunt = group_bits(groups if asked.every is None else DAYS_EXPECTED)
         if part is None and self.layout.part is not None:
             part = asked.default_part
         plan = make_plan(
@@ -128,6 +131,7 @@ class Log:
             plan,
             bits=MANTISSA if short else plan.bits,
             vectors=asked.vectors,
+            by_columns=columns,
             every=asked.every,
         )
 
@@ -179,6 +183,17 @@ def is_log(path: str | os.PathLike[str]) -> bool:
     """Return whether a path is a folder, a glob, or a kind of table."""
     file = Path(path)
     return file.is_dir() or is_glob(str(path)) or suffix_of(file) in FORMATS
+
+
+def group_columns(by: str | None, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that `by` names: one, or several with commas between.
+
+    >>> group_columns("country, device", ["score", "country", "device"])
+    ('country', 'device')
+    """
+    if by is None or by in names:
+        return () if by is None else (by,)
+    return tuple(name.strip() for name in by.split(","))
 
 
 def _names(file: Path) -> list[str]:

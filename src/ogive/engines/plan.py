@@ -106,6 +106,7 @@ class Plan:
     part: str | None = None
     skip_bad: bool = False
     weight_kind: WeightKind = "repetition"
+    by_columns: tuple[str, ...] = ()
     within: dict[Name, IntArray] | None = field(default=None, compare=False)
     text: bool = False
     decimal: str = "."
@@ -117,8 +118,13 @@ class Plan:
     @property
     def needed(self) -> list[str]:
         """The columns to read."""
-        more = [] if self.by is None or self.by in self.layout.needed else [self.by]
-        return [*self.layout.needed, *more]
+        have = self.layout.needed
+        return [*have, *(name for name in self.group_columns if name not in have)]
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns of groups: of several, a group is a combination of their values."""
+        return self.by_columns or (() if self.by is None else (self.by,))
 
     @property
     def curves(self) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._validate import HEAVIEST, MOST_REPETITIONS, SUM_TOLERANCE
+from ogive.calibrators.grouped_map import JOIN
 from ogive.engines.periods import period_of
 from ogive.errors import FileFormatError, InvalidInput, need
 from ogive.predictions import distance_from_one, divided_by_sum
@@ -18,7 +19,7 @@ from ogive.readers.csv_text import line_of, number
 from ogive.readers.guard import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -272,7 +273,21 @@ def _groups(batch: Any, plan: Plan) -> tuple[IntArray | None, list[str]]:  # noq
     """Return the group of each row as an index into names."""
     if plan.by is None:
         return None, []
-    return groups_of_column(batch.column(plan.by), plan.by, plan.every)
+    columns = {name: batch.column(name) for name in plan.group_columns}
+    return groups_of_columns(columns, plan.every)
+
+
+def groups_of_columns(
+    columns: Mapping[str, Any], every: Every | None = None
+) -> tuple[IntArray, list[str]]:
+    """Return the group of each row as an index into names; of several columns, the combination."""
+    found = [groups_of_column(column, name, every) for name, column in columns.items()]
+    index, names = found[0]
+    for other, more in found[1:]:
+        width = max(len(more), 1)
+        code, index = np.unique(index * width + other, return_inverse=True)
+        names = [f"{names[one // width]}{JOIN}{more[one % width]}" for one in code.tolist()]
+    return index, names
 
 
 def groups_of_column(

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr
 
+from ogive.calibrators.grouped_map import ANY, JOIN
 from ogive.calibrators.groups import fit_groups
 from ogive.curve import Curve
 from ogive.curve.folds import folds as dealt
-from ogive.engines.files import partition_of
+from ogive.engines.files import group_columns, partition_of
 from ogive.engines.rows import NO_GROUP, groups_of_column
 from ogive.errors import FileFormatError, InvalidInput, NotEnoughData, OgiveWarning, need
 from ogive.export.artifact import FittedOn
@@ -70,16 +71,22 @@ class GroupCheck:
     spoilt: tuple[str, ...]
 
 
-def curves_by_group(reading: Reading) -> dict[str, Curve]:
+def curves_by_group(reading: Reading, by: str) -> dict[Any, Curve]:
     """Return the curve of each group of the one view that was read."""
     views = {view for view, _ in reading.curves}
     if len(views) != 1:
         msg = "groups are calibrated in one view: name it, such as top-1 (--view)."
         raise InvalidInput(msg)
-    return {group: curve for (_, group), curve in reading.curves.items()}
+    return {_key(group, by): curve for (_, group), curve in reading.curves.items()}
 
 
-def check_groups(curves: Mapping[str, Curve], cv: int) -> GroupCheck | None:
+def _key(group: str, by: str) -> str | tuple[str, ...]:
+    """Return the values of a group of several columns, or the name of one."""
+    values = tuple(group.split(JOIN))
+    return values if "," in by and len(values) == by.count(",") + 1 else group
+
+
+def check_groups(curves: Mapping[Any, Curve], cv: int) -> GroupCheck | None:
     """Calibrate every row by a fit that has not seen it; None where rows are too few."""
     parts: list[_Fold] = []
     with warnings.catch_warnings():
@@ -106,8 +113,10 @@ def check_groups(curves: Mapping[str, Curve], cv: int) -> GroupCheck | None:
 
 
 class _Parts(NamedTuple):
-    rest: dict[str, Curve]
-    part: dict[str, Curve]
+    """The curves of all but a fold, and of the fold, by group."""
+
+    rest: dict[Any, Curve]
+    part: dict[Any, Curve]
 
 
 class _Fold(NamedTuple):
@@ -121,7 +130,7 @@ class _Fold(NamedTuple):
     hits: FloatArray
 
 
-def _folds(curves: Mapping[str, Curve], cv: int) -> list[_Parts]:
+def _folds(curves: Mapping[Any, Curve], cv: int) -> list[_Parts]:
     """Deal the rows of every group to folds; a group too small for a fold stays in the rest."""
     found = [_Parts({}, {}) for _ in range(cv)]
     for number, name in enumerate(sorted(curves)):
@@ -133,8 +142,9 @@ def _folds(curves: Mapping[str, Curve], cv: int) -> list[_Parts]:
     return [fold for fold in found if fold.part]
 
 
-def _calibrated(name: str, part: Curve, gamma: GroupedMap) -> _Fold:
+def _calibrated(key: object, part: Curve, gamma: GroupedMap) -> _Fold:
     high, tail = part.high, part.tail
+    name = JOIN.join(map(str, key)) if isinstance(key, tuple) else str(key)
     return _Fold(
         name,
         part.score,
@@ -216,7 +226,8 @@ def in_words(gamma: GroupedMap, check: GroupCheck | None, cv: int) -> list[str]:
     """Say what was fitted and what it does, in sentences."""
     shift, slope, bend = (f"{100 * (1 - none):.0f} %" for none in gamma.none)
     weights = f"shift {shift}, slope {slope}, bend {bend}"
-    many = f"{len(gamma.groups):,} groups of {gamma.by}"
+    cells = [name for name in gamma.groups if ANY not in name.split(JOIN)]
+    many = f"{len(cells):,} groups of {gamma.by}"
     lines = [f"{many}. The data's weight on a difference between them: {weights}."]
     if check is not None:
         lines.append(
@@ -261,27 +272,41 @@ def _named(groups: tuple[str, ...]) -> str:
 
 
 def groups_of(source: Source, part: str, by: str | None) -> AnyArray:
-    """Return the group of each row of a part of a table, (N,), named as `fit` names them."""
+    """Return the group of each row of a part of a table, (N,), named as `fit` names them.
+
+    Of several columns, (N, k).
+    """
     if by is None:
         msg = (
             "the calibrator does not say which column holds the groups: name it when fitting, "
             'fit_groups(curves, by="country").'
         )
         raise InvalidInput(msg)
-    table = getattr(source.rest, "table", None)
+    table, n = getattr(source.rest, "table", None), source.parts[part].values.shape[0]
     folders = partition_of(source.path)
-    if table is None or (by not in table.column_names and by not in folders):
+    present = [*folders, *([] if table is None else table.column_names)]
+    columns = group_columns(by, present)
+    missing = [name for name in columns if name not in present]
+    if table is None or missing:
         msg = (
-            f"{source.path} has no column `{by}`, which holds the groups of the calibrator. Give a "
-            "table (Parquet, Arrow, CSV, JSON lines) that has it."
+            f"{source.path} has no column `{(*missing, by)[0]}`, which holds the groups of the "
+            "calibrator. Give a table (Parquet, Arrow, CSV, JSON lines) that has it."
         )
         raise FileFormatError(msg)
-    if by not in table.column_names:
-        return np.full(source.parts[part].values.shape[0], folders[by])
-    column: Any = table.column(by).combine_chunks()
-    index, names = groups_of_column(column, by)
+    found = [
+        _of_column(source, part, name)
+        if name in table.column_names
+        else np.full(n, folders[name], dtype=np.str_)
+        for name in columns
+    ]
+    return found[0] if len(found) == 1 else np.stack(found, axis=1)
+
+
+def _of_column(source: Source, part: str, name: str) -> AnyArray:
+    """Return the group of each row of a part by one column of a table."""
+    index, names = groups_of_column(source.rest.table.column(name).combine_chunks(), name)
     if suffix_of(source.path) in CSV:  # where `fit` reads NA and the like as no value
         none = need("pyarrow.csv", extra="files").ConvertOptions().null_values
-        names = [NO_GROUP if name in none else name for name in names]
+        names = [NO_GROUP if group in none else group for group in names]
     found: AnyArray = np.array(names, dtype=np.str_)[index][source.rest.rows[part]]
     return found
