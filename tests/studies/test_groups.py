@@ -79,7 +79,7 @@ def test_what_is_refused():
         measure_groups(preds, ["a"])
     with pytest.raises(InvalidType, match="`data` must be Predictions or a mapping"):
         measure_groups([1])
-    with pytest.raises(InvalidType, match="must map groups to Curves: 'a' is none"):
+    with pytest.raises(InvalidType, match="must map each group to a Curve, but 'a'"):
         measure_groups({"a": 1})
     with pytest.raises(InvalidInput, match="no groups"):
         measure_groups({})

@@ -239,8 +239,9 @@ def how_it_was_computed(before: Measurement, after: AfterCalibration | None) -> 
     )
     words = (
         "The verdict says miscalibrated where the calibration test, one p-value for many kinds of "
-        "errors, rejects at 5 %. Whether to calibrate is decided by the log loss on the test set, "
-        "and by what the default calibrator expects to save; for matrices, of whole vectors."
+        "errors, rejects at 5 %. Whether to calibrate is decided by log loss (for matrices, of "
+        "whole vectors): on the test set, together with what the default calibrator expects to "
+        "save; without a calibration set, by what it expects to save, or by cross-validation."
     )
     notes = [view, error, words, band, intervals]
     if after is not None:

@@ -105,7 +105,7 @@ def fit(
     """
     chosen, way = named(method, getattr(data, "K", None))
     if ":" in method and (view != VECTOR or chosen.reads != "curve"):
-        msg = f"`method` {method!r} is a way to make whole vectors of a curve: view='vector'."
+        msg = f"`method` {method!r} makes whole vectors: use it with view='vector'."
         raise InvalidInput(msg)
     if isinstance(data, Curve):
         if chosen.reads != "curve":

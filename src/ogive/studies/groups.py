@@ -218,7 +218,7 @@ def _curves(
     if isinstance(data, Mapping):
         wrong = [name for name, curve in data.items() if not isinstance(curve, Curve)]
         if wrong:
-            msg = f"`data` must map groups to Curves: {wrong[0]!r} is none."
+            msg = f"`data` must map each group to a Curve, but {wrong[0]!r} has something else."
             raise InvalidType(msg)
         return {str(name): curve for name, curve in data.items()}
     if not isinstance(data, Predictions):

@@ -41,7 +41,7 @@ def direction_of(view: str, mean: float, rate: float, ks: CalibrationTest) -> tu
     """Return which way the scores are off on average, and the sentence that says it."""
     way = way_off(mean, rate, ks.value)
     if way == "mixed":
-        return way, "Some scores are too high and others too low, so that their mean hides it."
+        return way, "Some scores are too high and others too low, which their mean does not show."
     means = f"mean score {percent(mean)}, {rate_name(view)} {percent(rate)}"
     return way, f"On average the scores are {way}: {means}."
 
