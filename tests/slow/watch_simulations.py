@@ -60,10 +60,15 @@ def false_alarms(kind, runs, days, alpha=0.05, length=1000):
     """The share of runs with any false alarm, and of runs in which the detector rang."""
     rang = np.zeros(2)
     for seed in range(runs):
-        both = np.array(list(logs(seed, kind, days)))
-        limits = -np.log(alpha), np.log(length)
-        rang += [first(both[:, i], limit) > 0 for i, limit in enumerate(limits)]
+        rang += rings(seed, kind, days, alpha, length)
     return rang / runs
+
+
+def rings(seed, kind, days, alpha=0.05, length=1000):
+    """Whether either rule rings falsely in one run."""
+    both = np.array(list(logs(seed, kind, days)))
+    limits = -np.log(alpha), np.log(length)
+    return np.array([first(both[:, i], limit) > 0 for i, limit in enumerate(limits)])
 
 
 def delays(change, runs, days=60, at=30, kind="continuous", alpha=0.05):

@@ -93,3 +93,15 @@ def test_an_impossible_outcome_counts_once_at_the_clip_of_the_log_loss():
     gamma = fitted(Curve.from_scores(np.repeat([0.2, 0.5, 0.6, 0.8], 50), [0, 1] * 100))
     wrong = Curve.from_scores([1.0], [0])
     assert 0.0 < saved_by(gamma, wrong) < -np.log(1e-7)
+
+
+def test_a_long_day_is_summarised_and_loses_next_to_nothing(rng):
+    days = [Curve.from_scores(*day) for day in days_of(rng, [20_000] * 2, power=1.05)]
+    watch = Watch()
+    for number, day in enumerate(days):
+        watch = watch.update(day, number)
+    gamma = fitted(past_of(days[0]))
+    exact = saved_by(gamma, days[1])
+    assert watch.starts[0].log_e == pytest.approx(exact, abs=0.05)
+    assert watch.starts[0].log_e <= exact + 1e-3
+    assert exact > 1

@@ -37,6 +37,7 @@ import numpy as np
 
 from ogive._tails import LOG_LOSS_CLIP
 from ogive.calibrators.spline import fit_spline
+from ogive.curve.summary import LEAST_BITS
 from ogive.errors import FallbackWarning
 
 if TYPE_CHECKING:
@@ -45,8 +46,11 @@ if TYPE_CHECKING:
     from ogive.calibrators.spline_map import SplineMap
     from ogive.curve import Curve
 
-#: Precision of what is kept of past days: a map fitted to buckets of 3 % is as good as to scores.
-PAST_BITS = 5
+#: Precision of what is kept of past days: a map fitted to buckets of 6 % is as good as to scores.
+PAST_BITS = LEAST_BITS
+#: A day with more distinct scores than this is summarised before bets are placed on it: a summary
+#: of 8 bits has buckets of 0.4 %, on which the bets gain nearly as much.
+MAX_SCORES_OF_A_DAY, DAY_BITS = 8192, 8
 #: Starts are kept day by day up to twice this age, then at half the density for each doubling.
 STARTS_PER_DOUBLING = 4
 #: A map is fitted again when there are this many times the rows it was fitted to.
@@ -103,7 +107,13 @@ class Start:
 
 def past_of(curve: Curve) -> Curve:
     """Return what is kept of a day that is past."""
-    return curve.summarised(min(PAST_BITS, curve.bits))
+    return curve.summarised(PAST_BITS)
+
+
+def day_of(curve: Curve) -> Curve:
+    """Return what bets are placed on: a day, summarised if it has many scores."""
+    many = curve.score.size > MAX_SCORES_OF_A_DAY and curve.bits > DAY_BITS
+    return curve.summarised(DAY_BITS) if many else curve
 
 
 def saved_by(gamma: SplineMap, curve: Curve) -> float:
@@ -127,10 +137,10 @@ def saved_by(gamma: SplineMap, curve: Curve) -> float:
 def bet(starts: Sequence[Start], curve: Curve) -> tuple[list[Start], float]:
     """Return the starts after a day, and what the leading start saved on it, in nats."""
     lead = max(starts, key=lambda one: one.log_e, default=None)
-    found, of_lead = [], 0.0
+    found, of_lead, day = [], 0.0, day_of(curve)
     for start, past in _pasts(starts):
         gamma = _map_for(start, past)
-        saved = 0.0 if gamma is None else saved_by(gamma, curve)
+        saved = 0.0 if gamma is None else saved_by(gamma, day)
         found.append(start.after(saved, gamma))
         of_lead = saved if start is lead else of_lead
     return found[::-1], of_lead
