@@ -28,30 +28,7 @@ Multiclass: TypeAlias = Literal["keep", "free", "ranks", "ovr", "every-rank"]
 
 
 class _CurveCalibrator(_Calibrator):
-    """A calibrator made of a method that reads a curve.
-
-    Parameters
-    ----------
-    kind : {"logits", "probs"}
-        What the columns of X are. Never guessed; rows that look like probabilities under
-        ``"logits"`` raise a `LooksLikeProbabilities` warning.
-    multiclass : {"keep", "free", "ranks", "ovr", "every-rank"}
-        How full vectors are made. ``"keep"``: the most probable class never changes; by class
-        structure for the spline, by ranks for other methods. ``"free"`` (spline only): by class
-        structure, it may change, for the best likelihood. ``"ranks"``: by ranks, the fastest.
-        ``"ovr"``: one against the rest, divided by the sum, as scikit-learn does.
-        ``"every-rank"``: the paper's way, every rank on its own. One column has one curve, that
-        of class 1, and the decision may move.
-    classes : sequence of K labels, optional
-        The class of each column, where labels are neither column indices nor K sorted names.
-    n_jobs : int, optional
-        Threads. Default: ``OMP_NUM_THREADS``, else all cores. Results do not depend on it.
-    impossible : {None, "zero"}
-        A logit of −inf is an impossible class, and keeps probability 0. A given probability of 0
-        can become more, unless this is "zero".
-    weight_kind : {"repetition", "sampling"}
-        What `sample_weight` of `fit` means: see `ogive.Predictions`.
-    """
+    """A calibrator made of a method that reads a curve: see `PlattCalibrator`."""
 
     _method: ClassVar[str]
 

@@ -33,7 +33,7 @@ from ogive.errors import FallbackWarning, InvalidInput, NotEnoughData
 from ogive.predictions import Predictions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from ogive._typing import BoolArray, FloatArray
 
@@ -239,6 +239,25 @@ def fit_column(curve: Curve, method: str, options: Mapping[str, Any]) -> tuple[M
     return gamma, False
 
 
+def fit_columns(
+    curves: Iterable[Curve],
+    method: str,
+    options: Mapping[str, Any],
+    what: str,
+    of: int,
+    *,
+    first: int = 0,
+) -> tuple[Map, ...]:
+    """Fit a method to the curve of each column, and warn of those that fell back to Platt's.
+
+    The warning calls `of` columns `what`, and counts them from `first`.
+    """
+    fits = [fit_column(curve, method, options) for curve in curves]
+    failed = [i for i, (_, fell_back) in enumerate(fits, first) if fell_back]
+    warn_of(failed, method, what, of, stacklevel=4)  # whoever called the fit
+    return tuple(gamma for gamma, _ in fits)
+
+
 def check_curve_method(method: str) -> None:
     """Only methods that read a curve can be put together to full vectors."""
     if find_method(method).reads != "curve":
@@ -246,14 +265,14 @@ def check_curve_method(method: str) -> None:
         raise InvalidInput(msg)
 
 
-def warn_of(failed: list[int], method: str, what: str, of: int) -> None:
+def warn_of(failed: list[int], method: str, what: str, of: int, *, stacklevel: int = 3) -> None:
     """Tell once which columns could not be fitted as asked."""
     if failed:
         warnings.warn(
             f"{len(failed)} of {of} {what} (the first: {failed[0]}) have no hits, only hits, or "
             f"too few scores for {method!r}: 'platt' is fitted for them.",
             FallbackWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
 
 

@@ -24,16 +24,14 @@ from ogive.calibrators.multiclass.columns import (
     check_curve_method,
     class_tails,
     column_curve,
-    fit_column,
+    fit_columns,
     scale_factor,
     smallest_mass,
-    warn_of,
 )
 from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
-    from ogive.calibrators.maps import Map
     from ogive.predictions import Predictions
 
 
@@ -84,16 +82,12 @@ def fit_every_rank(
         rank[at] = (order == labels[at, None]).argmax(axis=1)
 
     for_each_block(sort, preds.n, width=preds.K, n_jobs=n_jobs)
-    maps: list[Map] = []
-    failed: list[int] = []
-    for r in range(preds.K):
-        curve = column_curve(preds, log_odds[:, r], rank == r, f"top-{r + 1}")
-        gamma, fell_back = fit_column(curve, method, options)
-        maps.append(gamma)
-        failed += [r + 1] * fell_back
-    warn_of(failed, method, "ranks", preds.K)
+    curves = (
+        column_curve(preds, log_odds[:, r], rank == r, f"top-{r + 1}") for r in range(preds.K)
+    )
+    maps = fit_columns(curves, method, options, "ranks", preds.K, first=1)
     n = maps[0].n
-    return EveryRankMap(view="vector", n=n, K=preds.K, maps=tuple(maps), floor=floor, factor=factor)
+    return EveryRankMap(view="vector", n=n, K=preds.K, maps=maps, floor=floor, factor=factor)
 
 
 def _order(preds: Predictions, at: slice) -> IntArray:

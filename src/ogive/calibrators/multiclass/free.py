@@ -203,14 +203,8 @@ def fit_kept(
 
     Parameters
     ----------
-    preds : Predictions
-        A matrix, with labels.
-    method : {"spline"}
-        The map of the top class.
-    n_jobs : int, optional
-    progress : function of (what, done, total), optional
-    options
-        Passed on to the method.
+    preds, method, n_jobs, progress, options
+        As in `fit_free`.
 
     Returns
     -------

@@ -22,17 +22,17 @@ from ogive.calibrators.multiclass.columns import (
     check_curve_method,
     class_tails,
     column_curve,
-    fit_column,
+    fit_columns,
     scale_factor,
     smallest_mass,
-    warn_of,
 )
 from ogive.curve import Curve
 from ogive.predictions import labelled
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ogive._typing import FloatArray
-    from ogive.calibrators.maps import Map
     from ogive.predictions import Predictions
 
 _TWO = 2
@@ -100,19 +100,14 @@ def fit_ovr(
     factor = scale_factor(preds, method, rescale=rescale, n_jobs=n_jobs)
     preds = rescaled(preds, factor)
     floor = smallest_mass(preds, n_jobs=n_jobs)
-    maps: list[Map] = []
-    failed: list[int] = []
+    curves: Iterable[Curve]
     if preds.K == _TWO:
-        curve = Curve.from_predictions(preds, "class-1", n_jobs=n_jobs)
-        gamma, fell_back = fit_column(curve, method, options)
-        maps, failed = [gamma], [1] * fell_back
+        curves, first = [Curve.from_predictions(preds, "class-1", n_jobs=n_jobs)], 1
     else:
-        log_odds = all_log_odds(preds, floor, n_jobs=n_jobs)
-        for k in range(preds.K):
-            curve = column_curve(preds, log_odds[:, k], labels == k, f"class-{k}")
-            gamma, fell_back = fit_column(curve, method, options)
-            maps.append(gamma)
-            failed += [k] * fell_back
-    warn_of(failed, method, "classes", preds.K)
+        log_odds, first = all_log_odds(preds, floor, n_jobs=n_jobs), 0
+        curves = (
+            column_curve(preds, log_odds[:, k], labels == k, f"class-{k}") for k in range(preds.K)
+        )
+    maps = fit_columns(curves, method, options, "classes", preds.K, first=first)
     n = maps[0].n
-    return OvrMap(view="vector", n=n, K=preds.K, maps=tuple(maps), floor=floor, factor=factor)
+    return OvrMap(view="vector", n=n, K=preds.K, maps=maps, floor=floor, factor=factor)
