@@ -24,6 +24,15 @@ def at_base_rates(row, trained_at, base_rate):
     return [float(x / sum(joint)) for x in joint]
 
 
+def em_base_rate(q, trained_at, steps=20_000):
+    """Saerens' EM: shift all probabilities to the rate, take their mean as the rate, again."""
+    rate = trained_at
+    for _ in range(steps):
+        odds = rate / (1 - rate) * (1 - trained_at) / trained_at
+        rate = np.mean(q * odds / (q * odds + 1 - q))
+    return rate
+
+
 def ranked_classes(values):
     """The classes of each row, best first; equal values by index."""
     return [sorted(range(len(row)), key=lambda k: (-row[k], k)) for row in np.asarray(values)]

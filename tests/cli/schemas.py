@@ -128,6 +128,17 @@ SHIFT = {
     "additionalProperties": False,
 }
 
+SHIFT_LIKE = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("base_rate", "low", "high"), FRACTION),
+        "misfit_pvalue": WITHHELD,
+        "out": {"type": "string"},
+    },
+    "required": ["base_rate", "low", "high", "misfit_pvalue", "out"],
+    "additionalProperties": False,
+}
+
 OUT = {
     "type": "object",
     "properties": {"out": {"type": "string"}},

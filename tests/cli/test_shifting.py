@@ -63,8 +63,8 @@ def test_classes(run_json, run, tmp_path, rng):
         (["--base-rate", 1], "must be above 0 and below 1"),
         (["--base-rate", "many"], "shares are needed"),
         (["--base-rate", 0.1, "--trained-at", 1], "`trained_at` must be above 0"),
-        ([], "give --base-rate R"),
-        (["--base-rate", 0.1, "--kept-negatives", 0.1], "not both"),
+        ([], "give one of --base-rate R"),
+        (["--base-rate", 0.1, "--kept-negatives", 0.1], "and only one"),
     ],
 )
 def test_nothing_is_written_where_the_rates_cannot_be(run, tmp_path, cal, words, message):
@@ -72,3 +72,66 @@ def test_nothing_is_written_where_the_rates_cannot_be(run, tmp_path, cal, words,
     assert code in {1, 2}
     assert message in " ".join(err.split())
     assert not (tmp_path / "new.json").exists()
+
+
+@pytest.fixture
+def spread(run, tmp_path, rng):
+    """A calibrator, and scores and outcomes of new rows with another base rate."""
+
+    def drawn(n, rate):
+        y = rng.random(n) < rate
+        return 1 / (1 + np.exp(-rng.normal(3.0 * y - 1.5, 1.7))), y
+
+    s, y = drawn(4000, 0.3)
+    np.savez(tmp_path / "cal.npz", scores=s, outcomes=y)
+    words = ["-o", tmp_path / "cal.json", "--method", "platt", "--folds", 0]
+    assert run("fit", tmp_path / "cal.npz", *words)[0] == 0
+    return tmp_path / "cal.json", *drawn(3000, 0.05)
+
+
+def test_a_rate_that_is_estimated(run_json, tmp_path, spread):
+    cal, s, y = spread
+    (tmp_path / "log").mkdir()
+    for name, part in (("a", s[:1000]), ("b", s[1000:])):
+        np.savetxt(tmp_path / "log" / f"{name}.csv", part, header="score", comments="")
+    np.savez(tmp_path / "new.npz", scores=s)
+    out = tmp_path / "new.json"
+    found = run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", tmp_path / "log", "-o", out)
+    assert found["low"] < y.mean() < found["high"]
+    assert found["misfit_pvalue"] > 0.01
+    assert json.loads(out.read_text())["map"]["how"] == "estimated"
+    assert load(out).base_rate == pytest.approx(found["base_rate"])
+    again = run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", tmp_path / "new.npz", "-o", out)
+    assert again["base_rate"] == pytest.approx(found["base_rate"], rel=1e-6)
+    moved = run_json(schemas.SHIFT_LIKE, "shift", out, "--like", tmp_path / "log", "-o", cal)
+    assert moved["base_rate"] == pytest.approx(found["base_rate"], rel=1e-6)  # not shifted twice
+
+
+def test_outcomes_are_refused_unless_they_are_to_be_ignored(run, run_json, tmp_path, spread):
+    cal, s, y = spread
+    table = np.c_[s, y]
+    path, out = tmp_path / "new.csv", tmp_path / "new.json"
+    np.savetxt(path, table, header="score,outcome", comments="", delimiter=",")
+    code, _, err = run("shift", cal, "--like", path, "-o", out)
+    assert code == 1
+    assert "has outcomes" in err
+    assert not out.exists()
+    run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", path, "-o", out, "--ignore-outcomes")
+
+
+def test_a_change_that_is_no_base_rate_is_warned_of(run, tmp_path, spread):
+    cal, s, _ = spread
+    np.savez(tmp_path / "new.npz", scores=np.sqrt(s))
+    code, _, err = run("shift", cal, "--like", tmp_path / "new.npz", "-o", tmp_path / "new.json")
+    assert code == 0
+    assert "does not explain the new scores" in " ".join(err.split())
+
+
+def test_scores_of_one_class_are_refused(run, tmp_path, spread):
+    cal = spread[0]
+    np.savez(tmp_path / "new.npz", scores=np.full(500, 0.01))
+    out = tmp_path / "new.json"
+    code, _, err = run("shift", cal, "--like", tmp_path / "new.npz", "-o", out)
+    assert code == 1
+    assert "single class" in " ".join(err.split())
+    assert not out.exists()

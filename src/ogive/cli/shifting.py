@@ -6,24 +6,40 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.options import as_json_option, check_output, names_of, output_option
+from ogive.cli.options import (
+    as_json_option,
+    check_columns,
+    check_output,
+    columns_of,
+    names_of,
+    output_option,
+    reads_files,
+    refuse,
+)
 from ogive.cli.terminal import Command, say
-from ogive.cli.values import INPUT, NOTE, WORD
+from ogive.cli.values import INPUT, MEMORY, NOTE, WORD
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+#: Options that say how the data of --like is read.
+_OF_FILES = (
+    *("score", "outcome", "positive", "label", "labels", "classes", "kind", "renormalise"),
+    *("weight", "experiment"),
+)
+
 
 @click.command(
     cls=Command,
+    reads_predictions=True,
     examples=(
         (
             "ogive shift cal.json --base-rate 0.003 --trained-at 0.5 -o production.json",
             "Fitted on 50:50 data, used where 0.3 % of the rows are of class 1.",
         ),
         (
-            "ogive shift cal.json --kept-negatives 0.01 -o production.json",
-            "Fitted on all rows of class 1 and 1 % of the others.",
+            "ogive shift cal.json --like new.csv -o production.json",
+            "Estimate the base rate from new scores without outcomes.",
         ),
     ),
 )
@@ -47,7 +63,25 @@ if TYPE_CHECKING:
     metavar="SHARE",
     help="Instead of --base-rate: the share of class 0 that was kept, of class 1 all.",
 )
+@click.option(
+    "--like",
+    type=INPUT,
+    metavar="LOG",
+    help="Instead of --base-rate: new scores without outcomes, from which it is estimated.",
+)
+@click.option(
+    "--ignore-outcomes", is_flag=True, help="With --like: take a log with outcomes, unread."
+)
+@click.option(
+    "--memory",
+    type=MEMORY,
+    metavar="SIZE",
+    default="1GB",
+    show_default=True,
+    help="Memory limit for reading files, e.g. 500MB.",
+)
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
+@reads_files
 @as_json_option
 def shift(
     calibrator: Path,
@@ -56,8 +90,10 @@ def shift(
     base_rate: str | None,
     trained_at: str | None,
     kept_negatives: float | None,
+    like: Path | None,
     date: str | None,
     as_json: bool,
+    **options: Any,  # noqa: ANN401
 ) -> None:
     """Move a calibrator to data with another base rate.
 
@@ -67,15 +103,20 @@ def shift(
     from ogive.studies.shifting import shift_file  # noqa: PLC0415
 
     check_output(output, [calibrator])
-    if (base_rate is None) == (kept_negatives is None):
-        msg = "give --base-rate R or --kept-negatives SHARE, and not both."
+    if sum(given is not None for given in (base_rate, kept_negatives, like)) != 1:
+        msg = "give one of --base-rate R, --kept-negatives SHARE and --like LOG, and only one."
         raise click.UsageError(msg)
-    rates = {"base_rate": _rates(base_rate, "base-rate")}
+    before = _rates(trained_at, "trained-at")
+    if like is not None:
+        check_output(output, [like])
+        _shift_like(calibrator, output, like, before, date, options, as_json=as_json)
+        return
+    refuse("no data is read without --like", "ignore_outcomes", "memory", *_OF_FILES)
     done = shift_file(
         calibrator,
         output,
-        **rates,
-        trained_at=_rates(trained_at, "trained-at"),
+        _rates(base_rate, "base-rate"),
+        trained_at=before,
         kept_negatives=kept_negatives,
         date=date,
     )
@@ -84,6 +125,44 @@ def shift(
         return
     if done.base_rate is not None:
         say(f"Base rate {_shown(done.trained_at)} before, {_shown(done.base_rate)} now.")
+    say(f"Next: ogive apply {output} FILE -o OUT")
+
+
+def _shift_like(  # noqa: PLR0917 - internal
+    calibrator: Path,
+    output: Path,
+    like: Path,
+    trained_at: Any,  # noqa: ANN401
+    date: str | None,
+    options: dict[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """Estimate the base rate of new data, and move a calibrator to it."""
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.studies.shifting import shift_like  # noqa: PLC0415
+
+    check_columns([like])
+    with terminal.progress("reading scores") as step:
+        done = shift_like(
+            calibrator,
+            output,
+            like,
+            columns_of(options),
+            trained_at=trained_at,
+            ignore_outcomes=options["ignore_outcomes"],
+            date=date,
+            memory=options["memory"],
+            progress=step,
+        )
+    if as_json:
+        terminal.print_json(done.to_dict())
+        return
+    found = done.estimate
+    rates = [f"{100 * x:.4g} %" for x in (found.base_rate, found.low, found.high)]
+    say(f"Estimated base rate {rates[0]} (95 % interval {rates[1]} to {rates[2]}).")
+    if found.misfit_pvalue is not None:
+        say(f"Misfit p-value {found.misfit_pvalue:.3g} (small: more than the base rate changed).")
     say(f"Next: ogive apply {output} FILE -o OUT")
 
 

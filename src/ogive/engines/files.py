@@ -124,6 +124,7 @@ class Log:
             bits=blunt,
             skip_bad=asked.skip_bad,
             weight_kind=asked.weight_kind,
+            unlabelled=asked.unlabelled,
             what=self.name,
         )
         short = bits is None and self._is_short(plan)

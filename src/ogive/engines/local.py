@@ -120,6 +120,8 @@ def read_log(
         Also score whole vectors, of matrices.
     every : {"day", "week", "batch"}, optional
         The groups are times: see `ogive.engines.periods`.
+    unlabelled : bool
+        Count scores alone: labels are not read, and every outcome counts as 0.
     n_jobs : int, optional
     progress : function of (what, done, total), optional
         Rows, or bytes where the files do not tell their rows.

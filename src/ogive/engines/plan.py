@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import log2
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
@@ -42,6 +42,7 @@ class ReadOptions(TypedDict, total=False):
     weight_kind: WeightKind
     vectors: bool
     every: Every | None
+    unlabelled: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,7 @@ class Options:
     weight_kind: WeightKind = "repetition"
     vectors: bool = False
     every: Every | None = None
+    unlabelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,7 @@ def make_plan(
     part: str | None = None,
     skip_bad: bool = False,
     weight_kind: WeightKind = "repetition",
+    unlabelled: bool = False,
     what: str = "the log",
 ) -> Plan:
     """Check what is asked for against what there is, and fill in the rest.
@@ -177,10 +180,14 @@ def make_plan(
         Default: ``"score"`` for scores, ``"top-1"`` for matrices.
     bits : int, optional
         Default: 12; with groups 7; of every class 5.
+    unlabelled : bool
+        Count scores alone: labels are not read, and every outcome counts as 0.
     what : str
         The name of the log in errors.
     """
-    if layout.truth is None:
+    if unlabelled:
+        layout = replace(layout, truth=None)
+    elif layout.truth is None:
         names = layout.names
         missing = names.outcome if layout.kind == "scores" else names.label
         msg = f"{what} has no column `{missing}`, and a curve needs outcomes or labels."

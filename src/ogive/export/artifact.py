@@ -67,6 +67,8 @@ class FittedOn:
         What the rows held.
     base_rate : float, tuple of float, or None
         The share of class 1, or of every class.
+    scores : dict or None
+        Calibrated scores of both classes, counted in bins: `ogive.studies.base_rate`.
     ks_before, ks_after : float or None
         The KS error of the rows as they were, and calibrated by maps that had not seen them.
     log_loss_before, log_loss_after : float or None
@@ -92,6 +94,7 @@ class FittedOn:
     classes: tuple[str | int, ...] | None = None
     K: int | None = None
     base_rate: float | tuple[float, ...] | None = None
+    scores: dict[str, list[float]] | None = None
     ks_before: float | None = None
     ks_after: float | None = None
     log_loss_before: float | None = None

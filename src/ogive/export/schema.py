@@ -425,6 +425,34 @@ class Rates:
         return {"anyOf": [_AT_ONE.schema(), several.schema()]}
 
 
+@dataclass(frozen=True, slots=True)
+class Nullable:
+    """Null, or what a rule says."""
+
+    rule: Rule
+    optional: bool = False
+
+    def check(self, value: Any, where: str) -> None:  # noqa: ANN401, D102
+        if value is not None:
+            self.rule.check(value, where)
+
+    def schema(self) -> dict[str, Any]:  # noqa: D102
+        return {"anyOf": [{"type": "null"}, self.rule.schema()]}
+
+
+_IN_BINS = Array(shape=("bins",), item=_NOT_NEGATIVE, most=MAX_KNOTS)
+_BINNED = Object(
+    {
+        "edges": Array(shape=("edges",), item=_LOG_ODDS, least=0, most=MAX_KNOTS, rising=True),
+        **dict.fromkeys(("class_0", "class_1", "variance"), _IN_BINS),
+    },
+    (
+        Relation(
+            "there is one bin more than `edges`", lambda s: len(s["class_0"]) == len(s["edges"]) + 1
+        ),
+    ),
+    "The calibrated scores of both classes, counted in bins of their log-odds.",
+)
 _KS = Number(low=0.0, high=1.0, null=True, optional=True)
 _LOSS = Number(low=0.0, null=True, optional=True)
 FITTED_ON = Object(
@@ -436,6 +464,7 @@ FITTED_ON = Object(
         "classes": ClassNames(optional=True),
         "K": Number(low=2, high=MAX_CLASSES, whole=True, null=True, optional=True),
         "base_rate": Rates(optional=True),
+        "scores": Nullable(_BINNED, optional=True),
         "ks_before": _KS,
         "ks_after": _KS,
         **dict.fromkeys(("log_loss_before", "log_loss_after"), _LOSS),

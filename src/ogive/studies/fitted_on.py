@@ -15,6 +15,7 @@ import numpy as np
 from ogive._numerics.splits import content_folds, pairs
 from ogive.calibrators import MULTICLASS
 from ogive.calibrators.maps import Map
+from ogive.calibrators.matrix_map import MatrixMap
 from ogive.curve import Curve
 from ogive.curve.folds import folds as dealt
 from ogive.errors import NotEnoughData, OgiveWarning
@@ -25,7 +26,8 @@ from ogive.metrics.proper import nll
 from ogive.metrics.vector import nll_vector
 from ogive.predictions import Predictions
 from ogive.readers.provenance import file_checksum, rows_checksum
-from ogive.studies.fitting import VECTOR, apply, fit, may_move
+from ogive.studies.base_rate import calibration_scores
+from ogive.studies.fitting import TWO_CLASSES, VECTOR, apply, fit, may_move
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,6 +101,7 @@ def fitted_on(
         classes=names,
         K=None if names is None else len(names),
         base_rate=_base_rate(data, calibrator),
+        scores=_scores(data, calibrator),
         ks_before=before.ks,
         ks_after=None if after is None else after.ks,
         log_loss_before=before.log_loss,
@@ -124,6 +127,22 @@ def _base_rate(data: Predictions | Curve, gamma: Fitted) -> float | tuple[float,
     assert data.labels is not None  # noqa: S101 - it was fitted
     counts = np.bincount(data.labels, data.sample_weight, minlength=data.K).astype(np.float64)
     return tuple((counts / counts.sum()).tolist())
+
+
+def _scores(data: Predictions | Curve, calibrator: Fitted) -> dict[str, list[float]] | None:
+    """Return the calibrated scores of two classes in bins, for which `ogive shift --like` asks."""
+    if isinstance(calibrator, Map) and "top" not in calibrator.view:
+        curve = data if isinstance(data, Curve) else Curve.from_predictions(data, calibrator.view)
+        q = calibrator.from_tails(curve.high, curve.tail)
+        return calibration_scores(q, curve.count, curve.hits)
+    if (
+        isinstance(calibrator, MatrixMap)
+        and isinstance(data, Predictions)
+        and data.K == TWO_CLASSES
+    ):
+        count = np.ones(data.n) if data.sample_weight is None else data.sample_weight
+        return calibration_scores(calibrator(data)[:, 1], count, count * (data.labels == 1))
+    return None
 
 
 def most_folds(data: Predictions | Curve) -> int:

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ogive._files import safe_output
-from ogive.calibrators.shifted import ShiftedMap, ShiftedVectorMap, shifted
-from ogive.errors import InvalidInput
+from ogive.calibrators.maps import Map
+from ogive.calibrators.shifted import ShiftedMap, ShiftedVectorMap, as_rates, shifted
+from ogive.engines.files import is_log, open_log
+from ogive.engines.local import read_log
+from ogive.errors import DoesNotApply, InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map, save
+from ogive.readers import Columns
+from ogive.readers.multi_file import read_together
+from ogive.studies.base_rate import estimate_base_rate, scores_in
+from ogive.studies.fitting import TWO_CLASSES
+from ogive.views import score_rows
 
 if TYPE_CHECKING:
     import os
 
-    from ogive._typing import ArrayLike
+    from ogive._typing import ArrayLike, FloatArray, Progress
     from ogive.calibrators.maps import Fitted
     from ogive.export.artifact import FittedOn
+    from ogive.studies.base_rate import BaseRate
+
+MISFIT_LEVEL = 0.01  # below this p-value a shift is warned of
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +81,136 @@ def shift_file(
     save(new, out, info)
     before = new.trained_at if trained_at is None else trained_at
     return Shift(_plain(before), _plain(new.base_rate), str(out))
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedShift:
+    """A calibrator that was moved to the estimated base rate of new data.
+
+    estimate : the base rate of class 1, with its interval and the test of misfit
+    """
+
+    estimate: BaseRate
+    out: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of ``ogive shift --like``."""
+        return asdict(self.estimate) | {"out": self.out}
+
+
+def shift_like(
+    calibrator: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    like: str | os.PathLike[str],
+    columns: Columns | None = None,
+    *,
+    trained_at: float | None = None,
+    ignore_outcomes: bool = False,
+    date: str | None = None,
+    memory: str | int = "1GB",
+    progress: Progress | None = None,
+) -> EstimatedShift:
+    """Move a saved calibrator to the base rate of new data, which is estimated from its scores.
+
+    Parameters
+    ----------
+    calibrator, out : path
+    like : path
+        A file, folder or glob of scores that the calibrator has not been applied to, without
+        outcomes.
+    columns : Columns, optional
+    trained_at : float, optional
+        The base rate of the rows of the fit. Default: what the calibrator says.
+    ignore_outcomes : bool
+        Take data with outcomes, and do not read them.
+    date, memory, progress
+    """
+    safe_output(out, [calibrator])
+    gamma, info = load_map(calibrator), load_fitted_on(calibrator)
+    gamma = getattr(gamma, "inner", gamma)
+    classes = getattr(gamma, "K", TWO_CLASSES)
+    if classes > TWO_CLASSES:
+        msg = (
+            f"{calibrator} is of {classes} classes, and base rates are estimated for two: give the "
+            "shares of the classes with --base-rate."
+        )
+        raise DoesNotApply(msg)
+    rate = trained_at if trained_at is not None else rate_before(gamma, info)
+    if rate is None:
+        msg = (
+            f"{calibrator} does not say the base rate of the rows it was fitted on: give it with "
+            "--trained-at (trained_at=), such as 0.5."
+        )
+        raise InvalidInput(msg)
+    before = float(as_rates(rate, "trained_at", TWO_CLASSES)[1])
+    known = scores_in(info)
+    if known is None:
+        warnings.warn(
+            f"{calibrator} does not hold the scores of its own rows in bins: the interval has no "
+            "uncertainty of the calibrator, and no misfit is tested. Fit it again.",
+            OgiveWarning,
+            stacklevel=2,
+        )
+    how: Any = {"ignore_outcomes": ignore_outcomes, "memory": memory, "progress": progress}
+    q, count = _new_scores(gamma, Path(like), columns or Columns(), **how)
+    found = estimate_base_rate(q, count, before, known)
+    _check_estimate(found)
+    save(shifted(gamma, found.base_rate, trained_at=before, how="estimated", date=date), out, info)
+    return EstimatedShift(found, str(out))
+
+
+def _check_estimate(found: BaseRate) -> None:
+    """Refuse an estimate of 0 or 1; warn where a base rate does not explain the scores."""
+    if not 0.0 < found.base_rate < 1.0:
+        msg = (
+            f"the estimated base rate is {found.base_rate:g} (95 % interval {found.low:.3g} to "
+            f"{found.high:.3g}): the new scores show a single class, and nothing was written. Give "
+            "more rows, or a base rate that you know: --base-rate."
+        )
+        raise InvalidInput(msg)
+    if found.misfit_pvalue is not None and found.misfit_pvalue < MISFIT_LEVEL:
+        warnings.warn(
+            "another base rate does not explain the new scores (misfit p-value "
+            f"{found.misfit_pvalue:.2g}): the scores within the classes have changed too. Fit a "
+            "calibrator on new labelled rows instead.",
+            OgiveWarning,
+            stacklevel=3,
+        )
+
+
+def _new_scores(
+    gamma: Any,  # noqa: ANN401 - a map of a score, or of two classes
+    like: Path,
+    columns: Columns,
+    *,
+    ignore_outcomes: bool,
+    memory: str | int,
+    progress: Progress | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return calibrated scores of new data, and how many rows have each."""
+    if is_log(like) and isinstance(gamma, Map):
+        has_truth = open_log(like, columns).layout.truth is not None
+        _refuse_outcomes(like, has_truth and not ignore_outcomes)
+        how: Any = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
+        curve = read_log(like, gamma.view, columns=columns, **how).curve
+        return gamma.from_tails(curve.high, curve.tail), curve.count.astype(np.float64)
+    preds = read_together((like,), columns, None, None, default="all", memory=memory)
+    _refuse_outcomes(like, preds.labels is not None and not ignore_outcomes)
+    count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
+    if isinstance(gamma, Map):
+        rows = score_rows(preds, gamma.view)
+        return gamma.from_tails(rows.high, rows.tail), count
+    return gamma(preds)[:, 1], count
+
+
+def _refuse_outcomes(like: Path, refused: bool) -> None:
+    if refused:
+        msg = (
+            f"{like} has outcomes, and a base rate is estimated from scores without them. Count "
+            "the base rate and give it with --base-rate, fit a calibrator to these rows, or "
+            "leave the outcomes unread: --ignore-outcomes (ignore_outcomes=True)."
+        )
+        raise InvalidInput(msg)
 
 
 def rate_before(gamma: Fitted, info: FittedOn) -> Any:  # noqa: ANN401 - a number or several

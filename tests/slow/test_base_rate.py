@@ -1,0 +1,18 @@
+"""The table of docs/theory/base-rate.md, with fewer runs."""
+
+import pytest
+
+from tests.slow.base_rate_simulations import table
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_interval_holds_the_base_rate():
+    found = list(table(runs=200))
+    assert sum(inside for _, inside, *_ in found) / len(found) >= 0.93
+    assert all(inside >= 0.90 and width < 3 for _, inside, width, _ in found)
+    assert all(misfit <= 0.10 for *_, misfit in found)
+
+
+def test_a_change_within_the_classes_is_found():
+    assert all(misfit > 0.9 for *_, misfit in table(runs=40, shift=0.5, rates=(0.1, 0.5)))
