@@ -119,6 +119,7 @@ def test_outcomes_are_refused_unless_they_are_to_be_ignored(run, run_json, tmp_p
     run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", path, "-o", out, "--ignore-outcomes")
 
 
+@pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
 def test_a_change_that_is_no_base_rate_is_warned_of(run, tmp_path, spread):
     cal, s, _ = spread
     np.savez(tmp_path / "new.npz", scores=np.sqrt(s))
