@@ -362,15 +362,15 @@ def _check_column(block: AnyArray, kind: Kind, whole: AnyArray) -> None:
         raise bad_logits(whole.reshape(-1, 1))
 
 
-def said_kind(values: AnyArray, kind: Kind | None, name: str = "scores") -> Kind:
-    """Return what values hold: what is said. Unsaid, one column holds probabilities.
+def kind_or_default(values: AnyArray, kind: Kind | None, name: str = "scores") -> Kind:
+    """Return `kind`; if it is None, one column holds probabilities and a matrix is refused.
 
-    >>> said_kind(np.array([0.2, 0.9]), None)
+    >>> kind_or_default(np.array([0.2, 0.9]), None)
     'probs'
     """
     if kind is None and values.ndim > 1 and values.shape[1] > 1:
         msg = (
-            f"`{name}` is a matrix of {values.shape[1]} columns: say what it holds, kind='probs' "
+            f"`{name}` is a matrix of {values.shape[1]} columns: pass kind='probs' "
             "or kind='logits'."
         )
         raise InvalidInput(msg)

@@ -139,7 +139,9 @@ def test_a_classifier_takes_it(rng):
     y = (X[:, 0] + rng.normal(size=600) > 0).astype(int) + (X[:, 1] > 1)
     model = DecisionTreeClassifier(max_depth=3, random_state=0)
     cal = CalibratedClassifier(model, method="isotonic", impossible="zero")
-    with pytest.warns(OgiveWarning, match="is impossible \\(probability 0\\), and stays so"):
+    with pytest.warns(
+        OgiveWarning, match="is impossible \\(probability 0\\), and keeps probability 0"
+    ):
         cal.fit(X, y)
     zero = cal.models_[0].predict_proba(X) == 0.0
     assert zero.any()

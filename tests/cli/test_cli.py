@@ -64,7 +64,7 @@ USAGE = [
     (("plot", DEMO, "-o", "x.png", "--view", "top-11"), 2, "top-r needs r in [1, 10]"),
     (("report", DEMO, "-o", "x.html", "--view", "class-10"), 2, "class-k needs k in [0, 10)"),
     (("fit", DEMO, "-o", "x.json", "--method", "none", "--folds", 3), 2, "--folds does not apply"),
-    (("apply", DEMO, DEMO, "-o", "x.npz"), 1, "is not JSON of a calibrator"),
+    (("apply", DEMO, DEMO, "-o", "x.npz"), 1, "is not a saved calibrator"),
     (("fit", DEMO), 2, "Missing option"),
 ]
 

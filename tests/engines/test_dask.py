@@ -79,7 +79,7 @@ def test_views_of_logits_in_several_formats(client, tmp_path, view):
 @pytest.mark.parametrize("count", [1, 2])
 def test_killed_workers_lose_no_rows_and_double_none(client, table, tmp_path, count, monkeypatch):
     """Of two workers, one or both: with both, all that was counted so far is lost, and the plan."""
-    monkeypatch.setattr("ogive.engines.cluster.EACH", 60)  # many tasks
+    monkeypatch.setattr("ogive.engines.cluster.TASKS_PER_CORE", 60)  # many tasks
     log = write_log(tmp_path / "log", table.select(PLAIN), 120)
     client.wait_for_workers(2, timeout=60)  # a test before this may have killed one
     pids, killed = client.run(os.getpid), []
@@ -171,7 +171,7 @@ def test_no_scheduler_at_an_address():
 def test_a_piece_that_ends_its_workers_is_told_with_the_way_out():
     error = engine._worded(distributed, distributed.KilledWorker("count", None, 3))
     assert isinstance(error, OgiveError)
-    assert "4 workers were lost over one task, mostly for want of memory" in str(error)
+    assert "4 workers were lost over one task, probably for lack of memory" in str(error)
 
 
 def test_a_cluster_of_our_own_is_closed_again(table, tmp_path, monkeypatch):

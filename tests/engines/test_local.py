@@ -49,7 +49,7 @@ def test_files_globs_and_folders_add_up(log):
     assert local.curve([log / "a.parquet", log / "b.csv", log / "sub"]) == whole
     assert local.curve(f"{log}/**/*.*") == whole
     assert local.curve(str(log / "*.parquet")).n == 1000
-    with pytest.warns(OgiveWarning, match="given already, whose rows are counted once"):
+    with pytest.warns(OgiveWarning, match="already in the list; its rows are counted once"):
         assert local.curve([log, log / "b.csv"]) == whole
 
 
@@ -110,7 +110,7 @@ def test_many_groups_outgrow_a_small_memory(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     table = scores_table(4000, who=rng.integers(0, 500, 4000))
     store(table, tmp_path / "a.parquet")
-    monkeypatch.setattr("ogive.engines.tally._ROW", 10**6)
+    monkeypatch.setattr("ogive.engines.tally._BYTES_PER_ROW", 10**6)
     words = r"summaries of 500 curves do not fit .* 1 GB: --memory (\d+)GB is enough.*--bits 5"
     with pytest.raises(InvalidInput, match=words) as caught:
         local.group_curves(tmp_path, "who", bits=7)
@@ -231,7 +231,7 @@ def test_missing_foreign_and_truncated_files(tmp_path):
     with pytest.raises(FileFormatError, match="does not exist"):
         local.curve(tmp_path / "none.parquet")
     (tmp_path / "a.xyz").touch()
-    with pytest.raises(FileFormatError, match="a log has files that end in"):
+    with pytest.raises(FileFormatError, match="files of a log must end in"):
         local.curve(tmp_path / "a.xyz")
     whole = store(scores_table(5000), tmp_path / "a.parquet").read_bytes()
     (tmp_path / "a.parquet").write_bytes(whole[: len(whole) // 2])

@@ -201,7 +201,7 @@ def test_wrong_input_is_refused(rows):
     with pytest.raises(UnknownName, match=r"unknown multiclass 'fre'\. Did you mean 'free'"):
         ogive.PlattCalibrator(multiclass="fre").fit(logits, y)
     with pytest.raises(
-        InvalidInput, match=r"for method='spline', not 'platt'\. Take multiclass='ranks'"
+        InvalidInput, match=r"for method='spline', not 'platt'\. Use multiclass='ranks'"
     ):
         ogive.PlattCalibrator(multiclass="free").fit(logits, y)
     with pytest.raises(UnknownName, match="Did you mean 'probs'"):

@@ -59,7 +59,7 @@ def test_inputs_may_be_double(target, name, tmp_path):
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - SQL_NAMES))
 def test_what_has_no_sql_form_says_so(name, tmp_path):
-    with pytest.raises(ExportError, match=r"no sensible form as one SQL expression.*python"):
+    with pytest.raises(ExportError, match=r"cannot be exported as one SQL expression.*python"):
         export(fitted(name), "sql", tmp_path / "out.sql")
     assert os.listdir(tmp_path) == []
 

@@ -203,6 +203,6 @@ def test_the_engine_that_checks_has_no_files(engine, tmp_path, monkeypatch):
         pytest.importorskip("duckdb")
         texts = [f"1; COPY (SELECT 1) TO '{out}'", "(SELECT content FROM read_text('/etc/hosts'))"]
     for text in texts:
-        with pytest.raises(ExportError, match="cannot run the SQL form"):
+        with pytest.raises(ExportError, match="cannot run the exported SQL"):
             to_sql.run(text, np.zeros(1), "score")
     assert not out.exists()

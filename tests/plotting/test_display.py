@@ -47,5 +47,5 @@ def test_an_unknown_graph():
     curve = Curve.from_scores([0.2, 0.7], [0, 1])
     with pytest.raises(UnknownName, match="Did you mean 'reliability'"):
         CurveDisplay(curve, graph="reliabilty")
-    with pytest.raises(InvalidInput, match="`y_prob` is a matrix of 3 columns: say what it holds"):
+    with pytest.raises(InvalidInput, match="`y_prob` is a matrix of 3 columns: pass kind"):
         CurveDisplay.from_predictions([0, 1], np.full((2, 3), 1 / 3))

@@ -236,7 +236,7 @@ def test_a_log_of_named_columns_is_measured_fitted_and_applied(tmp_path, good, r
     assert json.loads(out)["ks"] == pytest.approx(whole.ks_test.value)
     code, _, err = run("apply", cal, tmp_path / "other", "-o", tmp_path / "out2")
     assert code == 1
-    assert "Say it: --classes" in err
+    assert "--classes A,B" in err
 
 
 def test_a_log_with_text_outcomes_and_rounded_probabilities(tmp_path, rng, run):

@@ -113,7 +113,9 @@ def test_records_and_lines_are_those_of_the_slow_definition(tmp_path, monkeypatc
     rng = np.random.default_rng(5)
     cells = ["0.5", "1", "", '"a"', '"a""b"', '"x\ny"', '"a,b"', '""', '"\r\n"']
     for _ in range(300):
-        monkeypatch.setattr("ogive.readers.csv_text._BLOCK", int(rng.choice([1, 2, 3, 7, 1 << 22])))
+        monkeypatch.setattr(
+            "ogive.readers.csv_text._BYTES_SCANNED_AT_ONCE", int(rng.choice([1, 2, 3, 7, 1 << 22]))
+        )
         end = str(rng.choice(["\n", "\r\n"]))
         rows = [",".join(rng.choice(cells, 2)) + end * int(rng.integers(1, 3)) for _ in range(6)]
         text = "a,b" + end + "".join(rows)

@@ -66,7 +66,7 @@ def test_a_file_with_two_names_counts_once(tmp_path, capsys, monkeypatch):
     (log / "b.csv").write_text(text)  # the same rows in another file are other rows
     (log / "c.csv").symlink_to(log / "a.csv")
     (log / "d.csv").hardlink_to(log / "b.csv")
-    words = "2 names lead to a file that was given already, whose rows are counted once: "
+    words = "2 names lead to a file that is already in the list; its rows are counted once: "
     for paths in (["log"], ["log/*.csv"]):
         assert main(["measure", *paths, "--json"]) == 0
         out, err = capsys.readouterr()

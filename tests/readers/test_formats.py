@@ -242,7 +242,7 @@ def json_rows(rng, n=300):
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".ndjson"])
 def test_folders_of_json_lines_are_logs(tmp_path, suffix, rng, monkeypatch):
-    monkeypatch.setattr("ogive.readers.json_lines._BLOCK", 1 << 12)
+    monkeypatch.setattr("ogive.readers.json_lines._BYTES_PARSED_AT_ONCE", 1 << 12)
     s, y, rows = json_rows(rng)
     log = tmp_path / "log"
     log.mkdir()
@@ -269,7 +269,7 @@ def test_folders_of_json_lines_are_logs(tmp_path, suffix, rng, monkeypatch):
 
 
 def test_a_line_that_is_no_json_is_named(tmp_path, rng, monkeypatch):
-    monkeypatch.setattr("ogive.readers.json_lines._BLOCK", 1 << 10)
+    monkeypatch.setattr("ogive.readers.json_lines._BYTES_PARSED_AT_ONCE", 1 << 10)
     lines = [json.dumps(row) for row in json_rows(rng, 40)[2]]
     lines[30] = lines[30][:-9]
     path = write(tmp_path / "a.jsonl", "\n".join(lines))

@@ -30,7 +30,7 @@ def test_archives_are_refused_by_what_their_headers_say(tmp_path):
     with pytest.raises(FileFormatError, match=r"needs about 32 TB of memory .*Raise --memory"):
         ogive.read(path)
     _archive(path, scores=_npy((3,), bytes(50 << 20)), outcomes=outcomes)
-    with pytest.raises(FileFormatError, match="does not have the 24 bytes that it says"):
+    with pytest.raises(FileFormatError, match="should have 24 bytes, and has"):
         ogive.read(path)
     with pytest.raises(FileFormatError, match=r"needs about 152 MB .* limit of 64 MB"):
         ogive.read(path, memory="64MB")

@@ -199,7 +199,7 @@ def test_a_misspelt_column_names_the_nearest(tmp_path):
 def test_suffixes_and_folders(tmp_path, rng):
     with pytest.raises(FileFormatError, match=r"end in '\.txt' cannot be read"):
         ogive.read(tmp_path / "x.txt")
-    with pytest.raises(FileFormatError, match="log: there is no such file or folder"):
+    with pytest.raises(FileFormatError, match="log: no such file or folder"):
         ogive.read(tmp_path / "log")
     with pytest.raises(FileFormatError, match="is a folder"):
         open_file(_folder(tmp_path / "f.npz"))

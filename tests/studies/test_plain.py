@@ -59,7 +59,7 @@ def test_measure_of_plain_arrays(scores, matrix):
     assert ogive.measure_all(preds).to_dict() == every.to_dict()
     with pytest.raises(InvalidInput, match="call measure_all"):
         ogive.measure(preds, "all")
-    with pytest.raises(InvalidInput, match="matrix of 3 columns: say what it holds, kind='probs'"):
+    with pytest.raises(InvalidInput, match="matrix of 3 columns: pass kind='probs'"):
         ogive.measure(z, labels)
     with pytest.raises(InvalidType, match=r"measure\(scores, outcomes\)"):
         ogive.measure(s)

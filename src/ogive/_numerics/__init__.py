@@ -1,1 +1,1 @@
-"""Mathematics that has never heard of calibration: arrays in, arrays out."""
+"""Mathematics that does not depend on calibration: arrays in, arrays out."""

@@ -1,4 +1,4 @@
-r"""How much of a change of scores holds: one number between 0 and 1, averaged.
+r"""The share of a change of scores that also holds on new rows: a number in [0, 1], averaged.
 
 With base scores a and a change d, (K, m), the scores a + α d have the loss
 
@@ -7,7 +7,7 @@ With base scores a and a change d, (K, m), the scores a + α d have the loss
 
 convex in α: f' is the sum of mean minus own change, f'' that of the variances, under the softmax.
 
-The best α of a change that is mere noise is above 0 in every other sample. So α is averaged: with
+The best α of a change that is only noise is above 0 in every other sample. So α is averaged: with
 the probability 0.7 nothing holds, α = 0; else every α in [0, 1] is as probable as any other. The
 mean of α given the labels is
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 _STEPS = 20
 _TOLERANCE = 1e-9
-P_HOLDS = 0.3  # prior probability of α > 0, as that of a bend in the default spline is of its own
-_DEVIATIONS = 6.0  # of α on either side of the best, beyond which the integrals have nothing
-_DECAY = 36.0  # or e to the minus this
+P_HOLDS = 0.3  # prior probability of α > 0; the default spline's prior is similar
+_DEVIATIONS = 6.0  # of α on either side of the best: the integrals are negligible beyond
+_DECAY = 36.0  # or where the density has fallen by e^-36
 _PLACES, _WEIGHTS = np.polynomial.legendre.leggauss(16)  # exact to 1e-6 over these intervals
 
 

@@ -17,10 +17,10 @@ import numpy as np
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
 
-GAIN = 0.01  # Newton stops when half of this, in log-likelihood, is all it still expects to gain
+GAIN = 0.01  # Newton stops when the expected gain in log-likelihood is below half of this
 MAX_STEPS = 200  # fewer than ten are usual
 MAX_HALVINGS = 60  # rows that are certain and wrong have no curvature: a first step of 1e9
-RIDGE = 1e-13  # of the largest diagonal entry: keeps Cholesky going through rounding
+RIDGE = 1e-13  # of the largest diagonal entry: Cholesky must not fail from rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Likelihood:
     """The binomial log-likelihood of l = offset + X coef, up to a constant."""
 
     def __init__(self, trials: Trials, columns: FloatArray, hit: FloatArray) -> None:
-        """Take the columns (m, d) at the trials, and their sum (d,) over the hits.
+        """Store the columns (m, d) at the trials, and their sum (d,) over the hits.
 
         The sum is the sufficient statistic: hits may have other offsets than their trials.
         """

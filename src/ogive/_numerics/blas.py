@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _lock = threading.Lock()
-_inside = 0  # how many are under it now: the first one in sets the limit, the last one out lifts it
+_inside = 0  # how many callers are inside: the first sets the limit, the last lifts it
 _before: list[tuple[Any, int]] = []  # libraries, and how many threads they had
 _found: dict[bool, list[Any]] = {}
 
@@ -64,8 +64,8 @@ def _libraries() -> list[Any]:
 def _set(threads: list[tuple[Any, int]]) -> None:
     """Set the number of threads of libraries, from whichever thread this is.
 
-    Newer threadpoolctl hears the first thread alone that ever set OpenBLAS's number. Ours are
-    counted, and set under a lock: so the thread that does it takes over, and lets go again.
+    Newer threadpoolctl only accepts the first thread that ever set OpenBLAS's number. Our calls are
+    counted and made under a lock: so the current thread can take over, and release it again.
     """
     _let_go(threads)
     for library, number in threads:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 BLOCK = 15 << 10
 
 
-#: Blocks of simple work that take about as long as starting a thread.
-_WORTH_A_THREAD = 4
+#: Blocks for which another thread is started: fewer take about as long as starting it.
+_MIN_BLOCKS_PER_THREAD = 4
 
 
 def thread_count(n_jobs: int | None = None) -> int:
@@ -39,7 +39,7 @@ def thread_count(n_jobs: int | None = None) -> int:
 def blocks(stop: int, *, start: int = 0, width: int = 1, together: int = 1) -> Iterator[slice]:
     """Yield the slices that cut rows start to stop of an array `width` numbers wide.
 
-    `together`: so many blocks make one, for work that is little for each number.
+    `together`: this many blocks are joined to one, for work that is cheap for each number.
 
     >>> list(blocks(40, width=BLOCK // 16))
     [slice(0, 16, None), slice(16, 32, None), slice(32, 40, None)]
@@ -59,7 +59,7 @@ def for_each_block(
 ) -> None:
     """Call ``work(rows)`` for each block of an n x width array, on all cores."""
     cuts = list(blocks(n, width=width, together=together))
-    worth = n * width // (_WORTH_A_THREAD * BLOCK)
+    worth = n * width // (_MIN_BLOCKS_PER_THREAD * BLOCK)
     count = max(1, min(len(cuts), worth))
     if count > 1:
         count = min(count, thread_count(n_jobs))

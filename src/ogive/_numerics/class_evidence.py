@@ -13,8 +13,8 @@ say nothing: :math:`\lambda_g = (e_g + 1) / (|\theta_g|^2 + 1 / \lambda^0_g)`.
 Up to 12 classes all of this is exact (`dense_curvature`), and the parameters are found to their
 last digits. With more classes the trace is the mean over random signs z of
 :math:`z^\top \Lambda^{1/2} (H + \Lambda)^{-1} H \Lambda^{-1/2} z`, group by group (Hutchinson).
-It and Newton's step are solved by conjugate gradients, with the inverse that `Nearly` has for a
-guide. The signs are drawn once, so each solution starts from that of the round before. They are
+The trace and Newton's step are computed by conjugate gradients, with `Nearly` as preconditioner.
+The signs are drawn once, so each solution starts from that of the round before. They are
 drawn in the space of classes and turned by V, so that it does not matter which basis of its span
 V is.
 """
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
 
 _ROUNDS = 10
-_SETTLED = 0.1  # largest change of log λ in the last round
-_EAGER, _EAGER_ROUNDS = 1.8, 3  # over-relaxation of log λ, in the first rounds
-_FARTHEST = np.log(30.0)  # most that log λ moves in a round
-_SOLVED = 0.05  # what conjugate gradients leave of the right side
-_LOOSELY = 0.3  # the same in Newton's steps, after which the right side is another
-_CLOSELY = 1e-5  # and in the last of them, so that its rest is not what is seen of rounding
-_CLOSER = 0.1  # and while λ is learnt, from the sizes of what the step leads to
+_MAX_LAST_CHANGE = 0.1  # of log λ: then the rounds stop
+_RELAXATION, _RELAXED_ROUNDS = 1.8, 3  # over-relaxation of log λ, in the first rounds
+_MAX_CHANGE = np.log(30.0)  # of log λ in a round
+_TRACE_RESIDUAL = 0.05  # relative residual at which conjugate gradients stop, for the trace
+_STEP_RESIDUAL = 0.3  # for Newton's steps but the last: the next one has a new right side
+_LAST_STEP_RESIDUAL = 1e-5  # for the last step: small enough not to show in the result
+_LEARNING_RESIDUAL = 0.1  # while λ is learnt from the sizes of the parameters
 _STEPS = 60
 _MOST_NEWTON = 30
 ROUNDS_WITH_FULL_HESSIAN = 9  # then log λ is within 0.06 of where it ends, on real models
 ROUNDS_WITH_NEW_HESSIAN = (0, 1, 2, 3, 6)  # in between it hardly changes, and costs most
 LARGEST_GAIN_LEFT_BY_OLD_HESSIAN = 0.01  # of a step's gain: else H is formed anew
-_LAST_DIGIT = 1e-25  # gain of a step, in nats for each row, that only rounding is left of
-_MAY_BE_ROUNDING = 1e-20  # and below which a step that is no shorter is rounding, too
-_CLOSE, _CLOSE_32 = 1e-13, 5e-4  # what the last step may still gain, in nats for each row
+_GAIN_OF_ROUNDING = 1e-25  # a step that gains less, in nats for each row, is only rounding
+_GAIN_NEAR_ROUNDING = 1e-20  # below this, so is a step that is no shorter than the last
+_LAST_GAIN, _LAST_GAIN_32 = 1e-13, 5e-4  # nats for each row: a step that gains less is the last
 
 
 class Shrunk(NamedTuple):
-    """What was found: parameters, the precision of each group, and their effective numbers."""
+    """The fit: parameters, the precision of each group, and effective numbers of parameters."""
 
     theta: FloatArray  # (K, 3 + 2 r)
     precision: FloatArray  # (5,)
@@ -109,11 +109,11 @@ MEAN = np.array([1.0, 0.1])
 
 
 class Nearly:
-    r"""An inverse of H + Λ that is nearly right, to guide conjugate gradients.
+    r"""An approximate inverse of H + Λ: the preconditioner of conjugate gradients.
 
     With D the diagonal of H + Λ, and Z the two directions in which all classes' v, or all
     classes' u, move alike, it is :math:`D^{-1} + Z (Z^\top (H + \Lambda) Z)^{-1} Z^\top`. The
-    prior hardly holds those two, so D alone is far too stiff for them: conjugate gradients took
+    prior hardly constrains those two, and D alone is far too large there: conjugate gradients took
     60 steps where they now take 10.
     """
 
@@ -149,7 +149,7 @@ def shrink(rows: ClassRegression, *, probes: int, random_state: int = 0) -> Shru
 
 
 def _shrink_exactly(rows: ClassRegression) -> Shrunk:
-    """Do so with H in full: always in as many rounds, so that rounding cannot add one."""
+    """Do so with the full H: always with the same number of rounds, so rounding cannot add one."""
     precision = _first_precision(rows.K)
     state = rows.state(np.zeros(rows.shape))
     for i in range(ROUNDS_WITH_FULL_HESSIAN):
@@ -179,8 +179,8 @@ def _move(rows: ClassRegression, pull: Pull, state: State, edf: FloatArray) -> F
 
 def _moved(move: FloatArray, i: int) -> FloatArray:
     """Return by what λ is multiplied after round i."""
-    eager = _EAGER if i < _EAGER_ROUNDS else 1.0
-    factor: FloatArray = np.exp(np.clip(eager * move, -_FARTHEST, _FARTHEST))
+    eager = _RELAXATION if i < _RELAXED_ROUNDS else 1.0
+    factor: FloatArray = np.exp(np.clip(eager * move, -_MAX_CHANGE, _MAX_CHANGE))
     return factor
 
 
@@ -193,10 +193,12 @@ def _shrink_by_probes(rows: ClassRegression, probes: int, random_state: int) -> 
     edf = np.zeros(5)
     for i in range(_ROUNDS):
         pull = Pull(precision, rows.group)
-        if i <= _EAGER_ROUNDS:
+        if i <= _RELAXED_ROUNDS:
             near = Nearly(rows, state, pull)
         near.under(pull)
-        step = _solve(rows, state, near, -(state.gradient + pull(state.theta)), close=_CLOSER)
+        step = _solve(
+            rows, state, near, -(state.gradient + pull(state.theta)), close=_LEARNING_RESIDUAL
+        )
         edf = np.zeros(5)
         for j, z in enumerate(signs):
             right = rows.curve(state, pull.unroot(z))
@@ -207,7 +209,7 @@ def _shrink_by_probes(rows: ClassRegression, probes: int, random_state: int) -> 
         state = _step(rows, state, pull, step)
         move = _move(rows, pull, state, edf)
         precision = precision * _moved(move, i)
-        if i > _EAGER_ROUNDS and np.abs(move).max() < _SETTLED:
+        if i > _RELAXED_ROUNDS and np.abs(move).max() < _MAX_LAST_CHANGE:
             break
     return Shrunk(state.theta, precision, edf, None)
 
@@ -218,7 +220,7 @@ def fit_at(
     start: FloatArray | None = None,
     *,
     near: DenseCurvature | None = None,
-    close: float = _CLOSE,
+    close: float = _LAST_GAIN,
 ) -> FloatArray:
     """Return the parameters at given precisions, by Newton's method.
 
@@ -231,15 +233,15 @@ def fit_at(
     pull = Pull(precision, rows.group)
     if is_small(rows):
         return _fit_exactly(rows, pull, start, near)
-    close = (close if rows.logs.dtype == np.float64 else _CLOSE_32) * rows.total
+    close = (close if rows.logs.dtype == np.float64 else _LAST_GAIN_32) * rows.total
     state = rows.state(np.zeros(rows.shape) if start is None else start)
     guide = Nearly(rows, state, pull)
     for _ in range(_MOST_NEWTON):
         right = -(state.gradient + pull(state.theta))
-        step = _solve(rows, state, guide, right, close=_LOOSELY)
+        step = _solve(rows, state, guide, right, close=_STEP_RESIDUAL)
         if 0.5 * float((step * right).sum()) < close:
             if rows.logs.dtype == np.float64:
-                step = _solve(rows, state, guide, right, step, close=_CLOSELY)
+                step = _solve(rows, state, guide, right, step, close=_LAST_STEP_RESIDUAL)
             return state.theta + step
         state = _step(rows, state, pull, step)
     return state.theta
@@ -263,12 +265,12 @@ def _fit_exactly(
         step = curvature.solve(right)
         gain = 0.5 * float((step * right).sum())
         if gain > LARGEST_GAIN_LEFT_BY_OLD_HESSIAN * before and not fresh:
-            if gain < _MAY_BE_ROUNDING * rows.total:
+            if gain < _GAIN_NEAR_ROUNDING * rows.total:
                 break
             curvature, fresh = DenseCurvature(rows, state).under(pull), True
             step = curvature.solve(right)
             gain = 0.5 * float((step * right).sum())
-        if gain < _LAST_DIGIT * rows.total:
+        if gain < _GAIN_OF_ROUNDING * rows.total:
             return state.theta + step
         state, before, fresh = _step(rows, state, pull, step), gain, False
     return state.theta
@@ -297,7 +299,7 @@ def _solve(
 ) -> FloatArray:
     """Solve (H + Λ) x = right, (K, d), by conjugate gradients."""
     guided = near.solve(right)
-    goal = (close or _SOLVED) ** 2 * float((right * guided).sum())
+    goal = (close or _TRACE_RESIDUAL) ** 2 * float((right * guided).sum())
     x, residual = np.zeros_like(right), right
     if start is not None and start.any():
         x = start.copy()

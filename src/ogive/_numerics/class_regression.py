@@ -13,7 +13,7 @@ q the softmax of s, y the true class and w the weight of a row,
 
 Arrays are (classes, rows), so that sums over classes run along whole cache lines, and cut into
 blocks of rows, each in one piece of memory: with 1,000 classes that saves a third of the time,
-together with rooms for what comes in between, which are used again and again. If r = K, then
+together with scratch arrays that are reused. If r = K, then
 :math:`a = V_A V_A^\top a`: v and u act through the same product as :math:`M_A` and :math:`M_p`,
 and a gradient costs two matrix products and one exponential for each number.
 """
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     Parts = list[AnyArray]
 
 SINGLE = 3  # columns of theta before the matrices: v, u, c
-_CHUNK = 1 << 16  # numbers of the scores that are worked on at a time
-_LEAST_ROWS = 128
+_NUMBERS_PER_BLOCK = 1 << 16  # of the scores: they fit the cache
+_MIN_ROWS_PER_BLOCK = 128
 _STRETCHES = 8  # partial sums; a fixed number, so that threads do not change the result
 
 
@@ -80,7 +80,7 @@ class ClassRegression:
         self.whole = self.r == self.K
         self._dtype = logs.dtype
         self._w = None if weights is None else weights.astype(self._dtype)
-        step = max(_LEAST_ROWS, _CHUNK // self.K)
+        step = max(_MIN_ROWS_PER_BLOCK, _NUMBERS_PER_BLOCK // self.K)
         self._cuts = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
         parts = min(_STRETCHES, len(self._cuts))
         ends = [len(self._cuts) * i // parts for i in range(parts + 1)]
@@ -150,7 +150,7 @@ class ClassRegression:
         return sums
 
     def _linear(self, theta: FloatArray) -> Callable[[int, AnyArray], AnyArray]:
-        """Return what writes s − a of a block of rows to the first of two rooms."""
+        """Return the function that writes s − a of a block to the first of two scratch arrays."""
         matrix = np.empty((self.K, 2 * self.r + 1))
         matrix[:, :-1], matrix[:, -1] = theta[:, SINGLE:], theta[:, 2]
         if self.whole:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray, Runout
 
 _POWERS = 5  # y^1 .. y^5 are needed: cubic pieces against a linear function, integrated twice
-_THREE = 3
+_KNOTS_WITHOUT_CUBIC_RUNOUT = 3  # a cubic through three points is not unique: take the parabola
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ def second_derivatives(knots: FloatArray, runout: Runout) -> FloatArray:
     right[k, k - 1], right[k, k + 1] = 1 / w[:-1], 1 / w[1:]
     right[k, k] = -1 / w[:-1] - 1 / w[1:]
     left[0, 0] = left[-1, -1] = 1.0
-    if runout == "parabolic" or (runout == "cubic" and K == _THREE):
+    if runout == "parabolic" or (runout == "cubic" and K == _KNOTS_WITHOUT_CUBIC_RUNOUT):
         left[0, 1] = left[-1, -2] = -1.0
     elif runout == "cubic":
         left[0, 1:3] = -1 - w[0] / w[1], w[0] / w[1]

@@ -7,7 +7,7 @@ number of parameters of a group, :math:`e_g = \mathrm{tr}\,[H (H + \Lambda)^{-1}
 .. math:: e_g = n_g - \mathrm{tr}\,\Lambda_{gg} [(H + \Lambda)^{-1}]_{gg} ,
 
 and :math:`[(H + \Lambda)^{-1}]_{gg}` is made of the columns of :math:`L^{-1}`. Nothing here
-stops where a number falls below a bound, so rounding stays rounding.
+stops at a tolerance, so rounding errors are not amplified.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from ogive._numerics.class_regression import ClassRegression, State
     from ogive._typing import FloatArray
 
-#: Parameters up to which H is formed: 12 classes have 324. From 13 on conjugate gradients are
+#: Up to this many parameters H is formed: 12 classes have 324. With more, conjugate gradients are
 #: faster, at 400 rows as at 5,000.
 MOST_PARAMETERS_FOR_FULL_HESSIAN = 330
 
 
 def is_small(rows: ClassRegression) -> bool:
-    """Return whether H is worth forming, in float64."""
+    """Return whether to form H, in float64."""
     K, d = rows.shape
     return rows.logs.dtype == np.float64 and K * d <= MOST_PARAMETERS_FOR_FULL_HESSIAN
 
@@ -41,7 +41,7 @@ class DenseCurvature:
         self.hessian = rows.hessian(state)
 
     def under(self, pull: Pull, share: float = 1.0) -> DenseCurvature:
-        """Factorise H + Λ, with a share of H: that of some of the rows is nearly theirs."""
+        """Factorise H + Λ; for a part of the rows, H is multiplied by their share."""
         from scipy.linalg import lapack  # noqa: PLC0415 - heavy
 
         self._pull = pull

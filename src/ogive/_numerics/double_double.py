@@ -21,7 +21,7 @@ Pair: TypeAlias = "tuple[FloatArray, FloatArray]"
 _SPLIT = float((1 << 27) + 1)  # Veltkamp's constant: halves of 26 bits
 _STEPS = 256  # of the table of 2^(j / 256): exp is then needed on |r| <= ln 2 / 512 only
 _TERMS = (1 / 5040, 1 / 720, 1 / 120, 1 / 24, 1 / 6, 1 / 2)  # of exp(r) − 1 − r, r^7 first
-_UNDERFLOW = -700.0  # from here down exp is taken as 0: pairs below 2^-1009 would lose digits
+_UNDERFLOW = -700.0  # exp of less is taken as 0: pairs below 2^-1009 would lose digits
 
 
 def two_sum(a: FloatArray, b: FloatArray) -> Pair:

@@ -27,7 +27,7 @@ for every o the variances :math:`v = o^2 / (1 + o^2 \lambda)`, the mean v u, and
 
 **Far from the mode** the quadratic may be wrong without bound: rows that are certain at the mode
 have no curvature there, and cost nothing however far the line moves. The mean c of each (s, o) is
-therefore put into the likelihood itself, and log Z moves by ll(c) minus the quadratic there. At
+therefore put into the likelihood itself, and log Z changes by ll(c) minus the quadratic there. At
 the mode that is 0. Where o leads to a mean against the outcomes, it takes the weight away.
 
 **Average.** l is linear in c: the average over (s, o), weighted by Z times the prior, has the
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from ogive._numerics.binomial import Likelihood, Point
     from ogive._typing import FloatArray
 
-DROP = 8.0  # the path over s stops this far below the best log evidence: e^-8 is no weight
+DROP = 8.0  # the path over s stops this far below the best log evidence: e^-8 is negligible
 STIFF = 1e12  # precision of the bend's coefficients where s = 0
-FLOOR = 1e-9  # of the largest eigenvalue: directions the posterior holds fixed stay reachable
-LINE = 2  # the first coefficients
+FLOOR = 1e-9  # of the largest eigenvalue: constraints can move nearly fixed directions too
+LINE = 2  # the first two coefficients are the line
 ROUGHER_STEPS = 2  # of the grid of s, a factor of 4: a map whose own smoothing bias is far smaller
 
 

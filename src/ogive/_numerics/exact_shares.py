@@ -2,7 +2,7 @@ r"""Sums and shares of given numbers, rounded correctly: functions of the exact 
 
 Each result is the float64 next to the exact sum, or to the exact quotient of two sums, of the
 numbers as they are given. So equal exact values have equal results, in whatever order the numbers
-come. Pairs of float64 (`double_double`) settle nearly all rows, and integers of Python the rest.
+come. Pairs of float64 (`double_double`) decide nearly all rows, and Python integers the rest.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ogive._numerics.softmax_tails import Tails
     from ogive._typing import AnyArray, BoolArray, FloatArray
 
-_LEAST_EXACT_QUOTIENT = 2.0**-900  # quotients below which a pair of float64 loses digits
+_LEAST_EXACT_QUOTIENT = 2.0**-900  # a pair of float64 loses digits in smaller quotients
 _LEAST_EXPONENT = 1074  # every float64 is a whole number of 2^-1074
 
 
@@ -58,7 +58,7 @@ def needs_division(block: AnyArray, off: FloatArray) -> BoolArray:
 
 
 def sides_and_tails(share: FloatArray) -> Tails:
-    """Return side and tail of shares as they are; what exceeds 1 by rounding counts as 1."""
+    """Return side and tail of given shares; a share that exceeds 1 by rounding counts as 1."""
     high = share > 0.5  # noqa: PLR2004
     return high, np.where(high, np.maximum(1.0 - share, 0.0), share)
 
@@ -117,7 +117,7 @@ def whole(numbers: FloatArray) -> int:
 def _settled(value: Pair, terms: int, exact: Callable[[int], float]) -> FloatArray:
     """Return pairs rounded to float64; those too near the middle of two are computed exactly."""
     h, low = value
-    # What `row_sums` leaves out, in units of the last place, with room to spare.
+    # What `row_sums` leaves out, in units of the last place, with a safety margin.
     margin = max(2.0**-30, 16.0 * terms**3 * 2.0**-52)
     with np.errstate(invalid="ignore"):
         place = np.abs(low) / np.spacing(h)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray
 
 
-LEAST_SQUARED_DISTANCE = 1e-150  # distances whose squares are 0 in float64
+LEAST_SQUARED_DISTANCE = 1e-150  # the squares of smaller distances are 0 in float64
 
 
 def constrained(
@@ -37,7 +37,7 @@ def constrained(
 def nearest(root: FloatArray, optimum: FloatArray, G: FloatArray, g: FloatArray) -> FloatArray:
     """Return optimum + root @ y with the smallest |y| for which G x >= g.
 
-    `optimum` itself is returned where it obeys already.
+    If `optimum` satisfies the inequalities, it is returned.
     """
     from scipy.optimize import nnls  # noqa: PLC0415 - heavy, and rarely needed
 
@@ -49,7 +49,7 @@ def nearest(root: FloatArray, optimum: FloatArray, G: FloatArray, g: FloatArray)
     keep = scale > 1e-12 * scale.max()  # the same coefficient twice: 0 >= 0, up to rounding
     A, b = A[keep] / scale[keep, None], b[keep] / scale[keep]
     far = float(b.max(initial=0.0))  # the unit of y: then r_(n+1) does not get lost
-    if far < LEAST_SQUARED_DISTANCE:  # only rounding was in the way
+    if far < LEAST_SQUARED_DISTANCE:  # violated by rounding only
         return optimum
     E = np.vstack([A.T, b / far])
     f = np.zeros(E.shape[0])

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray
 
 _MAX_STEPS = 100
-#: Twice what a step of Newton's method gains for each trial, below which the loss has no digits
+#: Twice the gain of a Newton step for each trial. Below this the loss has no digits
 #: left to show it: whole steps are then taken as long as they shrink, down to the last digits.
-_UNSEEN_GAIN = 1e-13
+_GAIN_BELOW_ROUNDING = 1e-13
 _MAX_HALVINGS = 60
 _BISECTIONS = 64  # of at most 2 x 745 log-odds: down to the last bit
 
@@ -91,10 +91,12 @@ def _newton(
         p = expit(X @ theta)
         gradient = X.T @ (count * p - successes)
         hessian = (X.T * (count * p * (1.0 - p))) @ X
-        hessian[np.diag_indices_from(hessian)] += 1e-14 * n  # columns that say the same
+        hessian[np.diag_indices_from(hessian)] += (
+            1e-14 * n
+        )  # for columns that are linearly dependent
         step: FloatArray = np.linalg.solve(hessian, gradient).astype(np.float64, copy=False)
         gain = float(gradient @ step) / n  # twice what f can still fall by, for each trial
-        if gain < _UNSEEN_GAIN:
+        if gain < _GAIN_BELOW_ROUNDING:
             if gain >= before:
                 break
             before, theta = gain, theta - step

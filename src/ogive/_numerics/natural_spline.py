@@ -135,13 +135,13 @@ class NaturalSpline:
         return Pieces(np.concatenate([self.knots[:1], self.knots]), np.stack(powers))
 
 
-_CELLS = 2048  # of the table that finds pieces: 16 KB, and rarely two knots in one cell
+_TABLE_CELLS = 2048  # of the table that finds pieces: 16 KB, and rarely two knots in one cell
 
 
 class Evaluator:
     """A spline's pieces, made to be evaluated at many unsorted places.
 
-    A table over equal cells tells the piece at the left end of a cell; what remains is one
+    A table over equal cells gives the piece at the left end of a cell; what remains is one
     comparison for each further knot in the fullest cell. A place within rounding of a knot may
     be given to either side: the spline is the same there.
     """
@@ -149,8 +149,8 @@ class Evaluator:
     def __init__(self, knots: FloatArray, pieces: Pieces) -> None:
         self.pieces = pieces
         self.first = knots[0]
-        self.per_unit = _CELLS / (knots[-1] - knots[0])
-        edges = np.linspace(knots[0], knots[-1], _CELLS + 1)
+        self.per_unit = _TABLE_CELLS / (knots[-1] - knots[0])
+        edges = np.linspace(knots[0], knots[-1], _TABLE_CELLS + 1)
         passed = np.searchsorted(edges, knots, side="right")  # edges up to and with each knot
         count = np.bincount(passed)  # knots in each cell; the last knot lies beyond the last edge
         at_edge = count[:-1].cumsum()  # knots below each edge
@@ -165,7 +165,7 @@ class Evaluator:
         cell = x - self.first
         cell *= self.per_unit
         cell += 1.0
-        np.clip(cell, 0.0, _CELLS + 1.0, out=cell)
+        np.clip(cell, 0.0, _TABLE_CELLS + 1.0, out=cell)
         piece = self.table.take(cell.astype(np.intp))
         scratch = cell
         for _ in range(self.most):

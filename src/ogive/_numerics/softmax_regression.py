@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 MOST_PARAMETERS = 256
 #: Above this many numbers the blocks of the Hessian are cut to their diagonals; see `Sparse`.
 MOST_CURVATURE = 1 << 24
-_CHUNK = 1 << 17  # numbers in the scores that are worked on at a time
-_LEAST_ROWS = 1 << 10  # rows at a time, however many classes: gradients are long to add up
-_LEAST = 1e-10  # of the mean square of a feature: curvature where every row is certain
+_NUMBERS_PER_BLOCK = 1 << 17  # of the scores
+_MIN_ROWS_PER_BLOCK = 1 << 10  # with fewer rows, adding up gradients would take most of the time
+_MIN_CURVATURE = 1e-10  # of the mean square of a feature: for where every row is certain
 
 
 class Objective(Protocol):
@@ -43,7 +43,7 @@ def cross_entropy(scores: FloatArray, labels: IntArray, weights: FloatArray) -> 
     """Return the weighted sum of −log p(label), and turn scores (K, m) into the gradient.
 
     p(label) − 1 is minus the sum of the others: it keeps all its digits where the label is all
-    but certain, so that rows that can be told apart have one optimum, whatever their order.
+    but certain, so that separable rows have one optimum, whatever their order.
     """
     columns = np.arange(labels.size)
     scores -= scores.max(axis=0)
@@ -94,7 +94,7 @@ class LinearSoftmax:
         self.rows, self.labels, self.K = rows, labels, K
         w = np.ones(labels.size) if weights is None else weights
         self.weights = w / w.sum()
-        step = max(_LEAST_ROWS, _CHUNK // K)
+        step = max(_MIN_ROWS_PER_BLOCK, _NUMBERS_PER_BLOCK // K)
         self._cuts = [slice(i, i + step) for i in range(0, labels.size, step)]
 
     def penalised(self, penalty: FloatArray) -> Objective:
@@ -131,7 +131,7 @@ class LinearSoftmax:
         would vanish, and rounding could make it negative: a trace is added.
         """
         d = self.rows.shape[1]
-        least = _LEAST * sum(self.weights[at] @ self.rows[at] ** 2 for at in self._cuts)
+        least = _MIN_CURVATURE * sum(self.weights[at] @ self.rows[at] ** 2 for at in self._cuts)
         if self.K * d <= MOST_PARAMETERS:
             return self._hessian(theta) + np.diag(np.tile(least, self.K))
         if self.K * d * d > MOST_CURVATURE:

@@ -7,7 +7,7 @@ of the columns, a shift of the logits, the type that holds them, the path of the
 machine; and tails further apart than 2^-31 of their size never have the same result. Tails below
 2^-900 are as float64 has them.
 
-float64 settles nearly all rows: its result is within m of its own units of the exact tail (`_slack`
+float64 decides nearly all rows: its result is within m of its own units of the exact tail (`_slack`
 counts them), so that it rounds to the same 32 bits unless a boundary between two 32-bit numbers is
 that near. One row in some thousands has to be computed again with pairs of float64, and one in
 some hundred million with decimals, in as many digits as it takes. It takes finitely many: by the
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Tails: TypeAlias = "tuple[BoolArray, FloatArray]"
 
 BITS = 32
-LEAST = 2.0**-900  # pairs of float64 count masses down to 2^-1009: smaller tails are not rounded
+LEAST = 2.0**-900  # smaller tails are not rounded: pairs of float64 hold masses above 2^-1009
 _DROPPED = 53 - BITS
 _HALF = np.int64(1 << (_DROPPED - 1))
 _LOW = np.int64((1 << _DROPPED) - 1)

@@ -1,6 +1,6 @@
 """Sorting integers in place, on all cores.
 
-NumPy sorts on one. Cutting an array at its median takes a tenth of the time of sorting it; the two
+NumPy sorts on one core. Cutting an array at its median takes a tenth of the sorting time; the two
 halves are then sorted side by side, or cut again if there are more cores. The result is the
 same for any number of threads, as there is only one sorted order of integers.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import KeyArray
 
-_MIN_KEYS_PER_THREAD = 1 << 17  # numbers in a part for which another thread is worth it
+_MIN_KEYS_PER_THREAD = 1 << 17  # with fewer numbers, a thread costs more than it saves
 
 
 def sort_in_place(keys: KeyArray, *, n_jobs: int | None = None) -> None:

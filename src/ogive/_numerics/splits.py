@@ -1,4 +1,4 @@
-"""Rows split by what they hold, not by where they stand: into folds, or into two halves.
+"""Rows split by their values, not by their position: into folds, or into two halves.
 
 Permuting the rows changes nothing, weight 2 is the same as the row twice, and the copies of a row
 are treated alike.
@@ -11,11 +11,11 @@ Halves: each distinct row (its numbers and its label) with the total weight W gi
 either half, and what is left over to the first of them if its hash is among the lower half of
 those. Where many rows are alike, as with scores of few values, both halves see them in proportion.
 Numbers are hashed with six digits: a model that was fitted to the same rows in another order
-differs in the sixteenth, and a row that falls to the other half by that takes no more than one
-other along.
+differs in the sixteenth, and a row that changes halves because of it moves at most one
+other row.
 
-The halves are not stratified by label. Halves with equal shares of each class would repeat each
-other's accidents: what the one learns of a class by chance would seem to hold in the other.
+The halves are not stratified by label. Halves with equal shares of each class would share their
+noise: what one half learns of a class by chance would seem to hold in the other.
 """
 
 from __future__ import annotations

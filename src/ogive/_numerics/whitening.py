@@ -1,4 +1,4 @@
-r"""Minimising a softmax regression in coordinates that do not mind the scale.
+r"""Minimising a softmax regression in coordinates that do not depend on the scale.
 
 With :math:`H_k = L_k L_k^\top` the block of the Hessian that belongs to class k
 (`softmax_regression`), the coordinates :math:`\varphi_k = L_k^\top \theta_k` make
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from ogive._numerics.softmax_regression import Objective
     from ogive._typing import FloatArray
 
-_RIDGE = 1e-7  # of the mean curvature: keeps a flat direction from running away in one step
-_MEMORY = 20  # steps that L-BFGS remembers
+_RIDGE = 1e-7  # of the mean curvature: bounds the step in a flat direction
+_MEMORY = 20  # steps that L-BFGS stores
 _MOST_STEPS = 500
 _MOST_HALVINGS = 30
-#: Twice what a step of Newton's method would gain: below the first, the loss has no digits left to
+#: Twice the gain of a Newton step: below the first, the loss has no digits left to
 #: show it, and steps are taken as long as they shrink; below the second, nothing is left to do.
-_UNSEEN_GAIN, _POLISHED = 1e-13, 1e-32
-_RENEWED = 8  # steps after which a sparse Hessian is made anew
+_GAIN_BELOW_ROUNDING, _NO_GAIN_LEFT = 1e-13, 1e-32
+_STEPS_PER_SPARSE_HESSIAN = 8  # then it is computed again
 
 
 def whitening(
@@ -109,8 +109,8 @@ def minimise(
 ) -> FloatArray:
     """Return the parameters (K, d) that minimise a softmax regression, by whitened L-BFGS.
 
-    Where nothing bounds the loss from flattening out for ever (a class that is never seen, rows
-    that can be told apart), it stops once a step gains less than `tolerance`.
+    Where the loss has no minimum and only flattens out (a class that is never seen, rows
+    that are separable), it stops once a step gains less than `tolerance`.
     """
     return descend(objective, start, curvature, penalty, tolerance, _MOST_STEPS)[0]
 
@@ -123,7 +123,7 @@ def polished(
 ) -> FloatArray:
     """Return the minimum to the last digits, by Newton's method, where the whole Hessian is used.
 
-    Rows that can be told apart leave the loss all but flat far out, and L-BFGS stops on its way.
+    With separable rows the loss is almost flat far out, and L-BFGS stops too early.
     """
     theta, before = start, np.inf
     loss, gradient = objective(theta)
@@ -134,8 +134,8 @@ def polished(
         H = H + np.diag(2.0 * penalty.ravel())
         step = np.linalg.solve(H, gradient.ravel()).reshape(theta.shape)
         gain = float((step * gradient).sum())
-        unseen = abs(gain) < _UNSEEN_GAIN
-        if abs(gain) < _POLISHED or (unseen and abs(gain) >= before):
+        unseen = abs(gain) < _GAIN_BELOW_ROUNDING
+        if abs(gain) < _NO_GAIN_LEFT or (unseen and abs(gain) >= before):
             return theta
         for _ in range(_MOST_HALVINGS):
             new = objective(theta - step)
@@ -157,14 +157,14 @@ def minimise_sparsely(
     *,
     tolerance: float,
 ) -> FloatArray:
-    """Do the same where only a part of the Hessian is known, which is made anew as it changes."""
+    """Do the same where only a part of the Hessian is known, which is recomputed as it changes."""
     loss = np.inf
-    for _ in range(_MOST_STEPS // _RENEWED):
+    for _ in range(_MOST_STEPS // _STEPS_PER_SPARSE_HESSIAN):
         before = loss
         start, loss, more = descend(
-            objective, start, curvature(start), penalty, tolerance, _RENEWED
+            objective, start, curvature(start), penalty, tolerance, _STEPS_PER_SPARSE_HESSIAN
         )
-        if not more or before - loss < _RENEWED * tolerance:
+        if not more or before - loss < _STEPS_PER_SPARSE_HESSIAN * tolerance:
             break
     return start
 
@@ -177,7 +177,7 @@ def descend(  # noqa: PLR0917 - internal
     tolerance: float,
     steps: int,
 ) -> tuple[FloatArray, float, bool]:
-    """Take so many steps of whitened L-BFGS at most.
+    """Take at most the given number of steps of whitened L-BFGS.
 
     Return the parameters, the loss, and whether there is more to gain.
     """

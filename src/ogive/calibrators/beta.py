@@ -66,7 +66,7 @@ def fit_beta(curve: Curve) -> BetaMap:
     hits = curve.hits
     if _separated(curve):
         _warn(
-            "the scores separate the hits from the misses, so that the likelihood has no "
+            "the scores separate the outcomes 0 and 1, so the likelihood has no "
             "maximum: 'beta' is fitted to Platt's targets."
         )
         hits = smoothed_hits(curve)
@@ -74,7 +74,7 @@ def fit_beta(curve: Curve) -> BetaMap:
 
 
 def _has_three_scores(eta: FloatArray) -> bool:
-    """Whether some rising log-odds lie apart, beyond rounding, from the first and from the last."""
+    """Whether some log-odds differ, beyond rounding, from both the first and the last."""
     first, last = float(eta[0]), float(eta[-1])
     near = same_score(first, last)
     return bool(((eta - first > near) & (last - eta > near)).any())
@@ -116,7 +116,7 @@ def _constrained(curve: Curve, hits: FloatArray) -> tuple[float, float, float]:
 
 
 def _constant(curve: Curve, hits: FloatArray) -> float:
-    """Return the log-odds of the share of hits."""
+    """Return the log-odds of the share of outcomes that are 1."""
     share = float(hits.sum()) / float(curve.n)
     return float(np.log(share) - np.log1p(-share))
 

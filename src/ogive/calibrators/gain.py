@@ -5,7 +5,7 @@ outcome, the gain of the row is
 
 .. math:: d = \log\frac{q}{p} \text{ for a hit}, \qquad d = \log\frac{1-q}{1-p} \text{ for a miss,}
 
-and the mean is how much log loss per row calibration saves on new data.
+and the mean is by how much calibration lowers the log loss per row on new data.
 
 **Without fitting again.** Let the log-odds l of a row have the posterior variance V, over
 coefficients and sizes together. Its likelihood is :math:`y l - \log(1 + e^l)`. Taking it out of
@@ -51,10 +51,10 @@ MIN_EXPECTED_TOTAL = 0.5
 CLEAR_ERRORS = 2.0
 #: Log-odds are cut where the log loss clips probabilities.
 _CLIP = float(np.log(1.0 / LOG_LOSS_CLIP - 1.0))
-_ALONE = 0.1  # a row that holds more of its own fit than all but this is not taken out further
+_MIN_SHARE_OF_OTHERS = 0.1  # of a row's own fit: the correction is bounded where it is smaller
 
 
-_MOST_DIGITS = 6  # of a log loss: a change that needs more is not shown
+_MAX_DIGITS_SHOWN = 6  # of a log loss: a change that needs more is not shown
 # Gauss's nodes and weights for a mean over a normal: errors below 1e-6 up to a deviation of 2.
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _NODE_WEIGHTS = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
@@ -106,7 +106,7 @@ class Gain:
 
     @property
     def verdict(self) -> str:
-        """The gain in words."""
+        """The gain as a sentence."""
         start = "Leave it alone: " if self.leave_alone else ""
         end = "." if self.leave_alone else ": calibrate."
         loss = "log loss of whole vectors" if self.view == "vector" else "log loss"
@@ -114,12 +114,12 @@ class Gain:
             return _capital(f"{start}{loss} {self._change(self.value)}{end}")
         if self.expected is None:
             return _capital(f"{start}cross-validated {loss} {self._change(self.value)}{end}")
-        told = _capital(f"{start}expected {loss} {self._moves(self.expected)}{end}")
-        return f"{told} Cross-validated, it {self._change(self.value)}."
+        expected = _capital(f"{start}expected {loss} {self._moves(self.expected)}{end}")
+        return f"{expected} Cross-validated, it {self._change(self.value)}."
 
     @property
     def basis(self) -> str:
-        """On which rows the gain was found."""
+        """The rows on which the gain was measured."""
         if self.tested_on is not None:
             return f"test set of {self.tested_on:,} rows"
         return "each row left out in turn" if self.folds is None else f"{self.folds} folds"
@@ -129,13 +129,13 @@ class Gain:
         return f"{self._moves(gain)} ({self.basis}{error})"
 
     def _moves(self, gain: float) -> str:
-        """Say from where to where log loss goes; lower is better."""
+        """Return how the log loss changes, as text; lower is better."""
         hardly = "hardly " if self.leave_alone else ""
         word = f"{hardly}falls" if gain > 0.0 else "rises"
         if self.before is None:
             return f"{word} by {abs(gain):.2g}"
         digits = _digits(gain)
-        if digits > _MOST_DIGITS:
+        if digits > _MAX_DIGITS_SHOWN:
             return f"stays at {self.before:.4f}"
         return f"{word} from {self.before:.{digits}f} to {self.before - gain:.{digits}f}"
 
@@ -150,7 +150,7 @@ class Gain:
 def worth_calibrating(
     value: float, expected_total: float | None, *, test_error: float | None = None
 ) -> bool:
-    """Decide whether to calibrate: the one rule that everything that speaks of it reads.
+    """Decide whether to calibrate: the only place with this rule.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _capital(text: str) -> str:
 
 
 class FitGain(NamedTuple):
-    """What a fit knows of its gain, under the names of `SplineMap`."""
+    """The gain of a fit, with the names of `SplineMap`'s fields."""
 
     gain: float
     gain_error: float
@@ -228,7 +228,7 @@ def left_out_gain(
     logit = like.logit(coef)
     gamma = expit(logit)
     variance = _variances(like, covariance)
-    pull = variance / np.maximum(1.0 - variance * gamma * (1.0 - gamma), _ALONE)
+    pull = variance / np.maximum(1.0 - variance * gamma * (1.0 - gamma), _MIN_SHARE_OF_OTHERS)
     before = np.clip(trials.offset, -_CLIP, _CLIP)
     hit = _log_sigmoid(logit - pull * (1.0 - gamma)) - _log_sigmoid(before)
     miss = _log_sigmoid(-logit - pull * gamma) - _log_sigmoid(-before)

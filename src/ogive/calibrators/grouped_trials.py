@@ -1,4 +1,4 @@
-"""A curve's rows for a fit in log-odds: all of them, or bundled into at most 2,048.
+"""A curve's rows for a fit in log-odds: all of them, or grouped into at most 2,048 bundles.
 
 A bundle is narrow in log-odds (on a scale that is even in the middle and logarithmic in the
 tails) and light in count. It keeps its count, its hits, and the mean log-odds of both: the sums
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 BINS = (256, 1024)  # bins on each of the two scales, within these limits
 ROWS_PER_BIN = 20  # distinct scores per bin between the limits
-_WIDEST = 1e-3  # the unit of the scale of log-odds is no smaller than this share of the range
+_MIN_UNIT = 1e-3  # smallest unit of the scale of log-odds, as a share of their range
 _ROUNDING = 1e-12  # a fractile that should fall on the end of a row falls just before it
 
 
@@ -39,7 +39,7 @@ class Cuts(NamedTuple):
 
 
 def trials_of(curve: Curve) -> Trials:
-    """Return the rows of a curve, bundled where they are many.
+    """Return the rows of a curve, bundled if there are many.
 
     Sampling weights count as Kish's effective size: all of them together are worth
     (sum w)² / sum w² rows.
@@ -70,9 +70,9 @@ def log_odds(run: Run, place: float) -> FloatArray:
 
 
 def _first_look(curve: Curve) -> tuple[Iterable[Run], int, float]:
-    """Return the runs, the number of distinct scores as far as it matters, and Kish's scale.
+    """Return the runs, the number of distinct scores (counted up to a limit), and Kish's scale.
 
-    The runs are those that were read here, if these are all and few; else they are read anew.
+    If there are few runs, those already read are returned; else the curve is read again.
     """
     runs: list[Run] = []
     rows, count, square = 0, 0.0, 0.0
@@ -92,7 +92,7 @@ def _first_look(curve: Curve) -> tuple[Iterable[Run], int, float]:
 def _cuts(curve: Curve, bins: int) -> Cuts:
     """Return where bundles start: at even steps of count, and at even steps of scaled log-odds."""
     first, low, middle, high, last = _quartiles(curve)
-    unit = max(high - low, _WIDEST * (last - first))
+    unit = max(high - low, _MIN_UNIT * (last - first))
     start, stop = asinh((first - middle) / unit), asinh((last - middle) / unit)
     edges = middle + unit * np.sinh(np.linspace(start, stop, bins + 1)[1:-1])
     odds = np.exp(-np.abs(edges))

@@ -1,8 +1,8 @@
-"""Histogram binning: in each bin of scores, the share of hits (Zadrozny and Elkan, 2001).
+"""Histogram binning: in each bin, the share of outcomes that are 1 (Zadrozny and Elkan, 2001).
 
 Bins of equal mass hold about as many rows each; a group of equal scores is never split. It goes
 where its middle falls; a middle on a boundary goes to the bin farther from the median (at the
-median itself, to the side of ½ on which its score lies), so that the map of 1 − score and 1 − hit
+median itself, to the side of ½ on which its score lies), so that the map of 1 − score, 1 − outcome
 is the mirror image. The boundary lies halfway between the scores on either side. Bins of equal
 width are (k/B, (k + 1)/B], the first one with 0; one without rows keeps its middle.
 """

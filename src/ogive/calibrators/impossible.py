@@ -1,8 +1,8 @@
 r"""Impossible classes: probability 0 before calibration, and exactly 0 after it.
 
-A logit of −inf says that a class cannot be (an answer option that does not exist, a masked token).
+A logit of −inf makes a class impossible (an answer option that does not exist, a masked token).
 A given *probability* of 0 is often rounding, or votes of few trees, and can be the true class; it
-is impossible only where ``impossible="zero"`` is said.
+is impossible only with ``impossible="zero"``.
 
 The calibrated vector q of a row is conditioned on its possible classes: the others get 0, and
 
@@ -34,7 +34,7 @@ Impossible: TypeAlias = Literal["zero"] | None
 
 
 def check_impossible(impossible: object) -> None:
-    """Refuse what `impossible` cannot be."""
+    """Check the option `impossible`."""
     if impossible not in {None, "zero"}:
         msg = (
             f"`impossible` must be None or 'zero', not {impossible!r}: 'zero' makes a given "
@@ -101,7 +101,7 @@ def _with_top(q: FloatArray, lost: FloatArray) -> FloatArray:
 
 
 def warn_of_labels(preds: Predictions, impossible: Impossible = None) -> None:
-    """Count the rows whose true class is impossible, and say so."""
+    """Warn if the true class of some rows is impossible."""
     labels = preds.labels
     if labels is None:
         return
@@ -113,8 +113,8 @@ def warn_of_labels(preds: Predictions, impossible: Impossible = None) -> None:
     if count:
         what = "a logit of -inf" if preds.kind == "logits" else "probability 0"
         warnings.warn(
-            f"the true class of {count:,} of {preds.n:,} rows is impossible ({what}), and stays "
-            "so after calibration. Check these rows, or give a finite value.",
+            f"the true class of {count:,} of {preds.n:,} rows is impossible ({what}), and keeps "
+            "probability 0 after calibration. Check these rows, or give a finite value.",
             OgiveWarning,
             stacklevel=3,
         )

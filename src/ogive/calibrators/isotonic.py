@@ -1,6 +1,6 @@
 r"""Isotonic regression: the best rising step function, joined by straight lines.
 
-With :math:`n_j` rows and :math:`k_j` hits at score :math:`s_j` it minimises
+With :math:`n_j` rows, :math:`k_j` of outcome 1, at score :math:`s_j` it minimises
 
 .. math:: \sum_j n_j \Bigl(\frac{k_j}{n_j} - \gamma_j\Bigr)^2
           \quad\text{over}\quad \gamma_1 \le \gamma_2 \le \dots

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray
     from ogive.curve import Curve
 
-FARTHEST_LOG_ODDS = 745.0  # of the smallest positive float64, nearly
+FARTHEST_LOG_ODDS = 745.0  # about those of the smallest positive float64
 NEAREST_TO_ONE = float(np.log1p(-ROUNDS_TO_ONE) - np.log(ROUNDS_TO_ONE))
 
 

@@ -1,4 +1,4 @@
-"""What the calibrators of whole matrices read: logarithms, with exact zeros put at a floor.
+"""The input of calibrators of whole matrices: logarithms, with exact zeros put at a floor.
 
 A probability of exactly 0 has no logarithm. Zeros in a matrix of probabilities are nearly always
 numbers too small to be written, so they are put at **half the smallest positive probability of
@@ -68,12 +68,12 @@ def rescaled(preds: Predictions, factor: float) -> Predictions:
 
 
 def effective_rows(preds: Predictions) -> float:
-    """Return how many rows the predictions are worth: N, or Kish's size of sampling weights."""
+    """Return the effective number of rows: N, or Kish's size of sampling weights."""
     return float(row_count(preds)) * weight_scale(preds)
 
 
 def weight_scale(preds: Predictions) -> float:
-    """Return what makes sampling weights add up to the rows they are worth (Kish); else 1."""
+    """Return the factor that makes sampling weights add up to Kish's effective size; else 1."""
     if preds.sample_weight is None or preds.weight_kind != "sampling":
         return 1.0
     return float(preds.sample_weight.sum() / (preds.sample_weight @ preds.sample_weight))
@@ -82,7 +82,7 @@ def weight_scale(preds: Predictions) -> float:
 def enough_digits(preds: Predictions) -> DTypeLike:
     """Return the type to compute in: float32 if the values have no more digits and are many.
 
-    Sums over this many numbers lose nothing that matters, and exp is five times as fast.
+    Sums over this many numbers are precise enough in float32, and exp is five times as fast.
     """
     many = (
         preds.n * preds.K > MIN_NUMBERS_FOR_FLOAT32

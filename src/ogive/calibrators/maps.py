@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _ANY_SHAPE = tuple(range(1, 9))
-_BLOCKS_AT_ONCE = 4  # blocks at a time: threads that work on short ones wait for each other
+_BLOCKS_AT_ONCE = 4  # with shorter pieces of work, threads wait for each other
 
 
 def plain_fields(fitted: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass
@@ -43,13 +43,13 @@ def with_arrays(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def last_of(places: list[float], count: int) -> BoolArray:
-    """Return which of rising places are above ½: the last ones, so their number says it."""
+    """Return a mask of the last `count` places: those above ½."""
     return np.arange(len(places)) >= len(places) - count
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fitted(ABC):
-    """What every fitted calibrator has: plain numbers, and where they come from.
+    """The base of every fitted calibrator: plain numbers, and what they were fitted on.
 
     Immutable, picklable, and safe to share between threads.
 
@@ -209,7 +209,7 @@ class Map(Fitted):
 
 
 def bad_log_odds(log_odds: AnyArray) -> InvalidInput:
-    """Word the error of log-odds, (m,), that are NaN."""
+    """Return the error for log-odds, (m,), that are NaN."""
     bad = np.isnan(log_odds)
     return InvalidInput(f"`log_odds` must not be NaN: {rows_that(bad)}. Drop those rows.")
 

@@ -60,7 +60,7 @@ class MatrixMap(Fitted):
 
 
 def check_classes(preds: Predictions, K: int) -> None:
-    """Predictions must have as many classes as the calibrator was fitted on."""
+    """Check that predictions have as many classes as the calibrator was fitted on."""
     check_predictions(preds)
     if preds.K != K:
         msg = f"`preds` has {preds.K} classes, but the calibrator was fitted on {K}."

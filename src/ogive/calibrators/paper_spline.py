@@ -1,6 +1,6 @@
 r"""The paper's spline: the derivative of a least-squares cubic spline through the curve.
 
-Let t be the fractile of a score, s(t) the score there, h(t) the cumulative share of hits and
+Let t be the fractile of a score, s(t) the score there, h(t) the cumulative share of outcome 1 and
 :math:`\tilde h(t)` the cumulative score. The paper's Proposition 4.1 says that
 
 .. math:: h'(t) = P(\text{hit} \mid \text{score} = s(t)) ,
@@ -50,7 +50,7 @@ _MIN_KNOTS = 3
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PaperSplineMap(PiecewiseMap):
-    """The map γ of the paper's spline, and the spline it was read off.
+    """The map γ of the paper's spline, and that spline.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class PaperSplineMap(PiecewiseMap):
     target : {"residual", "cumulative"}
         What it was fitted to.
     constraint : tuple of str
-        What γ was made to obey.
+        The constraints on γ.
     """
 
     method = "paper-spline"

@@ -50,7 +50,7 @@ class PlattMap(LogOddsMap):
 def fit_platt(curve: Curve) -> PlattMap:
     """Fit Platt's method to a curve.
 
-    With only hits, only misses or a single score (up to rounding) the slope cannot be estimated:
+    If all outcomes, or all scores (up to rounding), are equal, the slope cannot be estimated:
     it stays 1, the scores are shifted to the right mean, and a `FallbackWarning` says so.
 
     >>> from ogive import Curve
@@ -61,7 +61,7 @@ def fit_platt(curve: Curve) -> PlattMap:
     reason = no_slope_reason(curve)
     if reason:
         warnings.warn(
-            f"{reason}, and 'platt' needs more: the scores are shifted, not stretched.",
+            f"{reason}, so 'platt' cannot fit a slope: the scores are only shifted.",
             FallbackWarning,
             stacklevel=2,
         )
@@ -87,9 +87,9 @@ def _line(eta: FloatArray, count: FloatArray, targets: FloatArray) -> tuple[floa
 
 
 def no_slope_reason(curve: Curve) -> str:
-    """Return what a curve lacks for a slope, in words; nothing if it has both classes."""
+    """Return why a curve has no slope to fit, as text; empty if it has one."""
     if curve.total_hits in {0.0, float(curve.n)}:
-        return "the curve has only " + ("hits" if curve.total_hits else "misses")
+        return "all outcomes of the curve are " + ("1" if curve.total_hits else "0")
     first, last = float(curve.log_odds[0]), float(curve.log_odds[-1])
     if last - first <= same_score(first, last):
         return "the curve has a single score" + (", up to rounding" if last > first else "")
@@ -125,7 +125,7 @@ def shifted(curve: Curve) -> PlattMap:
 def fall_back(curve: Curve, method: str) -> PlattMap:
     """Return what `method` falls back to on a curve of one class, with a warning."""
     warnings.warn(
-        f"{no_slope_reason(curve)}, from which {method!r} would be certain of all that follows: "
+        f"{no_slope_reason(curve)}, and {method!r} would predict that with certainty: "
         "'platt' is fitted instead, and the scores are shifted.",
         FallbackWarning,
         stacklevel=3,

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 # simulated truths changes by less than 0.3 %, and by less than 0.2 % with PATH_SHIFT = 10.
 BEND = np.concatenate([[0.0], 0.03 * 2.0 ** np.arange(10)])  # s: 0, 0.03 … 15.4 log-odds
 SHIFT = np.array([0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])  # o, in log-odds
-P_LINEAR = 0.3  # prior weight of s = 0: lines are common, but no more than bends
+P_LINEAR = 0.3  # prior weight of s = 0: lines are common, but not more than bends
 P_KEEP = 0.3  # prior weight of o = 0: so are calibrated scores
 LARGE_BEND = 0.5  # log-odds; beyond, the weight of s falls as s^-3
 LARGE_SHIFT = 1.0  # beyond, the weight of o falls as 1/o
@@ -68,7 +68,7 @@ LARGE_SHIFT_AGAIN = 0.3  # of scores fitted before: beyond, the weight of o fall
 ROWS_WORTH_PLATT = 20.0  # of the rarer outcome: with as many, Platt's line has half of the weight
 NONE_SEEN_IS_WORTH = 0.5  # of a rarer outcome: Jeffreys' estimate of a count, where it was 0
 BIAS_PER_DISTANCE = 1.5  # where rows are few, a rougher map shows two thirds of the bias or less
-STEEP = 3.0  # a line steeper than this is taken for a matter of unit, not for underconfidence
+STEEP = 3.0  # a steeper line is treated as a matter of units, not as underconfidence
 
 
 @cache
@@ -126,7 +126,7 @@ def fit_spline(curve: Curve, *, monotone: bool = False) -> SplineMap:
 
 
 def fit_spline_again(curve: Curve, *, monotone: bool = False) -> SplineMap:
-    """Fit scores that were fitted to the same outcomes before.
+    """Fit scores that come from an earlier fit to the same outcomes.
 
     They are near the identity: the prior expects a smaller line than that of `fit_spline`, and
     there is no share of Platt's line, which would undo what few rows taught.
@@ -160,7 +160,7 @@ def _with_platt(found: Posterior, trials: Trials, axis: Axis, *, monotone: bool)
     r"""Average the map with Platt's line, which counts for much where one outcome is rare.
 
     With few rows of one outcome, the prior decides where the line lies, and a model far from the
-    identity is left half repaired. Platt's line asks no prior. The log loss is convex in l: that
+    identity is only half corrected. Platt's line needs no prior. The log loss is convex in l: that
     of the average exceeds Platt's by at most the share 1 − w of what the spline's does.
     """
     intercept, slope = platt_line(trials)
@@ -213,7 +213,7 @@ def _warn_of(rows: float, scores: int) -> None:
 def _map(
     curve: Curve, trials: Trials, problem: Problem, found: Posterior, *, monotone: bool
 ) -> SplineMap:
-    """Gather the map's numbers."""
+    """Build the map."""
     knots, to_values = problem.spline.knots, problem.to_values
     low = np.tril(to_values @ found.covariance @ to_values.T)
     draft = SplineMap(

@@ -44,7 +44,7 @@ LIMIT = 36.0  # |l| is cut here: sigmoid(36) is the last step but one below 1 in
 MIN_SLOPE = 1e-3  # least slope of l with monotone=True: far above rounding, far below any effect
 #: Half width of the 95 % band, in deviations of posterior and bias together: 1.96, rounded up.
 BAND = 2.0
-BAND_WITHOUT_BIAS = 2.24  # of calibrators saved before the bias was kept: wider, to make up for it
+BAND_WITHOUT_BIAS = 2.24  # wider: for calibrators saved before the bias was stored
 
 _ROUNDINGS = 32  # two values of l, each by Horner's rule: 16 roundings of the sum of its terms
 _ANY_SHAPE = tuple(range(1, 9))
@@ -199,7 +199,7 @@ class SplineMap(LogOddsMap):
     def band(self, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the pointwise 95 % band of γ at scores in [0, 1], each of their shape.
 
-        At each score by itself, the true share of hits lies within in about 95 of 100 samples.
+        At each score, the true probability lies in the band in about 95 of 100 samples.
         """
         gamma = np.asarray(self(scores))
         s = np.atleast_1d(np.asarray(scores, dtype=np.float64))
@@ -257,12 +257,12 @@ class SplineMap(LogOddsMap):
         return float(row @ self.covariance @ row) + cut**2 + ((self.rise or 0.0) / 2.0) ** 2
 
     def summary(self, gain: Gain | None = None) -> SplineSummary:
-        """Tell what the map did to the scores, in words and numbers.
+        """Return a summary of what the map did to the scores.
 
         Parameters
         ----------
         gain : Gain, optional
-            An out-of-fold gain to go by, such as that of `ogive.cross_fitted_gain`. Default: that
+            The out-of-fold gain to use, such as that of `ogive.cross_fitted_gain`. Default: that
             of the fit. `ogive.calibrators.gain.worth_calibrating` decides from it whether the
             summary says to leave the scores alone.
 

@@ -28,11 +28,11 @@ MIN_ROWS = 20  # with fewer rows, or fewer scores than this, no bend is fitted
 MIN_SCORES = 4
 MIN_KNOTS = 3
 LEAST_HALF_WIDTH = 2e-6  # of the knots of a line: artifacts hold knots that are 1e-6 apart
-WITHOUT_INFORMATION = 1e-12  # a share of all information: less counts as none
+WITHOUT_INFORMATION = 1e-12  # of all information: a smaller share counts as none
 
 
 class Problem(NamedTuple):
-    """What is fitted: coordinates (a, d, r), and how they become values at the knots."""
+    """The regression: coordinates (a, d, r), and how they become values at the knots."""
 
     spline: NaturalSpline
     to_values: FloatArray  # (K, d)
@@ -58,12 +58,12 @@ class Axis(NamedTuple):
 
 
 def rows_of(trials: Trials) -> float:
-    """Return the number of rows; the scale of sampling weights leaves it no further digits."""
+    """Return the number of rows, rounded, as scaled sampling weights add rounding errors."""
     return round(float(trials.count.sum()), 6)
 
 
 def distinct_scores(eta: FloatArray) -> int:
-    """Return how many log-odds there are, those that differ by rounding alone counted once."""
+    """Return the number of distinct log-odds; those that differ only by rounding count once."""
     return 1 + int((np.diff(eta) > same_score(float(eta[0]), float(eta[-1]))).sum())
 
 

@@ -1,6 +1,6 @@
-"""What the default spline did, in words and numbers.
+"""Summary of the default spline: what it did to the scores.
 
-What is said about scores comes from the band of the map: a range of scores is off where the
+Statements about scores use the band of the map: a range of scores is off where the
 pointwise 95 % band excludes the score itself.
 """
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 Way: TypeAlias = Literal["too high", "too low"]
 
-_PER_PIECE = 16  # places between two knots at which the band is compared with the score
-_NEARLY_ONE = 0.99  # from here on three digits do not tell scores apart
+_POINTS_PER_PIECE = 16  # between two knots, where the band is compared with the score
+_NEARLY_ONE = 0.99  # above this, three digits do not distinguish scores
 _LINE = 2.0  # degrees of freedom of a line
 #: Whether a decision is to leave the scores alone.
 ALONE = {"calibrate": False, "leave alone": True}
@@ -64,10 +64,10 @@ class SplineSummary:
     gain : Gain or None
         What calibrating saves on rows that the map has not seen.
     decision : str or None
-        "calibrate", "leave alone" or "too few rows", where the rows of the fit were judged; None:
+        "calibrate", "leave alone" or "too few rows", decided on the rows of the fit; None:
         only the map is known, and `leave_alone` is what it expects.
     verdict : str
-        The decision in words, as `ogive fit` says it.
+        The decision as a sentence, as `ogive fit` prints it.
     """
 
     view: str
@@ -102,14 +102,14 @@ class SplineSummary:
     def __repr__(self) -> str:
         return "\n".join(self._lines())
 
-    def _told(self) -> str:
-        """Say which way the scores are off."""
-        return _TOLD.get(self.direction, f"the scores are {self.direction}.")
+    def _direction(self) -> str:
+        """Return in which direction the scores are off, as text."""
+        return _DIRECTIONS.get(self.direction, f"the scores are {self.direction}.")
 
     def _lines(self) -> list[str]:
         rising = ", made to rise" if self.monotone else ""
-        told = "" if self.verdict else f": {self._told()}"  # the verdict says it
-        lines = [f"spline of {self.view!r}, n = {self.n:,}{rising}{told}"]
+        found = "" if self.verdict else f": {self._direction()}"  # the verdict has it already
+        lines = [f"spline of {self.view!r}, n = {self.n:,}{rising}{found}"]
         lines += [f"{part}." for part in self.ranges]
         if not self.ranges:
             lines.append("The 95 % band of the map holds the score itself everywhere.")
@@ -128,7 +128,7 @@ class SplineSummary:
         return lines
 
 
-_TOLD = {
+_DIRECTIONS = {
     "overconfident": "the model is overconfident.",
     "underconfident": "the model is underconfident.",
     "mixed": "the scores are too high in some ranges and too low in others.",
@@ -191,7 +191,7 @@ def _places(gamma: SplineMap) -> FloatArray:
     """Return log-odds over the seen range, as dense as the knots."""
     inner = gamma.knots[(gamma.knots > gamma.first) & (gamma.knots < gamma.last)]
     ends = np.concatenate([[gamma.first], inner, [gamma.last]])
-    at = np.arange(_PER_PIECE * (ends.size - 1) + 1) / _PER_PIECE
+    at = np.arange(_POINTS_PER_PIECE * (ends.size - 1) + 1) / _POINTS_PER_PIECE
     places: FloatArray = np.interp(at, np.arange(ends.size), ends)
     return places
 

@@ -1,4 +1,4 @@
-"""Breaking the stick: shares of what is left, kept in order, always adding up to 1."""
+"""Stick breaking: each rank gets a share of what is left, in order; all parts add up to 1."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def broken(shares: FloatArray, K: int) -> tuple[FloatArray, FloatArray, BoolArra
     left : (n,) array
         What is left for the other K − R.
     held : (n,) array of bool
-        Where the order did not let rank 1 or 2 have what it asked for.
+        Where the order reduced the part of rank 1 or 2.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def fill(weights: FloatArray, total: FloatArray, left: FloatArray, cap: FloatArr
 
 
 def _capped(weights: FloatArray, left: FloatArray, cap: FloatArray) -> FloatArray:
-    """Raise the scale until the parts below the cap take what the others may not have."""
+    """Raise the scale until the parts below the cap take the excess of the others."""
     n = left.size
     full = np.zeros(weights.shape, dtype=np.bool_)
     known = np.zeros(n, dtype=np.intp)

@@ -3,7 +3,7 @@
 Every engine does the same three things, and shares the code that does them:
 
 1. A `Plan` (`ogive.engines.plan`) says which columns are read, which views and groups are
-   counted, and how sharply. It is small, frozen and can be pickled.
+   counted, and the width of the buckets. It is small, frozen and can be pickled.
 2. `tally(batches, plan)` (`ogive.engines.batches`) turns any number of Arrow record batches into
    a `Tally`: the summaries of all curves, with the rows read and the rows skipped.
    ``Tally.to_table()`` is a flat Arrow table of integers (floats with weights) and
@@ -12,7 +12,7 @@ Every engine does the same three things, and shares the code that does them:
 3. `curves_of(run, plan)` (`ogive.engines.refine`) is the whole job: `run` is the engine's
    function from a plan to a `Tally`, and is called once for the first reading and once for each
    further one. The further plans differ in `bits` and `within` alone: ranges of places to which
-   the counting is confined. `tally` heeds both, so that the engine does not see the difference.
+   the counting is confined. `tally` handles both, so an engine needs no code for it.
 
 Files on disk are cut into pieces (`ogive.engines.files.open_log(paths, columns)` gives a `Log`
 with ``.plan(view, ...)`` and ``.pieces``); `ogive.engines.pieces.count_piece(piece, plan)` is the

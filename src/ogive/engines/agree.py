@@ -32,7 +32,7 @@ def common_layout(names: dict[Path, list[str]], columns: Columns) -> tuple[Layou
         try:
             own = find_columns(names[file], columns, file)
         except OgiveError as error:
-            msg = f"{error} The files of a log must agree: {first} has {one.told('columns')}."
+            msg = f"{error} The files of a log must agree: {first} has {one.shown('columns')}."
             raise type(error)(msg) from error
         other = _Held(file, own)
         for trait in _TRAITS:
@@ -43,7 +43,7 @@ def common_layout(names: dict[Path, list[str]], columns: Columns) -> tuple[Layou
 
 
 def check_column(names: dict[Path, list[str]], column: str) -> None:
-    """Refuse a log some files of which lack a column."""
+    """Refuse a log if a column is missing in some of its files."""
     first = next(iter(names))
     for file, own in names.items():
         if column not in own:
@@ -79,7 +79,7 @@ class _Held:
         }
 
     def differs(self, other: _Held, trait: str) -> bool:
-        """Return whether two files differ in a trait; what is not known is no difference."""
+        """Return whether two files differ in a trait; unknown traits do not differ."""
         if trait == "types":
             return bool(self._odd(other))
         if trait == "classes":
@@ -87,12 +87,12 @@ class _Held:
         return bool(self.traits[trait] != other.traits[trait])
 
     def _odd(self, other: _Held) -> list[str]:
-        """Return the columns that hold one thing here and another there."""
+        """Return the columns whose types differ between the two files."""
         both = [name for name, kind in self.types.items() if kind and other.types.get(name)]
         return [name for name in both if self.types[name] != other.types[name]]
 
-    def told(self, trait: str, other: _Held | None = None) -> str:
-        """Say what the file has."""
+    def shown(self, trait: str, other: _Held | None = None) -> str:
+        """Return what the file has, as text."""
         layout, value = self.layout, self.traits.get(trait)
         if trait == "types" and other is not None:
             name = self._odd(other)[0]
@@ -110,7 +110,7 @@ class _Held:
 
 def _unlike(one: _Held, other: _Held, trait: str) -> FileFormatError:
     msg = (
-        f"the files of a log must agree: {one.file} has {one.told(trait, other)}, but {other.file} "
-        f"has {other.told(trait, one)}. Make them alike, or read them one by one."
+        f"the files of a log must agree: {one.file} has {one.shown(trait, other)}, but "
+        f"{other.file} has {other.shown(trait, one)}. Make them alike, or read them one by one."
     )
     return FileFormatError(msg)

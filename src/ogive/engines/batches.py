@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _MAX_CURVES_WITH_OWN_TABLES = (
     4  # up to so many curves of unknown groups are counted in tables of their own
 )
-_TABLES = 200 << 20  # bytes that the tables of all views and classes may take in one thread
+_MAX_TABLE_BYTES = 200 << 20  # of the tables of all views and classes in one thread
 _NO_LIMIT = 1 << 30
 
 
@@ -75,7 +75,7 @@ class Tallier:
         self._piles: dict[Name, Pile] = {}
         self._window = _Window.of(plan)
         several = len(plan.curves) if plan.by is None else _NO_LIMIT
-        fits = several * table_bytes(plan.bits) <= _TABLES
+        fits = several * table_bytes(plan.bits) <= _MAX_TABLE_BYTES
         self._in_tables = _NO_LIMIT if fits else _MAX_CURVES_WITH_OWN_TABLES
 
     def add(self, batch: Any, where: Where | None = None) -> None:  # noqa: ANN401
@@ -132,7 +132,7 @@ class Tallier:
         return tuple(self._names)
 
     def _count(self, view: str, keys: KeyArray, rows: Rows) -> None:
-        """Count the keys of one view, in whatever way suits their number of curves."""
+        """Count the keys of one view, in tables or by sorting, as suits the number of curves."""
         plan = self.plan
         found = list(self._segments(view, keys, rows))
         if rows.weights is not None:
@@ -188,7 +188,7 @@ class Tallier:
 
 
 class _Window:
-    """Which scores a further reading needs at all: told from the scores, before they are packed."""
+    """Selects the scores that a further reading needs, before they are packed into keys."""
 
     def __init__(self, ranges: list[IntArray]) -> None:
         every: IntArray = np.concatenate(ranges)
@@ -206,7 +206,7 @@ class _Window:
         return cls(list(plan.within.values()))
 
     def of_batch(self, batch: Any, plan: Plan) -> Any:  # noqa: ANN401
-        """Return the rows inside, a few too many; all others need not be looked at again."""
+        """Return the rows inside, and a few more; all others are not needed."""
         (name,) = plan.layout.values
         scores = numbers(batch.column(name), name, plan)
         inside = [(scores >= low) & (scores <= high) for low, high in self.ends]

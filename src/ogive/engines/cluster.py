@@ -1,4 +1,4 @@
-"""What the engines of clusters share: frames asked as logs are, and shares of work."""
+"""Shared by the engines of clusters: data frames read like logs, and how work is divided."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
     Share = tuple[Piece, ...]
 
-EACH = 8  # tasks for each core, if there are pieces enough: they end at about the same time
-_MAX_PIECES_OF_A_TASK = 64  # pieces of a task
-_CORES = 100  # of a cluster that does not tell, or has no workers yet
-_GROUPS = 100
+TASKS_PER_CORE = 8  # with several short tasks, all cores finish at about the same time
+_MAX_PIECES_OF_A_TASK = 64  # a lost task is done again: it should not be long
+_CORES_IF_UNKNOWN = 100  # of a cluster that has no workers yet, or does not report them
+_GROUPS_IF_UNKNOWN = 100
 
 
 class Frame(Log):
-    """The columns of an engine's data frame, asked as those of files are.
+    """The columns of an engine's data frame, with the interface of a log of files.
 
-    A frame does not tell how many rows it has before they are read, so its buckets are those of
+    The number of rows of a frame is unknown before they are read, so its buckets are those of
     a long log unless `bits` says otherwise.
     """
 
     def __init__(
         self, names: Sequence[str], width: Callable[[str], int], columns: Columns | None
     ) -> None:
-        """Take the columns' names, and the length of the first list of a column of lists."""
+        """Store the columns' names, and the length of the first list of a column of lists."""
         super().__init__((), columns or Columns())
         layout = find_columns(list(names), self.columns, self.name)
         self.__dict__.update(
@@ -55,7 +55,7 @@ class Frame(Log):
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """The name used in errors."""
         return "the data frame"
 
     @property
@@ -74,8 +74,8 @@ class Frame(Log):
         return width
 
     def groups(self, by: str) -> int:  # noqa: ARG002
-        """How many groups there are: not known, so that many are expected."""
-        return _GROUPS
+        """How many groups there are: unknown, so many are expected."""
+        return _GROUPS_IF_UNKNOWN
 
     def _is_short(self, plan: Plan) -> bool:  # noqa: ARG002 - who knows
         return False
@@ -95,7 +95,9 @@ def shares(pieces: Sequence[Piece], cores: int) -> list[Share]:
     Workers may have another current folder, so the paths become absolute.
     """
     whole = [replace(piece, path=piece.path.absolute()) for piece in pieces]
-    each = min(-(-len(whole) // (EACH * (cores or _CORES))), _MAX_PIECES_OF_A_TASK)
+    each = min(
+        -(-len(whole) // (TASKS_PER_CORE * (cores or _CORES_IF_UNKNOWN))), _MAX_PIECES_OF_A_TASK
+    )
     return [tuple(whole[i : i + each]) for i in range(0, len(whole), max(each, 1))]
 
 

@@ -1,7 +1,7 @@
 """CSV: fast while every cell converts, and row by row where one does not.
 
-A column's type is settled when the file is opened, so that a word among the numbers fails the
-whole block. Such a file is read again with its cells as text, and the row can then be named, or
+A column's type is fixed when the file is opened, so a word among the numbers makes the
+whole block fail. Such a file is read again with its cells as text, and the row is then named, or
 left out.
 """
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from ogive.engines.plan import Plan
     from ogive.readers.columns import Layout
 
-_BLOCK = 1 << 22  # bytes that are parsed at a time
+_BYTES_PARSED_AT_ONCE = 1 << 22
 
 
 @dataclass(slots=True)
 class Broken:
-    """Lines with too few or too many cells: the numbers of these records, which have no row."""
+    """Collects the numbers of records with too few or too many cells, which become no row."""
 
     skip: bool
     file: Path
@@ -34,7 +34,7 @@ class Broken:
     first: str = field(default="")
 
     def __call__(self, row: Any) -> str:  # noqa: ANN401
-        """Decide about a line, as pyarrow asks."""
+        """Handle an invalid line; called by pyarrow."""
         if not self.first:
             self.first = wrong_cells(self.file, row)
         self.records.append(-1 if row.number is None else row.number - 1)
@@ -62,12 +62,12 @@ def csv_batches(
 ) -> Iterator[Any]:
     """Yield record batches of some columns of a CSV file, which may be open already.
 
-    nulls : whether text such as NA is no value
+    nulls : whether text such as NA means a missing value
     """
     csv = need("pyarrow.csv", extra="files")
     reader = csv.open_csv(
         path if file is None else file,
-        csv.ReadOptions(block_size=_BLOCK, use_threads=broken is None),
+        csv.ReadOptions(block_size=_BYTES_PARSED_AT_ONCE, use_threads=broken is None),
         csv.ParseOptions(
             invalid_row_handler=broken,
             newlines_in_values=newlines,
@@ -93,12 +93,12 @@ def numeric_types(plan: Plan, *, text: bool) -> dict[str, Any]:
     if not text:
         types |= dict.fromkeys(number_columns(layout), pa.float64())
         if layout.truth is not None:
-            del types[layout.truth]  # 0 and 1, or true and false: as it comes
+            del types[layout.truth]  # 0 and 1, or true and false: pyarrow finds out
     return types
 
 
 def as_text(path: Path, columns: Sequence[str], layout: Layout) -> dict[str, Any]:
-    """Return how a file is read in which columns that are none of the predictions' stay text."""
+    """Return the options under which columns other than the predictions' stay text."""
     pa = need("pyarrow", extra="files")
     numbers = number_columns(layout)
     types = {name: pa.string() for name in columns if name not in layout.needed}
@@ -107,7 +107,7 @@ def as_text(path: Path, columns: Sequence[str], layout: Layout) -> dict[str, Any
 
 
 def raise_broken(broken: Broken, error: Exception) -> None:
-    """Name the first broken line."""
+    """Return the error for the first broken line."""
     if broken.first:
-        msg = f"{broken.first}. Mend it, or leave such rows out: --skip-bad (skip_bad=True)."
+        msg = f"{broken.first}. Correct it, or skip such rows: --skip-bad (skip_bad=True)."
         raise InvalidInput(msg) from error

@@ -2,7 +2,7 @@
 
 A task reads its piece from beginning to end and returns its tally; nothing is kept between
 tasks. If a worker is lost, Dask runs its tasks again elsewhere and the sums are the same. The
-plan travels as the result of a task, not as scattered data, for the same reason: it can be made
+plan is sent as the result of a task, not as scattered data, for the same reason: it can be made
 again.
 """
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from ogive.readers.source import Columns
 
 _MALLOC = "MALLOC_TRIM_THRESHOLD_"
-_FAN = 8  # tallies that one task adds up
-_TRIES = 2  # times that a task which failed is run again: a disk may have been busy
+_TALLIES_ADDED_PER_TASK = 8
+_RETRIES = 2  # of a failed task: a disk may have been busy
 
 
 def curve(data: Any, view: str | None = None, **options: Any) -> Curve:  # noqa: ANN401
@@ -103,7 +103,7 @@ def read_log(
         As in `ogive.engines.local.read_log`. Without `bits` a data frame has the buckets of a
         long log; files are the same log whichever engine reads them.
     memory : str or int
-        What the summaries of a task may take, and the scores of a further reading where they
+        Memory limit for the summaries of a task, and for the scores of a further reading where they
         are brought together.
     scheduler : str or distributed.Client, optional
         Default: the client in use, if there is one; else a cluster of processes on this machine,
@@ -133,15 +133,15 @@ def mapped(
     what: str = "working",
     progress: Progress | None = None,
 ) -> list[Any]:
-    """Return a function of all items, in order. It must bear to be run twice on one item."""
+    """Return a function of all items, in order. An item may be processed twice."""
     with client_of(scheduler, n_jobs) as client:
-        futures = client.map(function, items, pure=False, retries=_TRIES)
+        futures = client.map(function, items, pure=False, retries=_RETRIES)
         return _wait(futures, what, progress, keep=True)
 
 
 @contextmanager
 def client_of(scheduler: Any = None, n_jobs: int | None = None) -> Iterator[Any]:  # noqa: ANN401
-    """Give a client of a scheduler as the current one; what is started here is closed here."""
+    """Yield a client of a scheduler as the current one; close what was started here."""
     with _client(scheduler, n_jobs) as client, client.as_current():
         yield client
 
@@ -174,8 +174,8 @@ def _client(scheduler: Any, n_jobs: int | None) -> Iterator[Any]:  # noqa: ANN40
 def _local(distributed: Any, n_jobs: int | None) -> Iterator[Any]:  # noqa: ANN401
     """Start a process for each core, reachable from this machine alone.
 
-    One thread each; the pieces bound the memory, so that Dask's own limits are not needed. Nor
-    is its setting of malloc, under which every batch takes fresh pages from the system: counting
+    Each has one thread. The pieces bound the memory, so Dask's own limits are not needed, nor
+    is its setting of malloc, with which every batch takes fresh pages from the system: counting
     then takes almost twice as long.
     """
     with _settings(need("dask", extra="dask")):
@@ -240,7 +240,7 @@ class _Job:
     def run(self, plan: Plan) -> Tally:
         """Count all pieces and add up in a tree.
 
-        The client holds on to the root alone: each tally is dropped once it is added up.
+        The client keeps only the root: each tally is freed once it is added.
         """
         self.passes += 1
         shared = self.client.submit(_same, plan, pure=False)
@@ -259,7 +259,7 @@ class _Job:
     def _files(self, plan: Any) -> list[Any]:  # noqa: ANN401 - futures
         work = shares(self.log.pieces, sum(self.client.nthreads().values()))
         found: list[Any] = self.client.map(
-            count_share, work, plan=plan, pure=False, retries=_TRIES, batch_size=1000
+            count_share, work, plan=plan, pure=False, retries=_RETRIES, batch_size=1000
         )
         return found
 
@@ -268,14 +268,17 @@ class _Job:
         shared, needed = delayed(plan), plan.needed
         count = delayed(_count_frame, pure=False)
         work = [count(p, shared, i) for i, p in enumerate(self.frame[needed].to_delayed())]
-        found: list[Any] = self.client.compute(work, retries=_TRIES)
+        found: list[Any] = self.client.compute(work, retries=_RETRIES)
         return found
 
     def _tree(self, leaves: Sequence[Any], plan: Any) -> Any:  # noqa: ANN401 - futures
         """Return the future of the sum of all."""
         level = list(leaves)
         while True:
-            groups = [level[i : i + _FAN] for i in range(0, len(level), _FAN)]
+            groups = [
+                level[i : i + _TALLIES_ADDED_PER_TASK]
+                for i in range(0, len(level), _TALLIES_ADDED_PER_TASK)
+            ]
             level = self.client.map(_added, groups, plan=plan, pure=False)
             if len(level) == 1:
                 return level[0]
@@ -284,7 +287,7 @@ class _Job:
 def _wait(
     futures: list[Any], what: str, progress: Progress | None, *, keep: bool = False
 ) -> list[Any]:
-    """Wait for all futures, which are let go as they end; return their results if asked to.
+    """Wait for all futures, and release each as it ends; return their results if asked to.
 
     Of several errors the first is raised: futures after one that failed are cancelled, those
     before it are waited for. So the first bad row of a log is the one named.
@@ -317,10 +320,10 @@ def _what(number: int) -> str:
 
 
 def _worded(distributed: Any, error: BaseException) -> BaseException:  # noqa: ANN401
-    """Return the error of a task; of a task that ends its workers, with the way out."""
+    """Return the error of a task; if the task crashed its workers, with the fix."""
     if isinstance(error, distributed.KilledWorker):
         msg = (
-            f"{error.allowed_failures + 1} workers were lost over one task, mostly for want of "
+            f"{error.allowed_failures + 1} workers were lost over one task, probably for lack of "
             "memory. Give them more, or write smaller row groups."
         )
         return OgiveError(msg)

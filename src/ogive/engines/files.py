@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Days of a log, where their number is not known before it is read: a year.
 DAYS_EXPECTED = 365
-#: Up to so many rows (or bytes of CSV, over 16) every score has a bucket of its own.
+#: Up to this many rows (or bytes of CSV, over 16) every score has a bucket of its own.
 MAX_ROWS_WITH_OWN_BUCKETS = 1 << 19
 
 
@@ -45,7 +45,7 @@ class Log:
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """The name used in errors."""
         first = str(self.files[0])
         return first if len(self.files) == 1 else f"{first} (of {len(self.files)} files)"
 
@@ -90,7 +90,7 @@ class Log:
 
     @property
     def rows(self) -> int | None:
-        """How many rows there are, where the files tell."""
+        """How many rows there are; None if the files do not store it."""
         counts = [piece.rows for piece in self.pieces]
         return None if None in counts else sum(n for n in counts if n is not None)
 
@@ -152,7 +152,7 @@ class Log:
         return len(folders)
 
     def _is_short(self, plan: Plan) -> bool:
-        """Whether the log is so short that every score can have a bucket of its own."""
+        """Whether the log is short enough for a bucket for every score."""
         each = self.classes if CLASSWISE in plan.views else 1
         rows = self.rows
         return each * (self.size / 16 if rows is None else rows) <= MAX_ROWS_WITH_OWN_BUCKETS
@@ -174,7 +174,7 @@ def open_log(
     known = " ".join(FORMATS)
     for file in map(Path, several):
         if file.is_file() and suffix_of(file) not in FORMATS:
-            msg = f"{file}: a log has files that end in {known}, not in {file.suffix!r}."
+            msg = f"{file}: files of a log must end in {known}, not in {file.suffix!r}."
             raise FileFormatError(msg)
     files = find_files(several, FORMATS, "files of a prediction log", skip_bad=skip_bad)
     return Log(tuple(files), columns or Columns())

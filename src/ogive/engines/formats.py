@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Columns of JSON lines are known by reading all of a file, and asked for several times.
 MAX_SCHEMAS_KEPT = 1000
-#: Rows of a piece, if the file allows it.
+#: Rows of a piece, if the file can be cut: about a second of work.
 PIECE = 1 << 20
 
 
@@ -38,7 +38,7 @@ class Piece:
     path : the file
     parts : row groups or batches in it; None for the whole file
     first : the row in the file of the first one
-    rows : how many there are, where the file tells
+    rows : how many there are, if the file stores it
     size : bytes, of a whole file
     partition : columns with one value for the whole file, from the names of its folders
     """
@@ -88,7 +88,7 @@ class Table:
     ) -> Iterator[Any]:
         """Yield record batches of at most so many rows, with some columns.
 
-        With a layout, columns of CSV that are none of the predictions' stay the text they are.
+        With a layout, columns of CSV other than those of the predictions stay text.
         """
 
 
@@ -246,7 +246,7 @@ def _cut(path: Path, counts: list[int]) -> list[Piece]:
 
 
 def _kind(kind: Any) -> str:  # noqa: ANN401 - a pyarrow.DataType
-    """Return what a type holds, in the word of errors; numbers of all kinds are the same."""
+    """Return what a type holds, as errors call it; all numbers are alike."""
     types = need("pyarrow", extra="files").types
     if types.is_dictionary(kind):
         return _kind(kind.value_type)

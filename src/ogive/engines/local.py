@@ -1,8 +1,8 @@
 """The local engine: a log of any length on this machine, in bounded memory, on all cores.
 
 Threads take the pieces of a log in order (row groups of Parquet, batches of Arrow, CSV files),
-and each adds what it reads to sums of its own. pyarrow and NumPy let go of the interpreter while
-they work. Integers add up to the same whatever the threads did; with weights, pieces are added
+and each adds what it reads to sums of its own. pyarrow and NumPy release the interpreter while
+they work. Integer sums do not depend on the threads; with weights, pieces are added
 in their order.
 """
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
-_KEY = 256  # bytes of the limit for each key that is collected, a tenth of which it takes
-_RELEASE = 4  # pieces after which memory that was freed is given back
-_LEAST_SHARE = 1e-4  # of a log, from which the memory of all of it is told
-_SHARE = 1 << 19  # rows of a summary that a thread keeps to itself
+_BYTES_PER_KEY = 256  # reserved for each collected key, ten times what it takes
+_PIECES_BETWEEN_RELEASES = 4  # then freed memory is returned to the system
+_MIN_SHARE_TO_EXTRAPOLATE = 1e-4  # share of a log that predicts the memory for all of it
+_MAX_ROWS_PER_THREAD = 1 << 19  # rows of a summary that a thread keeps before it is added
 
 
 def curve(paths: Paths, view: str | None = None, **options: Any) -> Curve:  # noqa: ANN401
@@ -108,9 +108,9 @@ def read_log(
     part, default_part : str, optional
         Rows of this part alone; the second only if the log has parts.
     bits : int, optional
-        How sharp the buckets are; see `ogive.curve.summary`. A short log has a bucket a score.
+        How fine the buckets are; see `ogive.curve.summary`. A short log has one for each score.
     memory : str or int
-        What may be used, about.
+        The memory limit, such as ``"500MB"``; approximate.
     one_pass : bool
         Do not read again: KS and Kuiper errors then have a bracket.
     skip_bad : bool
@@ -124,7 +124,7 @@ def read_log(
         Count scores alone: labels are not read, and every outcome counts as 0.
     n_jobs : int, optional
     progress : function of (what, done, total), optional
-        Rows, or bytes where the files do not tell their rows.
+        Counts rows, or bytes if the files do not store how many rows they have.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def read_log(
     log.check_memory(budget)
     job = _Job(log, budget, thread_count(n_jobs), progress)
     limit = limit_in(budget)
-    keep = max(budget // _KEY, limit)
+    keep = max(budget // _BYTES_PER_KEY, limit)
     return curves_of(job.run, plan, exact=not asked.one_pass, limit=limit, keep=keep)
 
 
@@ -182,7 +182,7 @@ class _Report:
         return self._done / max(self._total, 1)
 
     def each(self, tallies: Iterable[Tally], pieces: Sequence[Piece]) -> Iterator[Tally]:
-        """Pass tallies on, and tell of each."""
+        """Pass tallies on, and report each."""
         for tally, piece in zip(tallies, pieces, strict=True):
             self(piece.size if piece.rows is None else piece.rows)
             yield tally
@@ -216,7 +216,7 @@ class _Threads:
                 self._pieces = iter(())
                 raise self._told(error) from error
             except BaseException:
-                self._pieces = iter(())  # an interrupt: the threads end with their piece
+                self._pieces = iter(())  # after an interrupt the threads end with their piece
                 raise
         if self._errors:
             raise self._told(min(self._errors, key=lambda pair: pair[0])[1])
@@ -233,9 +233,9 @@ class _Threads:
         while (piece := self._next()) is not None:
             try:
                 count_into(own, piece[1], self.report)
-                if piece[0] % _RELEASE == 0:
+                if piece[0] % _PIECES_BETWEEN_RELEASES == 0:
                     pool.release_unused()
-                if own.size > _SHARE:
+                if own.size > _MAX_ROWS_PER_THREAD:
                     done, own = own.result(), Tallier(self.plan)
                     self._give(done)
             except OgiveError as error:
@@ -251,8 +251,8 @@ class _Threads:
             raise too_many(used // self.count, self.budget, curves, self.plan.bits)
 
     def _told(self, error: BaseException) -> BaseException:
-        """Return an error; of one about memory, how much is enough, as summaries grow with rows."""
+        """Return an error; if it is about memory, with an estimate of how much is enough."""
         if not isinstance(error, TooManyCurves):
             return error
-        enough = round(error.used * self.count / max(self.report.share, _LEAST_SHARE))
+        enough = round(error.used * self.count / max(self.report.share, _MIN_SHARE_TO_EXTRAPOLATE))
         return too_many(error.used, self.budget, error.curves, self.plan.bits, enough)

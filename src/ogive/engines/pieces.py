@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     Advance = Callable[[int], None]
 
-_BATCH = 1 << 17  # rows of a batch of scores
-_CELLS = 1 << 20  # numbers of a batch of matrices
-_MANY_CELLS = 1 << 21  # the same where every class is counted
+_ROWS_PER_BATCH = 1 << 17  # of scores
+_NUMBERS_PER_BATCH = 1 << 20  # of matrices
+_NUMBERS_PER_BATCH_CLASSWISE = 1 << 21  # where every class is counted
 
 
 def count_piece(piece: Piece, plan: Plan) -> Tally:
@@ -38,7 +38,7 @@ def count_piece(piece: Piece, plan: Plan) -> Tally:
 def count_into(counts: Tallier, piece: Piece, advance: Advance | None = None) -> None:
     """Add the rows of a piece to what was counted so far.
 
-    `advance` is told how many rows were read; of a CSV file, how many bytes.
+    `advance` receives how many rows were read; of a CSV file, how many bytes.
     """
     with guarded(piece.path):
         if suffix_of(piece.path) in CSV:
@@ -65,9 +65,9 @@ def _add(counts: Tallier, batch: Any, where: Where) -> None:  # noqa: ANN401
 def batch_rows(plan: Plan) -> int:
     """Return how many rows a batch has."""
     if plan.layout.kind == "scores":
-        return _BATCH
-    cells = _MANY_CELLS if CLASSWISE in plan.views else _CELLS
-    return min(max(cells // plan.K, 64), _BATCH)
+        return _ROWS_PER_BATCH
+    cells = _NUMBERS_PER_BATCH_CLASSWISE if CLASSWISE in plan.views else _NUMBERS_PER_BATCH
+    return min(max(cells // plan.K, 64), _ROWS_PER_BATCH)
 
 
 def piece_batches(piece: Piece, columns: Sequence[str], rows: int) -> Iterator[Any]:
@@ -128,7 +128,7 @@ def _read_csv(piece: Piece, plan: Plan, advance: Advance | None, *, newlines: bo
     if broken is not None:
         where.record = broken.record
     types = numeric_types(plan, text=plan.text)
-    told, rows = 0, batch_rows(plan)
+    reported, rows = 0, batch_rows(plan)
     try:
         packed = piece.path.suffix.lower() == ".gz"
         how: dict[str, Any] = {"newlines": newlines, "types": types, "broken": broken}
@@ -136,9 +136,9 @@ def _read_csv(piece: Piece, plan: Plan, advance: Advance | None, *, newlines: bo
             how |= {"file": file, "decimal": plan.decimal}
             for batch in csv_batches(piece.path, columns, rows, **how):
                 _add(counts, _with_constants(batch, constant), where)
-                if advance is not None and not packed:  # of unpacked bytes nobody knows the number
-                    advance(file.tell() - told)  # bytes read, a block or so ahead
-                    told = file.tell()
+                if advance is not None and not packed:  # the total of unpacked bytes is unknown
+                    advance(file.tell() - reported)  # bytes read, a block or so ahead
+                    reported = file.tell()
     except pa.ArrowInvalid as error:
         if broken is not None:
             raise_broken(broken, error)

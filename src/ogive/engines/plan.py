@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 CLASSWISE = "class-wise"
 #: Bits of a bucket where there is a curve for each group.
 GROUP_BITS = 7
-#: Rows of summaries that all groups together may come to, about.
-_GROUP_ROWS = 25_000
+#: Rows that the summaries of all groups together may have, about: they must fit in memory.
+_MAX_ROWS_OF_ALL_GROUPS = 25_000
 #: A curve of a plan: the name of its view, and its group ("" without groups).
 Name: TypeAlias = tuple[str, str]
 
@@ -76,7 +76,7 @@ class Plan:
     K : int
         The number of classes; 2 for scores.
     bits : int
-        How sharp the buckets are: see `ogive.curve.summary`.
+        How fine the buckets are: see `ogive.curve.summary`.
     by : str or None
         The column of groups.
     part : str or None
@@ -93,7 +93,7 @@ class Plan:
     vectors : bool
         Also add up the proper scores of whole vectors, of matrices.
     collect : bool
-        Bring together the keys that lie `within`, instead of counting them.
+        Collect the keys that lie `within`, instead of counting them.
     every : {"day", "week", "batch"}, optional
         The groups are times: see `ogive.engines.periods`.
     budget : int, optional
@@ -141,14 +141,14 @@ class Plan:
 
 
 def group_bits(groups: int) -> int:
-    """Return how sharp the buckets are where there are so many groups: all must fit in memory.
+    """Return the bits of the buckets for this many groups: all must fit in memory.
 
     >>> [group_bits(n) for n in (1, 10, 100, 1000, 100_000)]
     [12, 11, 7, 5, 5]
     """
     return (
-        max(min(int(log2(_GROUP_ROWS / max(groups, 1))), BITS), CLASS_BITS)
-        if (groups < _GROUP_ROWS)
+        max(min(int(log2(_MAX_ROWS_OF_ALL_GROUPS / max(groups, 1))), BITS), CLASS_BITS)
+        if (groups < _MAX_ROWS_OF_ALL_GROUPS)
         else CLASS_BITS
     )
 
@@ -190,7 +190,7 @@ def make_plan(
     elif layout.truth is None:
         names = layout.names
         missing = names.outcome if layout.kind == "scores" else names.label
-        msg = f"{what} has no column `{missing}`, and a curve needs outcomes or labels."
+        msg = f"{what} has no column `{missing}`. Name it with --outcome or --label."
         raise FileFormatError(msg)
     one = layout.kind == "scores" or K == 1
     default = "score" if one else "top-1"
@@ -219,7 +219,7 @@ def make_plan(
 
 
 class _Shape:
-    """What `check_view` needs of predictions."""
+    """The part of `Predictions` that `check_view` uses."""
 
     def __init__(self, K: int, *, one: bool) -> None:
         self.K, self.one_column = K, one

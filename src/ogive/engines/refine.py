@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from ogive.engines.tally import Tally
     from ogive.readers.provenance import Provenance
 
-#: Rows that a further reading may bring together, each a score by itself: about 300 bytes each.
-LIMIT = 1 << 18
+#: Rows that a further reading may collect, each a score by itself: about 300 bytes each.
+MAX_ROWS_COLLECTED = 1 << 18
 _BYTES_PER_ROW = 300  # of a further reading
 #: The same for each curve, where keys can be collected: a further step then needs no reading.
 MAX_KEYS_COLLECTED = 1 << 15
 
-_LEAST_STEP = 4  # bits that a further reading adds at least
+_MIN_BITS_ADDED = 4  # by a further reading: fewer would make it useless
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def curves_of(
     plan: Plan,
     *,
     exact: bool = True,
-    limit: int = LIMIT,
+    limit: int = MAX_ROWS_COLLECTED,
     keep: int = 0,
 ) -> Reading:
     """Do the whole job with an engine's function from a plan to a tally.
@@ -112,7 +112,7 @@ def curves_of(
     exact : bool
         Read again until KS and Kuiper errors are exact.
     limit : int
-        How many rows a further reading may bring together.
+        How many rows a further reading may collect.
     keep : int
         How many keys `run` may collect in one further reading, after which there is no other:
         for engines whose workers share memory. A key takes 8 bytes, a row of the curve 300, so
@@ -152,12 +152,12 @@ def curves_of(
 
 
 def limit_in(budget: int) -> int:
-    """Return how many rows a further reading may bring together in so many bytes.
+    """Return how many rows a further reading may collect in this many bytes.
 
-    It decides how sharp the further readings are. Where keys can be collected, as on one machine,
+    It decides how fine the buckets of further readings are. Where keys can be collected
     it is at most `MAX_KEYS_COLLECTED` for each curve; KS errors of engines then agree to rounding.
     """
-    return max(min(2 * LIMIT, budget // (8 * _BYTES_PER_ROW)), 1024)
+    return max(min(2 * MAX_ROWS_COLLECTED, budget // (8 * _BYTES_PER_ROW)), 1024)
 
 
 def _ranges(curves: dict[Name, Curve]) -> dict[Name, IntArray]:
@@ -169,7 +169,7 @@ def _ranges(curves: dict[Name, Curve]) -> dict[Name, IntArray]:
 def _next(
     curves: dict[Name, Curve], ranges: dict[Name, IntArray], limit: int
 ) -> tuple[dict[Name, IntArray], int]:
-    """Return which ranges the next reading counts, and how sharply.
+    """Return which ranges the next reading counts, and the bits of its buckets.
 
     Score by score, if the rows in question are few enough. Otherwise in finer buckets: the gap is
     flat at its extreme, so that the rows in question fall with the root of a bucket's width, and
@@ -182,7 +182,7 @@ def _next(
         return ranges, MANTISSA
     buckets = sum(m for _, m in inside.values())
     wanted, most = 2 + ceil(2 * log2(rows / limit)), int(log2(max(limit / buckets, 1)))
-    step = max(min(wanted, most), _LEAST_STEP)
+    step = max(min(wanted, most), _MIN_BITS_ADDED)
     first = min(curves[name].bits for name in ranges)
     budget = float(limit)
     chosen: dict[Name, IntArray] = {}
@@ -194,11 +194,11 @@ def _next(
             break
         chosen[name] = cuts
     sharpest = max(curves[name].bits for name in chosen)
-    return chosen, min(max(first + step, sharpest + _LEAST_STEP), MANTISSA)
+    return chosen, min(max(first + step, sharpest + _MIN_BITS_ADDED), MANTISSA)
 
 
 def _bare(curves: dict[Name, Curve]) -> dict[Name, Curve]:
-    """Return the curves without their columns, which need not be there while the log is read."""
+    """Return the curves without cached columns, to save memory while the log is read."""
     return {name: curve.without_caches() for name, curve in curves.items()}
 
 
@@ -207,7 +207,7 @@ def _in_question(curves: dict[Name, Curve], ranges: dict[Name, IntArray]) -> flo
 
 
 def _inside(curve: Curve, cuts: IntArray) -> tuple[float, int]:
-    """Return how many samples of a curve lie in ranges, and how many of its rows."""
+    """Return how many samples, and how many rows, of a curve lie in ranges."""
     spans = curve.spans
     assert spans is not None  # noqa: S101 - engines make summaries
     at = np.searchsorted(cuts[:, 1], spans.first, side="right")

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ogive.engines.plan import Plan
 
 _OUTCOMES = 2
-_LONGEST_NAME = 1000  # characters of the name of a group
-NO_GROUP = "(none)"  # the name of the group of rows that have none
+_MAX_GROUP_NAME = 1000  # characters; a longer one is probably another column
+NO_GROUP = "(none)"  # the group of rows without a value in that column
 
 
 def _next(row: int) -> int:
@@ -133,7 +133,7 @@ def read_rows(batch: Any, plan: Plan, where: Where | None = None) -> Rows:  # no
             index = int(bad.argmax())
             why = next(fault.words(index) for fault in faults if fault.bad[index])
             at = replace(place, row=first).of(index)
-            msg = f"{at}: {why}. Mend it, or leave such rows out: --skip-bad (skip_bad=True)."
+            msg = f"{at}: {why}. Correct it, or skip such rows: --skip-bad (skip_bad=True)."
             raise InvalidInput(msg) from None
         skipped = int(bad.sum())
         pa = need("pyarrow", extra="files")
@@ -213,7 +213,7 @@ def _truth(batch: Any, plan: Plan) -> AnyArray:  # noqa: ANN401
     if len(found) > _OUTCOMES or (len(found) == _OUTCOMES and layout.positive not in found):
         msg = (
             f"the column `{layout.truth}` must be {layout.positive!r} or one other value, but is "
-            f"{shown(found)}. Say which of two it is with --positive WORD."
+            f"{shown(found)}. Name the value that counts as 1: --positive WORD."
         )
         raise FileFormatError(msg)
     return to_numpy(pc.equal(words, layout.positive).cast(pa.int8()))
@@ -313,8 +313,8 @@ def groups_of_column(
     if every is not None:
         names = [name if name == NO_GROUP else period_of(name, every) for name in names]
     longest = max(map(len, names), default=0)
-    if longest > _LONGEST_NAME:
-        msg = f"a group of `{by}` has a name of {longest:,} characters: is it another column?"
+    if longest > _MAX_GROUP_NAME:
+        msg = f"a group of `{by}` has a name of {longest:,} characters. Is it the right column?"
         raise FileFormatError(msg)
     distinct = sorted(set(names))  # values that read the same are one group
     number = {name: i for i, name in enumerate(distinct)}
@@ -324,7 +324,7 @@ def groups_of_column(
 
 
 def _faults(batch: Any, plan: Plan) -> list[_Fault]:  # noqa: ANN401
-    """Look again at every row of a batch that was refused; the first fault of a row counts."""
+    """Check every row of a batch that was refused; the first fault of a row counts."""
     layout, n = plan.layout, batch.num_rows
     faults: list[_Fault] = []
 
@@ -394,7 +394,7 @@ def _note_matrix(batch: Any, plan: Plan, note: Any) -> None:  # noqa: ANN401
 
 
 def _bad_values(values: AnyArray, plan: Plan) -> BoolArray:
-    """Return which rows are no logits, or no probabilities."""
+    """Return which rows are invalid as logits, or as probabilities."""
     matrix = values.reshape(values.shape[0], -1)
     if plan.layout.kind == "logits":
         top = matrix.max(axis=1)

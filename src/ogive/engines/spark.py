@@ -3,7 +3,7 @@
 A task counts its pieces (of files) or its partition (of a data frame) and returns the flat table
 of its tally. Where there are many, Spark groups those tables by curve and bucket and adds
 integers, so that only the sums reach the driver. A bad row comes back as a row of the table too:
-it is an answer, not a failure that Spark would try again.
+it is a result, not a failure that Spark would retry.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from ogive.readers.source import Columns
 
 
-_HERE = "local[*,4]"  # all cores, and up to four tries of a task that was lost
-# On one machine the work is Python's, and Java's share too short to be compiled twice.
-_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_MAX_TABLES_ADDED_BY_DRIVER = 64  # tables that the driver adds up by itself
+_THIS_MACHINE = "local[*,4]"  # all cores, and up to four attempts of a task
+# On one machine Python does the work; Java's part is too short for its optimising compiler.
+_JVM_STARTS_FAST = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_MAX_TABLES_ADDED_BY_DRIVER = 64  # Spark adds up more tables than that
 _RESULT = ["task", "good", "words"]
 _KEYS = ["view", "group", "task", "bucket"]
 
@@ -100,13 +100,13 @@ def read_log(
     Parameters
     ----------
     data : pyspark.sql.DataFrame, or path, or several paths
-        A data frame is computed once for each reading: cache it if that is dear, and if its rows
-        may differ from one time to the next.
+        A data frame is computed once for each reading: cache it if that is slow, or if its rows
+        may change from one time to the next.
     view, columns, by, part, default_part, bits, one_pass, skip_bad, weight_kind, vectors, every
         As in `ogive.engines.local.read_log`. Without `bits` a data frame has the buckets of a
         long log; files are the same log whichever engine reads them.
     memory : str or int
-        What the summaries of a task may take, and the scores of a further reading where they
+        Memory limit for the summaries of a task, and for the scores of a further reading where they
         are brought together.
     master : str, optional
         Where Spark runs. Default: the session in use, if there is one; else this machine,
@@ -138,7 +138,7 @@ def mapped(
 ) -> list[Any]:
     """Return a function of all items, in order; its results must fit JSON.
 
-    It must bear to be run twice on one item. The first error is raised once all are done.
+    An item may be processed twice. The first error is raised once all are done.
     """
     if not items:
         return []
@@ -165,18 +165,18 @@ def mapped(
 
 @contextmanager
 def session_of(master: str | None = None, session: Any = None) -> Iterator[Any]:  # noqa: ANN401
-    """Give a session: one at hand, or one that is started here and stopped here."""
+    """Yield a session: the one in use, or one that is started and stopped here."""
     sql = need("pyspark.sql", extra="spark")
     session = session or _at_hand(sql, master)
     if session is not None:
         yield session
         return
-    where = master or _HERE
+    where = master or _THIS_MACHINE
     builder = sql.SparkSession.builder.master(where).appName("ogive")
     quiet = dict.fromkeys(("spark.ui.enabled", "spark.ui.showConsoleProgress"), "false")
     quiet["spark.log.level"] = "ERROR"
     here = dict.fromkeys(("spark.driver.host", "spark.driver.bindAddress"), "127.0.0.1")
-    here["spark.driver.extraJavaOptions"] = _QUICK
+    here["spark.driver.extraJavaOptions"] = _JVM_STARTS_FAST
     for key, value in (quiet | (here if where.startswith("local") else {})).items():
         builder = builder.config(key, value)
     # Spark reads it as it starts; then it is put back: docs/design/global-state.md
@@ -267,7 +267,7 @@ def _added(tables: Any, sums: Sequence[str]) -> Any:  # noqa: ANN401 - data fram
 
 
 def _cores(spark: Any) -> int:  # noqa: ANN401
-    """Return how many tasks run at once; 0 if the session does not tell."""
+    """Return how many tasks run at once; 0 if unknown."""
     context = getattr(spark, "_sc", None)  # a remote session has none
     return 0 if context is None else int(context.defaultParallelism)
 
@@ -279,12 +279,12 @@ def _numbers(spark: Any, n: int) -> Any:  # noqa: ANN401
 
 @contextmanager
 def _worded() -> Iterator[None]:
-    """Say in one line why Spark gave up."""
+    """Return in one line why Spark failed."""
     kinds = need("pyspark.errors", extra="spark")
     try:
         yield
     except kinds.PySparkException as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        told = [line for line in lines if "Error" in line] or lines
-        msg = f"Spark could not finish the work: {told[-1] if told else type(error).__name__}"
+        causes = [line for line in lines if "Error" in line] or lines
+        msg = f"Spark could not finish the work: {causes[-1] if causes else type(error).__name__}"
         raise OgiveError(msg) from error

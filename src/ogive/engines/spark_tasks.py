@@ -1,4 +1,4 @@
-"""What Spark's tasks run: they count, and answer with a flat table; an error is a row of it."""
+"""The functions that Spark's tasks run: they return counts, or an error, as a flat table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ERROR = "(error)"  # the view of a row that carries an error
 
 
 def of_shares(work: Sequence[Any], plan: Plan) -> Batches:
-    """Return the function that counts the shares of which it gets the numbers."""
+    """Return the function that counts the shares of work with the given numbers."""
 
     def count(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -58,7 +58,7 @@ def _count(batches: Iterable[Any], plan: Plan, number: int) -> Tally:
 
 
 def _gathered(batches: Iterable[Any], size: int = 1 << 24) -> Iterator[list[Any]]:
-    """Yield lists of batches that have so many bytes together."""
+    """Yield lists of batches that have about the given number of bytes together."""
     several: list[Any] = []
     for batch in batches:
         several.append(batch)
@@ -93,7 +93,7 @@ def _table(count: Callable[[], Tally], plan: Plan, number: int) -> Iterator[Any]
 
 
 def packed(error: OgiveError) -> str:
-    """Return an error as words that `unpacked` reads."""
+    """Return an error as text that `unpacked` reads."""
     return json.dumps([type(error).__name__, str(error)])
 
 

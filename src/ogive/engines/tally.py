@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from ogive._typing import IntArray, KeyArray
     from ogive.engines.plan import Name, Plan
 
-_ROW = 300  # bytes that a row of a summary takes, with what adding it up needs
-_CURVE = 4000  # bytes of a curve beside its rows: 1e5 groups of 20 rows took 980 MB in all
-_BLOCK = 1 << 17  # keys that are collected in one array
-_PORTION = 1 << 15  # collected keys that are counted at a time
+_BYTES_PER_ROW = 300  # of a summary, with what adding it up needs
+_BYTES_PER_CURVE = 4000  # beside its rows: 1e5 groups of 20 rows took 980 MB in all
+_KEYS_PER_ARRAY = 1 << 17  # of collected keys
+_KEYS_COUNTED_AT_ONCE = 1 << 15  # counting takes many times the memory of the keys
 _ROWS = ("(rows)", "")  # the name of the row that carries the numbers of rows
 
 
 class TooManyCurves(InvalidInput):
-    """The summaries of some curves take more memory than they may: `used` bytes already."""
+    """The summaries of some curves exceed the memory limit: `used` bytes so far."""
 
     used = curves = 0
 
 
 def summary_bytes(rows: int, curves: int) -> int:
     """Return about how many bytes summaries take, with what adding them up needs."""
-    return rows * _ROW + curves * _CURVE
+    return rows * _BYTES_PER_ROW + curves * _BYTES_PER_CURVE
 
 
 def check_room(rows: int, curves: int, plan: Plan) -> None:
@@ -46,7 +46,7 @@ def check_room(rows: int, curves: int, plan: Plan) -> None:
 
 
 def too_many(used: int, limit: int, curves: int, bits: int, enough: int = 0) -> TooManyCurves:
-    """Return the error, with a way out that helps: `enough` is known to be, where it is given."""
+    """Return the error, with a fix; `enough` bytes are known to suffice, if given."""
     more = f"--memory {-(-enough // 10**9)}GB is enough" if enough else "raise --memory"
     fewer = max(bits - 2, LEAST_BITS)
     blunt = f", or join more scores: --bits {fewer} (the KS error stays exact)" * (fewer < bits)
@@ -121,7 +121,7 @@ class Tally:
 
 
 class Pile:
-    """Keys that are collected, in blocks that grow: small arrays would be strewn over memory.
+    """Collected keys, in blocks that grow: many small arrays would fragment memory.
 
     >>> pile = Pile()
     >>> pile.add(np.arange(3, dtype=np.uint64)), pile.add(np.arange(4, dtype=np.uint64))
@@ -139,7 +139,7 @@ class Pile:
         while keys.size:
             last = self._blocks[-1].size if self._blocks else 0
             if self._used == last:
-                more = min(max(2 * last, keys.size), _BLOCK)
+                more = min(max(2 * last, keys.size), _KEYS_PER_ARRAY)
                 self._blocks.append(np.empty(more, dtype=np.uint64))
                 self._used = 0
             free = self._blocks[-1][self._used :][: keys.size]
@@ -198,10 +198,10 @@ def counted(keys: dict[Name, list[KeyArray]], plan: Plan) -> Tally:
 
 
 def _portions(parts: list[KeyArray]) -> Iterator[KeyArray]:
-    """Yield all keys, some at a time: summing up takes many times their memory."""
+    """Yield all keys, some at a time: counting takes many times their memory."""
     for part in parts:
-        for start in range(0, part.size, _PORTION):
-            yield part[start : start + _PORTION]
+        for start in range(0, part.size, _KEYS_COUNTED_AT_ONCE):
+            yield part[start : start + _KEYS_COUNTED_AT_ONCE]
 
 
 def renumbered(summary: Summary, numbers: IntArray) -> Summary:

@@ -1,4 +1,4 @@
-"""Proper scores of whole vectors, added up as integers so that the sum knows no order.
+"""Proper scores of whole vectors, added up as integers so that the order does not matter.
 
 Each row's score is rounded to 2^-40, and the sums are whole numbers of that, in two limbs: exact in
 any order, and within 1e-12 of the mean of the scores. With weights they are floats.

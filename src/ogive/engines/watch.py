@@ -1,4 +1,4 @@
-"""Progress of Spark's tasks: asked for from time to time while the driver waits."""
+"""Progress of Spark's tasks, polled while the driver waits."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from ogive._typing import Progress
 
-_PAUSE = 0.25  # seconds
+_SECONDS_BETWEEN_POLLS = 0.25
 _GROUP = "spark.jobGroup.id"
 
 
 @contextmanager
 def watching(spark: Any, what: str, progress: Progress | None) -> Iterator[None]:  # noqa: ANN401
-    """Tell how many tasks are done of the jobs that are begun inside."""
+    """Report how many tasks are done of the jobs that start inside this block."""
     context = getattr(spark, "_sc", None)  # a remote session has none
     if progress is None or context is None:
         yield
@@ -44,12 +44,12 @@ def _watch(
     progress: Progress,
     done: threading.Event,
 ) -> None:
-    """Tell of the longest stage: the one that reads."""
+    """Report the longest stage: the one that reads."""
     last = 0
-    while not done.wait(_PAUSE):
+    while not done.wait(_SECONDS_BETWEEN_POLLS):
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(name)]
         stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
-        told = max((s for s in stages if s), key=lambda s: s.numTasks, default=None)
-        if told is not None and told.numCompletedTasks > last:
-            last = told.numCompletedTasks
-            progress(what, last, told.numTasks)
+        longest = max((s for s in stages if s), key=lambda s: s.numTasks, default=None)
+        if longest is not None and longest.numCompletedTasks > last:
+            last = longest.numCompletedTasks
+            progress(what, last, longest.numTasks)

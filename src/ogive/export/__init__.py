@@ -1,4 +1,4 @@
-"""Doors out: the artifact, and the forms in which a map is deployed."""
+"""Saving and exporting: the artifact, and the forms in which a calibrator is deployed."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-r"""The maps of scores as array arithmetic, written once for every package that has arrays.
+r"""The maps of scores as array arithmetic, written once for all array packages.
 
 A program takes an array namespace `xp` (`to_onnx` and `to_torch` have one each), its constants
 `c` by name as that namespace's arrays, and a batch; it uses the operators of Python and the few
@@ -77,7 +77,7 @@ class Namespace(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """The name of what a step gives, where a program is written down instead of run.
+    """The name of a step's result, where a program is written to a file instead of run.
 
     The operators of Python add a step to the `graph`, named as ONNX does.
     """

@@ -14,7 +14,7 @@
 
 Numbers are written with the shortest digits that read back as the same float64, so a round trip
 is exact. Reading builds numbers and nothing else, and a file may come from anyone: every field is
-held against the table of `ogive.export.schema`, and the map must give probabilities at the inputs
+checked against the table of `ogive.export.schema`, and the map must give probabilities at inputs
 that are hardest to get right. ``docs/artifact.md`` goes through every field.
 """
 
@@ -110,16 +110,16 @@ class FittedOn:
 def save(
     calibrator: Fitted | Curve, path: str | os.PathLike[str], fitted_on: FittedOn | None = None
 ) -> None:
-    """Write a fitted map as JSON, or a curve as a small archive of integers.
+    """Write a fitted calibrator as JSON, or a curve as a small archive of integers.
 
-    The file is written beside and renamed, never half.
+    The file is written under a temporary name and renamed, so it is always complete.
 
     Parameters
     ----------
     calibrator : fitted map or calibrator, or a Curve
     path : path
     fitted_on : FittedOn, optional
-        Of a map. Default: what the map itself knows, which is n, view and method.
+        Of a calibrator. Default: its own n, view and method.
 
     Examples
     --------
@@ -136,8 +136,8 @@ def save(
         return
     if not isinstance(calibrator, Fitted):
         msg = (
-            f"`gamma` must be a fitted map or calibrator, not {type(calibrator).__name__}; "
-            "that of a fitted estimator is its map_."
+            f"`calibrator` must be a fitted calibrator, not {type(calibrator).__name__}; "
+            "for a fitted estimator pass its map_."
         )
         raise InvalidType(msg)
     known = fitted_on or FittedOn(n=calibrator.n, view=calibrator.view, method=calibrator.method)
@@ -158,7 +158,7 @@ def save(
 
 
 def _map_fields(gamma: Fitted) -> dict[str, Any]:
-    """Return the map's fields, without those that say nothing to readers who do not know them."""
+    """Return the map's fields, without defaults that older readers do not know."""
     values = gamma.to_dict()
     for fields_ in (values, values.get("inner", {}).get("map", {})):
         if fields_.get("impossible", "") is None:
@@ -167,7 +167,7 @@ def _map_fields(gamma: Fitted) -> dict[str, Any]:
 
 
 def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - what was saved
-    """Read a map or a curve that `save` wrote; anything foreign, newer or altered is refused.
+    """Read a calibrator or a curve that `save` wrote; other, newer or altered files are refused.
 
     >>> import tempfile, ogive
     >>> curve = ogive.Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
@@ -185,7 +185,7 @@ def load_map(path: str | os.PathLike[str]) -> Fitted:
     try:
         return build(document)
     except ArtifactError as error:
-        msg = f"{path} is not a calibrator that can be used: {error} Fit it again."
+        msg = f"{path} is not a valid calibrator: {error} Fit it again."
         raise ArtifactError(msg) from error
 
 
@@ -206,7 +206,7 @@ def load_fitted_on(path: str | os.PathLike[str]) -> FittedOn:
 
 
 def build(document: Mapping[str, Any]) -> Fitted:
-    """Return the map of an artifact, if every field and every value is as it must be."""
+    """Return the map of an artifact, if every field and every value is valid."""
     Text(optional=True).check(document.get("library", ""), "library")
     FITTED_ON.check(document.get("fitted_on", {}), "fitted_on")
     if "map" not in document:
@@ -270,7 +270,7 @@ def _probabilities(gamma: Fitted) -> Iterator[FloatArray]:
 
 
 def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the artifact without its checksum, if it is whole and ours."""
+    """Return the artifact without its checksum, if it is complete and was written by ogive."""
     document = _read(Path(path))
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         msg = f'{path} is not an ogive calibrator: its "format" is not {FORMAT!r}.'
@@ -292,7 +292,7 @@ def _read(path: Path) -> Any:  # noqa: ANN401 - JSON can be anything
         with path.open("rb") as file:
             text = file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
-        msg = f"{path} does not exist: no calibrator was saved there."
+        msg = f"{path} does not exist. Fit a calibrator and save it there first."
         raise FileNotFoundError(msg) from error
     if len(text) > MAX_BYTES:
         msg = f"{path} is larger than any calibrator ({MAX_BYTES / 1e6:.0f} MB)."
@@ -302,12 +302,12 @@ def _read(path: Path) -> Any:  # noqa: ANN401 - JSON can be anything
             text.decode("utf-8"), parse_constant=_refuse, object_pairs_hook=_without_doubles
         )
     except (ValueError, RecursionError) as error:  # also bad UTF-8, and thousands of digits
-        msg = f"{path} is not JSON of a calibrator, or cut short ({error})."
+        msg = f"{path} is not a saved calibrator (JSON), or it is cut short ({error})."
         raise ArtifactError(msg) from error
 
 
 def _refuse(name: str) -> None:
-    msg = f"it holds {name}, which no calibrator has"
+    msg = f"it contains {name}, which is not a number of a calibrator"
     raise ArtifactError(msg)
 
 

@@ -1,8 +1,8 @@
-"""Before an export is written it is run, and its numbers are held against the artifact's.
+"""Check an export: before it is written it is run, and its numbers compared with the artifact's.
 
-A point counts with its difference, unless the artifact itself would give another number had a
-knot or a jump lain one step of rounding aside: exp and log differ in the last digit between
-packages, and at a jump (histogram, isotonic) that digit decides. Such points are counted apart.
+The difference at a point counts, unless the artifact itself would give another number if a
+knot or a jump were one rounding step away: exp and log differ in the last digit between
+packages, and at a jump (histogram, isotonic) that digit decides. Such points count separately.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Fitted
 
 _EPS = float(np.finfo(np.float64).eps)
-_TAIL_STEP = 2.0**-32  # of a tail: the library rounds tails from logits to 32 bits, exports do not
+_TAIL_ROUNDING = 2.0**-32  # relative: ogive rounds tails from logits to 32 bits, exports do not
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the check found.
+    """The result of a check.
 
     max_abs_difference : largest difference to the artifact, of the points not at a jump
     points : how many rows were compared
@@ -61,7 +61,7 @@ def batch(
 def expected(
     calibrator: Fitted, values: AnyArray, kind: Kind, *, from_scores: bool, one_number: bool = False
 ) -> FloatArray:
-    """Return what the artifact says: (n,) of a score, (n, K) of vectors.
+    """Return the artifact's values: (n,) of a score, (n, K) of vectors.
 
     `one_number`: of vectors fitted with a view, that view's score.
     """
@@ -98,7 +98,7 @@ def compare(
     bound: float,
     one_number: bool = False,
 ) -> Checked:
-    """Hold what an export gave against the artifact; raise if it is not the same."""
+    """Compare the values of an export with the artifact's; raise if they differ."""
 
     def of(calibrator: Fitted, values: AnyArray) -> FloatArray:
         return expected(calibrator, values, kind, from_scores=from_scores, one_number=one_number)
@@ -178,7 +178,7 @@ def _moved_tails(high: BoolArray, tail: FloatArray, side: int, *, exact: bool) -
         step = np.where(high, _EPS / 2, np.spacing(tail))  # scores above 1/2 are that far apart
     else:
         with np.errstate(divide="ignore"):
-            digits = np.maximum(4.0 * _EPS * (1.0 + np.abs(np.log(tail))), _TAIL_STEP)
+            digits = np.maximum(4.0 * _EPS * (1.0 + np.abs(np.log(tail))), _TAIL_ROUNDING)
             step = tail * np.where(tail > 0, digits, 0.0)
     moved_tail: FloatArray = np.clip(tail + side * step, 0.0, 0.5)
     return moved_tail

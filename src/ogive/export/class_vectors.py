@@ -54,7 +54,7 @@ class _Classes(Vectors):
         """Return the masses of the other classes in units of their largest, and its logarithm.
 
         (n, K), 0 at the top class, and (n, 1), in units of the largest of all. These units keep
-        derivatives finite where the others hold next to nothing.
+        derivatives finite where the other classes have almost no mass.
         """
         own = xp.gather(s, top)
         largest = xp.max(xp.scatter(s, top, 0.0 * own - _HUGE))

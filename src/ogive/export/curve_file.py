@@ -9,7 +9,7 @@ The file is a NumPy archive without pickle::
     checksum    sha256 of the header and the arrays, as 32 bytes
 
 A curve that holds every score is saved with a row for each, and loaded as exact as it was. A file
-may come from anyone: the arrays are read without code, no larger than they are, and are checked.
+may come from anyone: the arrays are read without running code, in bounded memory, and checked.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _HALF = int(np.float64(0.5).view(np.int64))  # the largest place below it that i
 
 
 def save_curve(curve: Curve, path: str | os.PathLike[str]) -> None:
-    """Write a curve; the file is written beside and renamed, never half."""
+    """Write a curve under a temporary name and rename it, so that the file is always complete."""
     with replacing(path) as beside:
         beside.write_bytes(curve_bytes(curve))
 
@@ -87,7 +87,7 @@ def curve_bytes(curve: Curve) -> bytes:
 
 
 def load_curve(path: str | os.PathLike[str]) -> Curve:
-    """Read a curve that `save_curve` wrote; anything foreign, newer or altered is refused."""
+    """Read a curve that `save_curve` wrote; other, newer or altered files are refused."""
     with Path(path).open("rb") as file:
         contents = file.read(MAX_BYTES + 1)
     return curve_of_bytes(contents, path)
@@ -100,7 +100,7 @@ def curve_of_bytes(contents: bytes, path: str | os.PathLike[str]) -> Curve:
     except ArtifactError as error:
         msg = f"{path} {error}"
         raise ArtifactError(msg) from error
-    except Exception as error:  # whatever zip and NumPy make of bytes that are no archive
+    except Exception as error:  # zip and NumPy raise many errors for invalid bytes
         msg = f"{path} is not a saved curve, or it is cut short ({shown(str(error))})."
         raise ArtifactError(msg) from error
 
@@ -116,7 +116,7 @@ def is_curve_file(path: str | os.PathLike[str]) -> bool:
 
 
 def _curve(contents: bytes) -> Curve:
-    """Return the curve of a file's bytes; errors begin after the file's name."""
+    """Return the curve of a file's bytes; the caller puts the file's name before errors."""
     if len(contents) > MAX_BYTES:
         msg = f"is larger than a saved curve may be ({MAX_BYTES / 1e9:g} GB)."
         raise ArtifactError(msg)
@@ -130,7 +130,7 @@ def _curve(contents: bytes) -> Curve:
 
 
 def _arrays(contents: bytes) -> dict[str, AnyArray]:
-    """Return the arrays by name; nothing larger than declared, or declared too large, is made."""
+    """Return the arrays by name; arrays that are larger than declared or allowed are refused."""
     arrays = {}
     with zipfile.ZipFile(io.BytesIO(contents)) as archive:
         present = {entry.filename: entry for entry in archive.infolist()}
@@ -224,7 +224,7 @@ def _check_sums(sums: AnyArray, first: AnyArray, last: AnyArray, weighted: bool)
 
 def _require(right: bool, what: str) -> None:
     if not right:
-        msg = f"is not a saved curve that can be used: it does not have {what}."
+        msg = f"is not a valid saved curve: it does not have {what}."
         raise ArtifactError(msg)
 
 

@@ -1,4 +1,4 @@
-r"""Every map of a score in one of two plain forms, which each target then writes in its own way.
+r"""Every map of a score in one of two plain forms, which each export target then writes.
 
 A score is a side and a tail (`ogive.curve.keys`). One number holds both, without loss:
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 #: Between the high side (w < 0) and the low one: a high tail of the smallest float is below it.
 _SIDES_MEET = -5e-324
-_NO_LIMIT = 800.0  # sigmoid is 0 or 1 well before
+_NO_LIMIT = 800.0  # sigmoid is 0 or 1 in float64 well before
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class TailForm:
     at_one: float
     odds: float = 1.0
 
-    #: Whether log-odds are used as they are; if not, they go by way of the tail, as scores do.
+    #: Whether log-odds are used directly; if not, they are turned into a tail first, as scores are.
     direct = False
 
     @property
@@ -83,7 +83,7 @@ class LogOddsForm:
     falling, rising : a and b of beta calibration, 0 elsewhere
     limit : the argument of the sigmoid is cut to ± this
     grid : η is rounded to multiples of this; 0 for none
-    direct : whether log-odds are used as they are; if not, they go by way of the tail
+    direct : whether log-odds are used directly; if not, they are turned into a tail first
     odds : what the odds of the result are multiplied by
     """
 
@@ -122,7 +122,7 @@ def form_of(calibrator: Map) -> Form:
     if isinstance(calibrator, PiecewiseMap):
         return _of_nodes(calibrator)
     if calibrator.method not in _FORMS:
-        msg = f"`gamma` is a {type(calibrator).__name__}, which no exporter knows."
+        msg = f"`calibrator` is a {type(calibrator).__name__}, which cannot be exported."
         raise InvalidType(msg)
     return _FORMS[calibrator.method](calibrator)
 

@@ -1,6 +1,6 @@
 """Arithmetic on rows with the standard library alone: part of the Python exports of vectors.
 
-A row is a list. One of a single number goes with every number of another. `to_python` writes the
+A row is a list; a row of one number applies to every number of another. `to_python` writes the
 steps of a program as comprehensions over rows.
 """
 
@@ -13,7 +13,7 @@ Row = list[Any]
 
 
 def checked(values: Any, kind: str, K: int) -> Row:  # noqa: ANN401
-    """Return the values as floats, if they are what they are said to be."""
+    """Return the values as floats, if they are valid for this kind."""
     row = [float(value) for value in values]
     if len(row) != K:
         message = f"{len(row)} values, but the calibrator was fitted on {K} classes"

@@ -23,8 +23,8 @@ LARGEST = 1e300
 MAX_CLASSES = 1_000_000
 #: Characters of a name, of a tag: it is shown in one line.
 MAX_TEXT = 1000
-_WHOLE = 2**53  # labels that are whole numbers are exact in every reader up to here
-_SHOWN = 60  # characters of a wrong value that an error repeats
+_LARGEST_EXACT_LABEL = 2**53  # every JSON reader reads whole numbers up to here exactly
+_MAX_VALUE_IN_ERROR = 60  # characters
 
 
 class Rule(Protocol):
@@ -35,14 +35,14 @@ class Rule(Protocol):
         """Whether the field may be missing."""
 
     def check(self, value: Any, where: str) -> None:  # noqa: ANN401 - JSON can be anything
-        """Raise an `ArtifactError` unless the value obeys."""
+        """Raise an `ArtifactError` unless the value obeys the rule."""
 
     def schema(self) -> dict[str, Any]:
         """Return the rule as JSON Schema."""
 
 
 def broken(where: str, words: str, value: Any) -> ArtifactError:  # noqa: ANN401
-    """Word the error of a field that breaks its rule."""
+    """Return the error for a field that breaks its rule."""
     return ArtifactError(f"`{where}` must be {words}, not {shown(value)}.")
 
 
@@ -53,7 +53,7 @@ def shown(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, int) and abs(value) > LARGEST:
         return "a whole number of hundreds of digits"
     text = ascii(value)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return text if len(text) <= _MAX_VALUE_IN_ERROR else text[:_MAX_VALUE_IN_ERROR] + "…"
 
 
 def _at(where: str, index: int) -> str:
@@ -166,12 +166,14 @@ class ClassNames:
             if isinstance(name, str):
                 Text().check(name, _at(where, i))
             else:
-                Number(low=-_WHOLE, high=_WHOLE, whole=True).check(name, _at(where, i))
+                Number(low=-_LARGEST_EXACT_LABEL, high=_LARGEST_EXACT_LABEL, whole=True).check(
+                    name, _at(where, i)
+                )
         if len(set(value)) < len(value):
             raise broken(where, "a list of different classes", value)
 
     def schema(self) -> dict[str, Any]:  # noqa: D102
-        number = Number(low=-_WHOLE, high=_WHOLE, whole=True).schema()
+        number = Number(low=-_LARGEST_EXACT_LABEL, high=_LARGEST_EXACT_LABEL, whole=True).schema()
         items = {"anyOf": [Text().schema(), number]}
         bounds = {"minItems": 2, "maxItems": MAX_CLASSES, "uniqueItems": True}
         return {"type": ["array", "null"], "items": items} | bounds
@@ -202,7 +204,7 @@ class ViewName:
 
 
 def _is_canonical(value: Any) -> bool:  # noqa: ANN401
-    if not isinstance(value, str) or len(value) > _SHOWN:
+    if not isinstance(value, str) or len(value) > _MAX_VALUE_IN_ERROR:
         return False
     view = parse_view(value)
     if isinstance(view, Score):

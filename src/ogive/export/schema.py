@@ -1,6 +1,6 @@
 """What an artifact may hold: one table of fields for each method, and what `load` checks with it.
 
-A file may come from anyone, and its checksum has no key. So every field is held against its rule
+A file may come from anyone, and its checksum has no key. So every field is checked by its rule
 before a map is built (`ogive.export.artifact`). ``docs/artifact.schema.json`` is written from this
 table: `python -m tests.export.freeze`.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ogive.export.rules import Rule
 
 FORMAT, VERSION = "ogive-calibrator", 1
-MAX_KNOTS = 10_000  # of a spline; fits have at most 64, and whoever asks for more waits for it
+MAX_KNOTS = 10_000  # of the paper's spline; users may ask for many, defaults have few
 MAX_SPLINE_KNOTS = 1000  # of the default spline, whose matrices of knots are dense
 MAX_FOLDS = 1000
 MAX_GROUPS = 1_000_000
@@ -482,14 +482,14 @@ FITTED_ON = Object(
 
 
 def description(calibrator: Fitted) -> str:
-    """Return what a file says of its calibrator: only words of ours, a checked view, a number."""
+    """Return a description of a calibrator that holds fixed words, a checked view and a number."""
     ViewName(vector=True).check(calibrator.view, "view")
     of, n = calibrator.view, float(calibrator.n)
     return f"{calibrator.method} calibrator of {of}, fitted on {n:g} rows"
 
 
 def name_of_map(method: Any, values: Any) -> str:  # noqa: ANN401 - JSON can be anything
-    """Return the name under which a map stands in the table: "keep" was once what "ranks" is."""
+    """Return a map's name in the table: early artifacts call "keep" what is now "ranks"."""
     Choice(tuple(MAPS)).check(method, "method")
     old = method == "keep" and isinstance(values, dict) and "maps" in values
     return "ranks" if old else str(method)

@@ -1,4 +1,4 @@
-"""The one table of deployment forms, and the way out: write, check, and only then keep.
+"""The table of export targets, and `export`: write, check, and only then keep the file.
 
 =========  =====================  ========================================  ==========
 target     file                   takes                                     bound
@@ -39,8 +39,8 @@ class Target:
     """A form of deployment.
 
     module : the module with ``write`` and ``run``
-    bound : the largest difference to the artifact that is let through
-    arrays : whether it takes batches of arrays, of a stated type, and finds a view's score itself
+    bound : the largest difference to the artifact that is accepted
+    arrays : whether it takes batches of arrays of a given type, and computes a view's score itself
     """
 
     name: str
@@ -94,7 +94,7 @@ def export(
     points: int = 100_000,
     random_state: int = 0,
 ) -> Exported:
-    """Write a calibrator in a form that serves it, if the form gives the artifact's numbers.
+    """Export a calibrator, if the exported form gives the same numbers as the artifact.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def export(
     to : {"onnx", "torch", "python", "sql"}
     out : path
     kind : {"logits", "probs"}, optional
-        What it will be given. Default: logits, and probabilities for the score of one column.
+        What the export takes. Default: logits, and probabilities for the score of one column.
     dtype : {"float32", "float64"}
         The type of the input of onnx and torch.
     column : str, optional
@@ -128,7 +128,7 @@ def export(
     if to not in TARGETS:
         raise UnknownName.among("target", to, TARGETS)
     if not isinstance(calibrator, Fitted):
-        msg = f"`gamma` must be a fitted map or calibrator, not {type(calibrator).__name__}."
+        msg = f"`calibrator` must be a fitted calibrator, not {type(calibrator).__name__}."
         raise InvalidType(msg)
     if isinstance(calibrator, GroupedMap):
         msg = (
@@ -140,7 +140,7 @@ def export(
     target = TARGETS[to]
     kind = as_choice(kind or default_kind(calibrator, target), "kind", _KINDS)
     if column is not None and to != "sql":
-        msg = f"`column` is for sql, which has columns; {to} has none."
+        msg = f"`column` (--column) is for sql only. Leave it out for {to}."
         raise InvalidInput(msg)
     from_scores = isinstance(calibrator, Map) and not target.arrays
     if from_scores and kind != "probs":
@@ -202,6 +202,6 @@ def export_file(
 
 
 def default_kind(calibrator: Fitted, target: Target) -> Kind:
-    """Return what a form is given if nothing is said."""
+    """Return the default `kind` of a calibrator."""
     of_a_score = isinstance(calibrator, Map) and (calibrator.view == "score" or not target.arrays)
     return "probs" if of_a_score else "logits"

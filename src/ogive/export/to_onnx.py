@@ -3,8 +3,7 @@
 Operator set 17 (onnxruntime 1.12 and later). The input is a batch of any size: ``logits`` or
 ``probs`` (batch, classes), or ``log_odds`` or ``scores`` (batch,) for the view 'score'. The
 output is ``probabilities`` (batch, classes) or ``score`` (batch,). The graph computes in double
-and returns double, whatever the input is: a float32 output could tie two classes, or call 1 what
-is not.
+and returns double, whatever the input is: a float32 output could tie two classes, or round to 1.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def model(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") 
     ----------
     calibrator : fitted map or calibrator
     kind : {"logits", "probs"}
-        What the graph is given.
+        What the graph takes.
     dtype : {"float32", "float64"}
         The type of the input.
     """

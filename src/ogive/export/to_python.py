@@ -130,7 +130,7 @@ def write(calibrator: Fitted, *, kind: Kind = "logits") -> str:
     ----------
     calibrator : fitted map or calibrator
     kind : {"logits", "probs"}
-        What `calibrate` is given, for full vectors.
+        What `calibrate` takes, for full vectors.
     """
     head = (
         f'"""{description(calibrator)}.\n\n'
@@ -149,7 +149,7 @@ def write(calibrator: Fitted, *, kind: Kind = "logits") -> str:
 def run(contents: str, values: AnyArray) -> FloatArray:
     """Run a written file on a batch: scores (n,), or rows (n, K).
 
-    The text is first held against an allow-list (`check_text`). It then runs in a process of its
+    The text is first checked against an allow-list (`check_text`). It then runs in a process of its
     own that has no packages, no builtins beyond those of the list, and may write no file.
     """
     check_text(contents)
@@ -167,14 +167,14 @@ def run(contents: str, values: AnyArray) -> FloatArray:
         )
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
-        msg = f"the Python form cannot be run: {shown(lines[-1])}. Nothing was written."
+        msg = f"the exported Python fails to run: {shown(lines[-1])}. Nothing was written."
         raise ExportError(msg)
     found = np.frombuffer(done.stdout, dtype=np.float64)
     return found if found.size == rows.shape[0] else found.reshape(rows.shape[0], -1)
 
 
 def check_text(text: str) -> None:
-    """Refuse text that is anything but our functions, their numbers and their words.
+    """Refuse text with anything but the functions of an export, their numbers and strings.
 
     Every node of the syntax tree must be of a kind that computes; names are those of the file, of
     `math` and `bisect`, and a few builtins; there are no attributes.
@@ -182,7 +182,7 @@ def check_text(text: str) -> None:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        msg = f"the Python form is not Python: {shown(str(error))}. Nothing was written."
+        msg = f"the exported Python is invalid: {shown(str(error))}. Nothing was written."
         raise ExportError(msg) from error
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     assigned = {node.id for node in names if isinstance(node.ctx, ast.Store)}
@@ -193,8 +193,8 @@ def check_text(text: str) -> None:
         if not _is_plain(node, known):
             line = getattr(node, "lineno", 0)
             msg = (
-                f"the Python form holds {type(node).__name__} in line {line}, which no calibrator "
-                "needs: nothing was written."
+                f"the exported Python has {type(node).__name__} in line {line}, which is not "
+                "allowed: nothing was written."
             )
             raise ExportError(msg)
 

@@ -5,7 +5,7 @@ of K columns of logits. The text holds numbers, words of SQL, and names in doubl
 outside [0, 1], NaN and NULL give NULL. The pieces of a map are a balanced tree of CASE, so that a
 row takes a dozen comparisons.
 
-What is watched over: literals are doubles in both (``1.5e0``: without the exponent it is a
+Traps that are avoided: literals are doubles in both (``1.5e0``: without the exponent it is a
 decimal in DuckDB); PostgreSQL refuses ln(0), and exp and products that underflow, instead of
 returning 0; its planner would copy an inner SELECT into each use of it but for the LIMIT.
 """
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 MAX_PIECES = 20_000
 MAX_CLASSES = 256
-_LEAST_DIFFERENCE = 1e-280  # nearer to 0 than this, products of differences may underflow
-_NOTHING = 1e-200  # a slope below this moves nothing
+_LEAST_DIFFERENCE = 1e-280  # products of smaller differences may underflow
+_NEGLIGIBLE_SLOPE = 1e-200  # a smaller slope does not change the result
 _EXP_LIMIT = 700.0
 _LEAST_SHIFTED = "1e-280"  # stands for a probability of 0 in a shift, whose inverse stays finite
 MAX_NAME = 63  # bytes: PostgreSQL cuts longer names
@@ -84,8 +84,8 @@ def write(calibrator: Fitted, *, kind: Kind | None = None, column: str | None = 
     form = form_of(calibrator)  # type: ignore[arg-type]
     if form.pieces.start.size > MAX_PIECES:
         msg = (
-            f"the map has {form.pieces.start.size:,} pieces, and an expression of more than "
-            f"{MAX_PIECES:,} is not sensible SQL: export it to python or onnx."
+            f"the calibrator has {form.pieces.start.size:,} pieces, and SQL takes at most "
+            f"{MAX_PIECES:,}. Export it to python or onnx (--to)."
         )
         raise ExportError(msg)
     return head + _of_score(form, name.quoted()) + "\n"
@@ -139,12 +139,12 @@ def _of_matrix(gamma: MatrixMap, kind: Kind | None, name: Column) -> str:
     method = getattr(gamma, "inner", gamma).method
     if method not in {"temperature", "vector"}:
         msg = (
-            f"{method!r} has no sensible form as one SQL expression: export it to python "
+            f"{method!r} cannot be exported as one SQL expression. Export it to python "
             "or onnx, or fit temperature, vector or a map of one view."
         )
         raise ExportError(msg)
     if kind not in {None, "logits"}:
-        msg = "SQL for whole vectors is an expression of columns of logits: `kind` must be logits."
+        msg = "SQL for whole vectors takes columns of logits: pass kind='logits' (--kind logits)."
         raise ExportError(msg)
     if gamma.K > MAX_CLASSES:
         msg = f"{gamma.K} classes are too many for one SQL expression (at most {MAX_CLASSES})."
@@ -206,7 +206,7 @@ def _line(pieces: Pieces, j: int, x: str) -> str:
     """Return one straight piece."""
     constant = literal(pieces.powers[0, j])
     slope = float(pieces.powers[1, j]) if pieces.powers.shape[0] > 1 else 0.0
-    if abs(slope) < _NOTHING:
+    if abs(slope) < _NEGLIGIBLE_SLOPE:
         return constant
     start = float(pieces.start[j])
     u = x if start == 0.0 else f"({x} - {literal(start)})"
@@ -248,7 +248,7 @@ def _in_log_odds(form: LogOddsForm, s: str) -> str:
 def _cubic(pieces: Pieces, j: int, x: str) -> str:
     """Return one piece in nested form."""
     coefficients = [float(power[j]) for power in pieces.powers]
-    while len(coefficients) > 1 and abs(coefficients[-1]) < _NOTHING:
+    while len(coefficients) > 1 and abs(coefficients[-1]) < _NEGLIGIBLE_SLOPE:
         coefficients.pop()
     start = float(pieces.start[j])
     u = x if start == 0.0 else f"({x} - {literal(start)})"
@@ -261,7 +261,7 @@ def _cubic(pieces: Pieces, j: int, x: str) -> str:
 def run(contents: str, values: FloatArray, column: str) -> FloatArray:
     """Run an expression of these columns in DuckDB, or in SQLite where there is none.
 
-    The text is first held against an allow-list of words (`check_text`). The engine then has an
+    The text is first checked against an allow-list of words (`check_text`). The engine then has an
     empty database in memory, no files and no network, and runs one SELECT.
     """
     check_text(contents)
@@ -284,11 +284,11 @@ def table_of(name: Column, values: FloatArray) -> dict[str, FloatArray]:
 
 
 def check_text(text: str) -> None:
-    """Refuse text that is anything but a comment of ours and an expression of known words."""
+    """Refuse text that is anything but an export's comment and an expression of known words."""
     head, _, rest = text.partition("\n")
     words = _WORD.sub("", rest)
     if not _HEAD.fullmatch(head) or words.strip():
-        msg = f"the SQL form holds {shown(words.strip() or head)}: nothing was written."
+        msg = f"the exported SQL has {shown(words.strip() or head)}: nothing was written."
         raise ExportError(msg)
 
 
@@ -352,4 +352,4 @@ def _in_sqlite(contents: str, table: dict[str, FloatArray], alias: str) -> Float
 
 def _cannot_run(engine: str, error: Exception) -> ExportError:
     what = shown(str(error))
-    return ExportError(f"{engine} cannot run the SQL form: {what}. Nothing was written.")
+    return ExportError(f"{engine} cannot run the exported SQL: {what}. Nothing was written.")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, Kind
     from ogive.calibrators.maps import Fitted
 
-_CLASSES = 8  # of the example that is exported, where the calibrator takes any number
+_CLASSES_OF_EXAMPLE = 8  # torch.export needs an example, also if any number of classes fits
 
 
 def module(calibrator: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401 - torch has no types here
@@ -38,7 +38,7 @@ def module(calibrator: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401
     ----------
     calibrator : fitted map or calibrator
     kind : {"logits", "probs"}
-        What the module is given: (batch, classes), or (batch,) for the view 'score'.
+        What the module takes: (batch, classes), or (batch,) for the view 'score'.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def module(calibrator: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401
             return result if program.full and not program.one_column else result[:, 0]
 
         def _apply(self, fn: Any, recurse: bool = True) -> Any:  # noqa: ANN401
-            """Move to a device, but stay double: half() and float() would spoil the tables."""
+            """Move to a device, but stay double: half() and float() would round the tables."""
             kept = {name: getattr(self, name) for name in program.constants}
             super()._apply(fn, recurse)
             for name, table in kept.items():
@@ -81,7 +81,7 @@ def write(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") 
     torch = need("torch", extra="torch")
     made = module(calibrator, kind=kind).eval()
     one = calibrator.view == "score"
-    example = torch.zeros((3,) if one else (3, getattr(calibrator, "K", _CLASSES)))
+    example = torch.zeros((3,) if one else (3, getattr(calibrator, "K", _CLASSES_OF_EXAMPLE)))
     example = example.to(getattr(torch, dtype))
     if kind == "probs":
         example += 0.5 if one else 1.0 / example.shape[1]
@@ -89,7 +89,7 @@ def write(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") 
     if not one and not hasattr(calibrator, "K"):
         free[1] = torch.export.Dim.AUTO  # as many classes as the view needs, or more
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch's own, about its own insides
+        warnings.simplefilter("ignore")  # torch warns about its own internals
         exported = torch.export.export(made, (example,), dynamic_shapes=(free,))
         buffer = io.BytesIO()
         torch.export.save(exported, buffer)

@@ -286,7 +286,7 @@ class Ranks(Vectors):
         return xp.join(columns)
 
     def _parts(self, xp: Namespace, shares: Array) -> tuple[list[Array], Array]:
-        """Break the stick: `ogive.calibrators.stick_breaking.broken`."""
+        """Return the parts of the ranks: `ogive.calibrators.stick_breaking.broken`."""
         left: Array = 1.0
         upper: Array = 1.0
         parts = []
@@ -360,6 +360,6 @@ def program_of(calibrator: Fitted, kind: Kind) -> ScoreProgram | Vectors:
             calibrator, kind
         )
     if calibrator.method not in _PROGRAMS:
-        msg = f"`gamma` is a {type(calibrator).__name__}, which no exporter knows."
+        msg = f"`calibrator` is a {type(calibrator).__name__}, which cannot be exported."
         raise InvalidType(msg)
     return _PROGRAMS[calibrator.method](calibrator, kind)

@@ -10,7 +10,7 @@ from ogive.curve import Curve
 from ogive.diagrams import BinnedReliability, CumulativeDifference, Reliability
 from ogive.errors import InvalidType, UnknownName, need
 from ogive.plotting.figures import draw
-from ogive.predictions import Predictions, said_kind
+from ogive.predictions import Predictions, kind_or_default
 from ogive.studies import CURVE_GRAPHS
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class CurveDisplay:
         ax : matplotlib Axes, optional
             Default: a new figure, which is not shown.
         """
-        kind = said_kind(as_array(y_prob, "y_prob"), kind, "y_prob")
+        kind = kind_or_default(as_array(y_prob, "y_prob"), kind, "y_prob")
         how: Any = {"sample_weight": sample_weight, "weight_kind": weight_kind}
         preds = Predictions(y_prob, y_true, kind=kind, classes=classes, **how)
         two = preds.K == 2 and not preds.one_column  # noqa: PLR2004

@@ -60,7 +60,7 @@ FORMATS = {
     ".hdf5": "hdf5",
 }
 
-#: What is taken from folders: a single array has its labels in another file.
+#: Formats read from folders; not .npy, whose labels are in another file.
 FOLDER_FORMATS = [suffix for suffix in FORMATS if suffix != ".npy"]
 
 
@@ -155,10 +155,10 @@ def open_unsettled(
     memory: str | int | None = None,
     whole: bool = True,
 ) -> Source:
-    """Read a file, and leave open which label is which column: other files have a say in it."""
+    """Read a file, and leave open which label is which column: other files help to decide it."""
     file = Path(path)
     if file.is_dir():
-        msg = f"{file} is a folder: the commands read folders, this reads one file."
+        msg = f"{file} is a folder, and read() takes one file. The commands read folders."
         raise FileFormatError(msg)
     check_file(file)
     module = importlib.import_module(f"ogive.readers.{FORMATS[suffix_of(file)]}")
@@ -173,11 +173,11 @@ def open_unsettled(
 
 
 def check_file(file: Path) -> None:
-    """Refuse what is no regular file, or of no known format."""
+    """Refuse anything but a regular file in a known format."""
     if suffix_of(file) in FORMATS or file.exists():
         check_regular(file)
     elif not file.suffix:
-        msg = f"{file}: there is no such file or folder."
+        msg = f"{file}: no such file or folder."
         raise FileFormatError(msg)
     if suffix_of(file) not in FORMATS:
         known = " ".join(FORMATS)

@@ -1,7 +1,7 @@
 """Arrow's columns as arrays, and back, without pandas.
 
 pyarrow's own conversions import pandas wherever it is installed, only to ask it whether a column is
-one of its kinds: half a second and 40 MB, for nothing.
+one of its kinds: half a second and 40 MB that are not needed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def from_indices(index: IntArray) -> Any:  # noqa: ANN401
 def checked(data: Any, path: object) -> Any:  # noqa: ANN401 - a pyarrow.Table or RecordBatch
     """Return a table or a batch whose offsets, lengths, indices and text are all inside its memory.
 
-    pyarrow reads Arrow files without looking: an offset in the file is an address in memory.
+    pyarrow does not check the offsets of an Arrow file, which it uses as addresses in memory.
     """
     pa = need("pyarrow", extra="files")
     try:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ogive.readers.columns import Layout
     from ogive.readers.source import Columns, Part
 
-_SHOWN = 8  # classes that are named in full; of more, the first ones and the last
-_FIRST = 3
+_MAX_SHOWN_IN_FULL = 8  # of more classes, only the first ones and the last are shown
+_FIRST_SHOWN = 3
 _OUTCOMES = 2
 
 
@@ -61,8 +61,8 @@ class ClassMap:
 def shown(names: Sequence[object]) -> str:
     """Return names in a line: all of a few, else the first ones and the last."""
     words = [printable(str(name)) for name in names]
-    if len(words) > _SHOWN:
-        words = [*words[:_FIRST], "…", words[-1]]
+    if len(words) > _MAX_SHOWN_IN_FULL:
+        words = [*words[:_FIRST_SHOWN], "…", words[-1]]
     return ", ".join(words)
 
 
@@ -90,10 +90,10 @@ def settle(
         msg = f"{what}: {error}"
         raise type(error)(msg) from error
     if mapping.how == "sorted":
-        order = ",".join(map(str, mapping.classes.tolist()[:_SHOWN]))
-        more = ",…" if mapping.classes.size > _SHOWN else ""
+        order = ",".join(map(str, mapping.classes.tolist()[:_MAX_SHOWN_IN_FULL]))
+        more = ",…" if mapping.classes.size > _MAX_SHOWN_IN_FULL else ""
         warnings.warn(
-            f"{what}: {mapping.words}: the file does not say so. Say it: --classes "
+            f"{what}: {mapping.words}: this is a guess. Pass the order: --classes "
             f"{printable(order)}{more} (classes=[...]), or name the columns after the classes "
             "(an array `classes` in .npz).",
             GuessedLabels,
@@ -104,8 +104,8 @@ def settle(
 
 def _unknown_order(mapping: ClassMap) -> InvalidInput:
     return InvalidInput(
-        f"nothing says which of the columns {shown(mapping.columns)} has which of the labels "
-        f"{shown(mapping.classes.tolist())}. Say it: --classes A,B,… (classes=[...]), in the order "
+        f"cannot match the columns {shown(mapping.columns)} to the labels "
+        f"{shown(mapping.classes.tolist())}. Pass --classes A,B,… (classes=[...]), in the order "
         "of the columns."
     )
 
@@ -157,7 +157,7 @@ def _check_type(names: AnyArray, labels: Mapping[str, LabelSet]) -> None:
 
 
 def _check_alike(labels: Mapping[str, LabelSet], K: int) -> None:
-    """Refuse parts of which one has the numbers of columns as labels, and another has not."""
+    """Refuse parts of which one has column numbers as labels, and another other labels."""
     zero = [name for name, one in labels.items() if one.are_indices(K) and one.has_zero]
     other = [name for name, one in labels.items() if not one.are_indices(K)]
     if zero and other and labels[other[0]].are_numbers:
@@ -179,7 +179,7 @@ def class_map(layout: Layout, columns: Columns) -> ClassMap | None:
 
 
 def is_positive(outcomes: AnyArray, word: str, what: str) -> AnyArray:
-    """Return which outcomes are the word, of two; a word that no row has is refused.
+    """Return which outcomes are the word, one of two; a word that no row has is refused.
 
     >>> is_positive(np.array(["yes", "no"]), "yes", "the file")
     array([ True, False])

@@ -1,4 +1,4 @@
-"""Which columns of a table hold the predictions: the one place that knows their names."""
+"""Find the columns of a table that hold the predictions; the only module with their names."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def find_columns(present: Sequence[str], columns: Columns, path: Path | str) -> 
 
 
 def check_meaning(columns: Columns, kind: ValueKind, path: Path | str) -> None:
-    """Refuse what a kind of predictions does not have."""
+    """Refuse options that do not apply to this kind of predictions."""
     if columns.positive is not None and kind != "scores":
         msg = (
             f"{path}: --positive is for scores with outcomes, and this file has {kind} with "
@@ -147,7 +147,7 @@ def _values(
     wide = [] if columns.score is not None else _wide(present)
     named = bool(wide) and not any(name.isdecimal() for _, name in wide)
     if named and names.score in present and names.label not in present:
-        wide = []  # scores and outcomes, beside columns of other things
+        wide = []  # a score and an outcome decide, whatever the other columns are
     if wide:
         stems = {stem for stem, _ in wide}
         gap = wide[0][1].isdecimal() and int(wide[0][1]) == 0
@@ -168,6 +168,6 @@ def _values(
     msg = (
         f"{path} has no known columns (it has: {printable(', '.join(present))}). It needs "
         "`score` and `outcome`, or `label` with logit_0…, prob_0… or prob_NAME for each class, or "
-        "a list column `logits` or `probs`; other names go in with --score, --outcome, --label."
+        "a list column `logits` or `probs`. For other names use --score, --outcome, --label."
     )
     raise FileFormatError(msg)

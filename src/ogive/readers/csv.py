@@ -1,4 +1,4 @@
-"""CSV files as tables, and tables as CSV; a cell that is no number is named by its line."""
+"""CSV files as tables, and tables as CSV; errors name the line of a cell that is not a number."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ogive.readers.source import Columns
 
 _ROWS_WRITTEN_AT_ONCE = 1 << 14
-_SHOWN = 40  # characters of a cell that an error shows
-#: Scores and logits have a decimal mark in their first rows; whole numbers need none.
+_MAX_CELL_IN_ERROR = 40  # characters
+#: Rows searched for a decimal mark: scores and logits have one in their first rows.
 MAX_ROWS_TO_FIND_A_DECIMAL = 100_000
 
 
@@ -83,7 +83,7 @@ def decimal_of(path: Path, columns: Sequence[str]) -> str:
                 if mark is not None:
                     return mark
         except csv.Error:
-            pass  # the parser says what is wrong with it
+            pass  # the parser reports what is wrong with it
     return "."
 
 
@@ -114,7 +114,7 @@ def number_columns(layout: Layout) -> list[str]:
 
 
 def wrong_cells(path: Path, row: Any) -> str:  # noqa: ANN401 - pyarrow.csv.InvalidRow
-    """Say which line has too few or too many cells."""
+    """Return which line has too few or too many cells."""
     where = f"line {line_of(path, row.number - 1):,}" if row.number is not None else "a line"
     return f"{path}: {where} has {row.actual_columns} cells, not {row.expected_columns}"
 
@@ -137,7 +137,7 @@ def _read(path: Path, found: Scan, types: dict[str, Any], layout: Layout | None 
 
 
 def _raise_first(path: Path, found: Scan, layout: Layout, error: Exception) -> None:
-    """Name the first line with a wrong number of cells, or with a cell that is no number."""
+    """Return the error for the first line with a wrong number of cells, or with a bad number."""
     pa, csv = need("pyarrow", extra="files"), need("pyarrow.csv", extra="files")
     check_utf8(path)
     broken: list[Any] = []
@@ -166,7 +166,7 @@ def _raise_first(path: Path, found: Scan, layout: Layout, error: Exception) -> N
         wrong = np.isnan([number(cell, decimal) for cell in cells])
         if wrong.any():
             row = int(wrong.argmax())
-            shown = str(cells[row])[:_SHOWN]
+            shown = str(cells[row])[:_MAX_CELL_IN_ERROR]
             msg = (
                 f"{path}: line {line_of(path, row + 1):,}: `{name}` must be a number such as "
                 f"0{decimal}25, but is {shown!r}.{_hint(shown, decimal)}"
@@ -175,7 +175,7 @@ def _raise_first(path: Path, found: Scan, layout: Layout, error: Exception) -> N
 
 
 def _hint(cell: str, decimal: str) -> str:
-    """Return the way out where a number has another decimal mark, or is in percent."""
+    """Return the fix for a number with another decimal mark, or in percent."""
     if "%" in cell:
         return " Percent? Remove the sign, and divide by 100."
     if "," in cell and decimal == ".":

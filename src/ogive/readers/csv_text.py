@@ -1,7 +1,7 @@
 """CSV as text: what a number is, where rows begin, and whether all lines have become rows.
 
-A parser that meets a quote which is never closed takes the rest of the file for one cell, and says
-nothing. So the text is scanned beside it: how many records there are by the rules of RFC 4180 (a
+A parser that meets a quote which is never closed reads the rest of the file as one cell, silently.
+So the text is scanned as well: how many records there are by the rules of RFC 4180 (a
 quote counts at the beginning of a cell, inside it is doubled), on which line each begins, and that
 it is UTF-8 without NUL. Records and rows must be the same number.
 """
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from ogive._typing import BoolArray, IntArray
 
-_BLOCK = 1 << 22  # bytes that are scanned at a time
-_FIRST = 1 << 16  # bytes in which the line of names ends
-_LONGEST_RUN = 1 << 22  # quotes in a row; they are looked at again with every block
+_BYTES_SCANNED_AT_ONCE = 1 << 22
+_MAX_HEADER_BYTES = 1 << 16  # longer lines of names are not expected
+_MAX_QUOTES_IN_A_ROW = 1 << 22  # each block scans them again
 _QUOTE, _LF, _CR = b'"\n\r'
-_SEPARATORS = ",;\t"  # between cells; of as many, the first
+_SEPARATORS = ",;\t"  # between cells; if two occur as often, the first of these
 _QUOTED = re.compile(r'"[^"]*"')
 _MARKS = {
     b"\xff\xfe\x00\x00": "UTF-32",
@@ -47,7 +47,7 @@ _NUMBER = re.compile(
 
 
 def number(text: str | None, decimal: str = ".") -> float:
-    """Return what a cell says, NaN if it is no number; `decimal` is its decimal mark.
+    """Return the number in a cell, NaN if it is not one; `decimal` is its decimal mark.
 
     >>> number("0.5"), number(" 1e-3 "), number("1_0"), number("٣"), number("0,5")
     (0.5, 0.001, nan, nan, nan)
@@ -100,11 +100,13 @@ def header(path: Path) -> list[str]:
 
 
 def separator_of(path: Path) -> str:
-    """Return what stands between the cells: the most frequent of , ; and tab in the first line."""
+    """Return the separator of cells: the most frequent of , ; and tab in the first line."""
     if suffix_of(path) in {".tsv", ".tsv.gz"}:
         return "\t"
     with open_bytes(path) as file:
-        lines = file.read(_FIRST).removeprefix(_BOM).decode("utf-8", "replace").splitlines()
+        lines = (
+            file.read(_MAX_HEADER_BYTES).removeprefix(_BOM).decode("utf-8", "replace").splitlines()
+        )
     line = _QUOTED.sub("", next((line for line in lines if line.strip()), ""))
     return max(_SEPARATORS, key=line.count)
 
@@ -140,7 +142,7 @@ def line_of(path: Path, record: int) -> int:
 
 
 def check_rows(path: Path, found: Scan, rows: int) -> None:
-    """Refuse a file of which the parser has made fewer or more rows than there are records."""
+    """Refuse a file that the parser has read as fewer or more rows than it has records."""
     if rows != found.records - 1:
         msg = (
             f"{path} has {found.records - 1:,} lines of data, but they were read as {rows:,} rows: "
@@ -169,12 +171,12 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 raise FileFormatError(msg)
         left = head.removeprefix(_BOM)
         while True:
-            new = file.read(_BLOCK)
+            new = file.read(_BYTES_SCANNED_AT_ONCE)
             block = left + new
             # The next byte decides what a quote or a carriage return at the end is.
             kept = block.rstrip(b'"\r') if new else block
             left = block[len(kept) :]
-            if len(left) > _LONGEST_RUN:
+            if len(left) > _MAX_QUOTES_IN_A_ROW:
                 msg = f"{path} has millions of quotes in a row: it is damaged. Write it again."
                 raise FileFormatError(msg)
             yield kept
@@ -272,7 +274,7 @@ class _State:
                     return
                 at = opened + 1
                 if not self.edge[block[opened - 1] if opened else self.before]:
-                    continue  # inside a cell that did not begin with one: a sign like any other
+                    continue  # inside a cell that did not begin with a quote: an ordinary character
                 self.open_since = self._line_at(ends, opened)
             at = block.find(b'"', at)
             if at < 0:

@@ -19,7 +19,7 @@ from ogive.readers.guard import check_regular, suffix_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-_SHOWN = 3  # faults that a warning names
+_MAX_FAULTS_IN_WARNING = 3
 
 
 def find_files(
@@ -53,7 +53,9 @@ def find_files(
         msg = f"{paths[0]} holds no {what} that can be read: {walk.faults[0]}."
         raise FileFormatError(msg)
     if walk.faults:
-        named = "; ".join(walk.faults[:_SHOWN]) + ("; …" if len(walk.faults) > _SHOWN else "")
+        named = "; ".join(walk.faults[:_MAX_FAULTS_IN_WARNING]) + (
+            "; …" if len(walk.faults) > _MAX_FAULTS_IN_WARNING else ""
+        )
         warnings.warn(
             f"{len(walk.faults):,} files or folders could not be read and were left out: {named}",
             OgiveWarning,
@@ -74,10 +76,12 @@ def _each_once(files: list[Path]) -> list[Path]:
             twice.append(f"{file} is {kept[same]}")
         kept.setdefault(same, file)
     if twice:
-        named = "; ".join(twice[:_SHOWN]) + ("; …" if len(twice) > _SHOWN else "")
+        named = "; ".join(twice[:_MAX_FAULTS_IN_WARNING]) + (
+            "; …" if len(twice) > _MAX_FAULTS_IN_WARNING else ""
+        )
         names = "1 name leads" if len(twice) == 1 else f"{len(twice):,} names lead"
         warnings.warn(
-            f"{names} to a file that was given already, whose rows are counted once: {named}",
+            f"{names} to a file that is already in the list; its rows are counted once: {named}",
             OgiveWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""The door of every reader: regular files alone come in, and our errors alone go out."""
+"""Checks of every reader: only regular files are opened, and only ogive's errors are raised."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 TEXT = (*CSV, *JSON_LINES)
-_SHOWN = 200  # characters of a file's contents that an error shows
+_MAX_CONTENTS_IN_ERROR = 200  # characters
 _KINDS = (
     (stat.S_ISFIFO, "a pipe (FIFO)"),
     (stat.S_ISCHR, "a device"),
@@ -26,7 +26,7 @@ _KINDS = (
 
 
 def suffix_of(path: Path) -> str:
-    """Return what says the format of a file: its suffix, of packed text both of them.
+    """Return the suffix that gives the format of a file; both suffixes of compressed text.
 
     >>> from pathlib import Path
     >>> suffix_of(Path("a.CSV.gz")), suffix_of(Path("b.parquet")), suffix_of(Path("c.tar.gz"))
@@ -37,7 +37,7 @@ def suffix_of(path: Path) -> str:
 
 
 def check_regular(path: Path) -> None:
-    """Refuse what is no file on a disk: a pipe may never end or never begin, nor may a device."""
+    """Refuse anything but a file on a disk: reading a pipe or a device may never end."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -91,7 +91,7 @@ def printable(value: object) -> str:
     >>> printable("a\nb"), printable(0.25)
     ('a b', '0.25')
     """
-    return "".join(c if c.isprintable() else " " for c in str(value))[:_SHOWN]
+    return "".join(c if c.isprintable() else " " for c in str(value))[:_MAX_CONTENTS_IN_ERROR]
 
 
 def _damaged(path: Path | str, error: Exception) -> str:

@@ -1,7 +1,7 @@
 """The headers of an Arrow file: the rows and the unpacked bytes of each batch, before any is read.
 
-pyarrow tells both only once it has unpacked a batch, which may be more than memory holds. The file
-says them in flatbuffers: a table begins with the distance back to its list of field offsets.
+pyarrow gives both only after it has unpacked a batch, which may not fit into memory. The file
+has them in flatbuffers: a table begins with the distance back to its list of field offsets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"ARROW1"
 _END = len(MAGIC) + 4  # the footer's length and the magic word close the file
-_LONGEST_HEADER = 1 << 28
+_MAX_HEADER_BYTES = 1 << 28  # longer ones are damaged
 _BLOCK = "<qi4xq"  # where a batch is: offset, length of its header, length of its body
 # Places of fields in their tables: of the footer, the message, the dictionary, the batch.
 _DICTIONARIES, _BATCHES, _HEADER, _DATA, _BUFFERS, _COMPRESSION = 2, 3, 2, 1, 2, 3
@@ -26,7 +26,7 @@ _DICTIONARIES, _BATCHES, _HEADER, _DATA, _BUFFERS, _COMPRESSION = 2, 3, 2, 1, 2,
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What the header of a batch says: its rows, its bytes once unpacked, whether it is packed."""
+    """The header of a batch: its rows, its unpacked bytes, and whether it is compressed."""
 
     rows: int
     size: int
@@ -34,12 +34,12 @@ class Batch:
 
 
 def batches_of(path: Path) -> tuple[list[Batch], list[Batch]]:
-    """Return what the headers of all batches of an Arrow file say, and of all dictionaries."""
+    """Return the headers of all batches of an Arrow file, and of all dictionaries."""
     size = path.stat().st_size
     with path.open("rb") as file:
 
         def at(place: int, length: int) -> bytes:
-            if not (0 <= place <= size and 0 <= length <= min(size - place, _LONGEST_HEADER)):
+            if not (0 <= place <= size and 0 <= length <= min(size - place, _MAX_HEADER_BYTES)):
                 raise struct.error
             file.seek(place)
             return file.read(length)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_BLOCK = 1 << 22  # bytes that are parsed at a time
+_BYTES_PARSED_AT_ONCE = 1 << 22
 #: A line of a matrix of 100,000 classes has about 2 MB; a longer one is not JSON lines.
 MAX_LINE_BYTES = 1 << 26
 
@@ -31,7 +31,7 @@ def blocks(path: Path) -> Iterator[tuple[bytes, int]]:
     """Yield whole lines of a file, and the number (from 1) of the first of them."""
     left, line = b"", 1
     with open_bytes(path) as file:
-        while new := file.read(_BLOCK):
+        while new := file.read(_BYTES_PARSED_AT_ONCE):
             whole, end, left = (left + new).rpartition(b"\n")
             if len(left) > MAX_LINE_BYTES:
                 msg = (
@@ -79,7 +79,7 @@ def _as_text(schema: Any) -> Any:  # noqa: ANN401
 
 
 def _raise_first(path: Path, block: bytes, first: int, error: Exception) -> None:
-    """Name the first line that is no JSON object."""
+    """Return the error for the first line that is not a JSON object."""
     for i, line in enumerate(block.split(b"\n")):
         if not line.strip():
             continue

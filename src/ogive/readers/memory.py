@@ -1,4 +1,4 @@
-"""Memory: sizes as people write them, what a file needs, and where Arrow gets its own from."""
+"""Memory: sizes such as 500MB, what a file needs, and which allocator Arrow uses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _PATTERN = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?)(I?)B?\s*", re.IGNORECASE)
 _CHOICE = "ARROW_DEFAULT_MEMORY_POOL"
-#: Less is not enough for one batch and its sums.
+#: The smallest memory limit: one batch and its sums need this much.
 LEAST = 64 * 10**6
 # What measuring takes, from peaks of 5e6 scores and 1e6 rows of 10 classes: the libraries, the keys
 # and the sorted columns of a row, and the copies of a matrix.
@@ -67,12 +67,12 @@ def as_limit(memory: str | int | None) -> int:
 
 
 def needed_bytes(size: int, rows: int, width: int) -> int:
-    """Return what reading and measuring arrays of `size` bytes takes, about."""
+    """Return about how many bytes it takes to read and measure arrays of `size` bytes."""
     return size * (_MATRIX if width > 1 else 1) + rows * _ROW
 
 
 def fits(needed: int, limit: int) -> bool:
-    """Return whether so many bytes fit beside the libraries, which count for half at most."""
+    """Return whether this many bytes fit beside the libraries, which count for half at most."""
     return needed <= max(limit - _LIBRARIES, limit // 2)
 
 
@@ -88,7 +88,7 @@ def check_fits(path: Path, needed: int, limit: int, way_out: str = "") -> None:
 
 
 def in_words(size: int) -> str:
-    """Return a size as people write it.
+    """Return a size in a readable unit.
 
     >>> in_words(1_500_000_000), in_words(64_000_000), in_words(3 * 10**15)
     ('1.5 GB', '64 MB', '3,000 TB')
@@ -101,9 +101,9 @@ def in_words(size: int) -> str:
 
 
 def arrow() -> Any:  # noqa: ANN401 - the module pyarrow
-    """Import pyarrow; whoever is the first chooses its allocator, and the system's suits logs.
+    """Import pyarrow with the system's allocator, which is chosen at its first import.
 
-    Arrow's own allocators keep what was given back to them; the system's shares it with NumPy.
+    Arrow's own allocators keep freed memory; the system's shares it with NumPy.
     If the environment names one, or pyarrow was imported before, that choice stands. Arrow reads
     the environment once, so it is put back (``docs/design/global-state.md``).
     """

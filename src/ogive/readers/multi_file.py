@@ -79,7 +79,7 @@ def read_together(
 
 
 def _tell(mapping: ClassMap | None, note: Callable[[str], None] | None) -> None:
-    """Tell which label is which column, unless labels are the columns' numbers or were guessed."""
+    """Note which label is which column, unless labels are the columns' numbers or were guessed."""
     if note is not None and mapping is not None and mapping.how in {"by name", "as given"}:
         note(mapping.words)
 

@@ -44,20 +44,20 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:  
 
 
 def _kind(path: Path, values: AnyArray, columns: Columns) -> ValueKind:
-    """Return what an array holds: scores if it has one dimension, else what was said."""
+    """Return what an array holds: scores if it has one dimension, else `kind`."""
     if columns.kind in {"logits", "probs"}:
         return "logits" if columns.kind == "logits" else "probs"
     if values.ndim < _MATRIX or values.shape[1] == 1:
         return "scores"
     msg = (
-        f"{path} is a matrix of {values.shape[1]} columns: say what it holds, --kind probs or "
+        f"{path} is a matrix of {values.shape[1]} columns: pass --kind probs or "
         "--kind logits (kind='probs')."
     )
     raise FileFormatError(msg)
 
 
 def _array(path: Path, memory: int) -> AnyArray:
-    """Read an array without pickle; its header is looked at before its numbers are read."""
+    """Read an array without pickle; its header is checked before its numbers are read."""
     check_regular(path)
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -1,7 +1,7 @@
 """NumPy archives, read without pickle, and only the arrays that are needed.
 
 The header of an array says its shape and type before a byte of it is unpacked. An archive that
-would not fit the memory limit is refused by that, and no more is unpacked than the header says.
+would not fit the memory limit is refused then, and no more is unpacked than the header says.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PAIRS: dict[ValueKind, str] = {"logits": "labels", "probs": "labels", "scores":
 _NEEDED = {*_PAIRS, *_PAIRS.values(), "weights", "classes"}
 _DIMENSIONS = 2
 _NAMES_SHOWN = 12
-_BLOCK = 1 << 20  # bytes that are unpacked at a time
+_BYTES_UNPACKED_AT_ONCE = 1 << 20
 
 
 def read(path: Path, ask: Ask) -> Source:
@@ -116,14 +116,14 @@ class _Head:
         at = 0
         with archive.open(self.member) as file:
             _header(file)
-            while block := file.read(min(_BLOCK, self.size - at)):
+            while block := file.read(min(_BYTES_UNPACKED_AT_ONCE, self.size - at)):
                 raw[at : at + len(block)] = np.frombuffer(block, dtype=np.uint8)
                 at += len(block)
             more = file.read(1)
         if at != self.size or more:
             msg = (
-                f"{path}: the array {self.member.filename[:100]!r} does not have the {self.size:,} "
-                "bytes that it says: the file is cut short or damaged. Save it again."
+                f"{path}: the array {self.member.filename[:100]!r} should have {self.size:,} "
+                "bytes, and has fewer or more: the file is cut short or damaged. Save it again."
             )
             raise FileFormatError(msg)
         # Bytes other than 0 and 1 are no booleans, and would be other numbers elsewhere.
@@ -181,7 +181,7 @@ def _check_array(path: Path, name: str, head: _Head) -> None:
 
 
 def _check_size(path: Path, heads: dict[str, _Head], limit: int) -> None:
-    """Refuse what does not fit the limit, by what headers say and by what the archive says."""
+    """Refuse what does not fit the limit, by the headers of the arrays and of the archive."""
     size = sum(max(head.size, head.member.file_size) for head in heads.values())
     rows = max((head.shape[0] for head in heads.values() if head.shape), default=0)
     width = max((len(head.shape) for head in heads.values()), default=1)

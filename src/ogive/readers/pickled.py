@@ -1,7 +1,7 @@
 """The paper's logit files, by an unpickler that can build NumPy arrays and nothing else.
 
 A pickle is a program. This one may use the instructions that tuples, numbers and bytes are made
-of, and five names, each of which is a function here that checks what it is given. NumPy is called
+of, and five names, each of which is a function here that checks its arguments. NumPy is called
 only with bytes whose number fits the shape; a file that asks for anything else is refused before
 anything runs.
 """
@@ -44,7 +44,7 @@ def read(path: Path, ask: Ask) -> Source:
     except FileFormatError as error:
         msg = f"{path}: {error}"
         raise FileFormatError(msg) from error
-    except Exception as error:  # what a damaged program does cannot be listed
+    except Exception as error:  # a damaged pickle can raise anything
         msg = f"{path} is not a pickle of arrays, or it is cut short ({type(error).__name__})."
         raise FileFormatError(msg) from error
     check_meaning(ask.columns, "logits", path)
@@ -58,7 +58,7 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> NoRetur
 
 
 class _Array:
-    """An array in the making: its state is bytes, a shape and a type, and is checked."""
+    """An array that is not built yet: its bytes, shape and type are checked first."""
 
     __slots__ = ("array",)
 
@@ -71,7 +71,7 @@ class _Array:
 
 
 class _Dtype:
-    """A type of numbers in the making; only the order of its bytes can be set."""
+    """A type of numbers that is not built yet; only its byte order can be set."""
 
     __slots__ = ("dtype",)
 
@@ -119,7 +119,7 @@ _Unpickler: Any = pickle._Unpickler  # noqa: SLF001 - the one in Python
 
 
 class _ArraysOnly(_Unpickler):  # type: ignore[misc]
-    """An unpickler whose every name is one of ours.
+    """An unpickler that only knows the names of this module.
 
     Python's own, not C's: in C a number in the file can ask for a table of any length.
     """

@@ -2,8 +2,8 @@
 
 It is an entry ``ogive_calibrated`` of an `.npz`, metadata of Parquet, Arrow and HDF5 files, and a
 file ``OUT.csv.ogive.json`` beside a CSV or another file of text, which counts only while that is
-the one it was written for. It says which calibrator it was, and which parts of the file hold the
-rows that fitted it: their calibration error is small by construction, and no p-value is fair.
+the one it was written for. It names the calibrator, and the parts of the file that hold the
+rows it was fitted on: their error is small by construction, and a p-value would be wrong.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 KEY = "ogive_calibrated"
 _SIDECAR = ".ogive.json"
-#: Files that have no room for it: it goes beside them.
+#: Formats without metadata: the entry goes into a file beside them.
 BESIDE = {*TEXT, ".npy"}
-_MAX_BYTES = 100_000  # of what is read: names and numbers, never more
+_MAX_BYTES = 100_000  # an entry holds names and numbers, and is never longer
 #: A file is recognised by all of its bytes up to this many, else by blocks of them.
 WHOLE_CHECKSUM_BYTES = 1 << 22
 #: The first and the last block, with a Parquet file's footer, and some between.
@@ -63,7 +63,7 @@ class Provenance:
         return self.n if usable else None
 
     def words(self, part: str | None = None) -> str:
-        """Say it in a sentence."""
+        """Return it as a sentence."""
         which = "these rows" if self.fitted(part) else f"{self.n:,.0f} other rows"
         return f"Calibrated by {self.method} ({self.view}), fitted on {which}."
 
@@ -75,7 +75,7 @@ class Provenance:
 def file_checksum(path: Path) -> str:
     """Return the sha256 of a short file, or of blocks of a long one, the first and last included.
 
-    A file that changed without changing its size and its time is then still seen as another.
+    So a file that changed is recognised even if its size and its time are the same.
     """
     digest, size = hashlib.sha256(), path.stat().st_size
     with path.open("rb") as file:
@@ -89,7 +89,7 @@ def file_checksum(path: Path) -> str:
 
 
 def rows_checksum(values: AnyArray) -> str:
-    """Return a number that tells sets of rows apart, whatever their order: (N,) or (N, K).
+    """Return a checksum of a set of rows, whatever their order: (N,) or (N, K).
 
     >>> rows_checksum(np.array([0.1, 0.2])) == rows_checksum(np.array([0.2, 0.1], dtype=float))
     True
@@ -106,7 +106,7 @@ def rows_checksum(values: AnyArray) -> str:
 
 
 def parse(text: str | bytes) -> Provenance | None:
-    """Return what a file says; None if it is not ours, or damaged."""
+    """Return the entry of a file; None if ogive did not write it, or it is damaged."""
     try:
         said: Any = json.loads(text)
         parts = tuple(str(part) for part in said["fitted_parts"])
@@ -127,7 +127,7 @@ def provenance_of(path: Path) -> Provenance | None:
     try:
         text = reader(path)
     except (OgiveError, OSError, ValueError, KeyError, RuntimeError, zipfile.BadZipFile):
-        return None  # whoever reads the rows says what is wrong
+        return None  # the reader of the rows reports what is wrong
     return None if text is None or len(text) > _MAX_BYTES else parse(text)
 
 
@@ -138,7 +138,7 @@ def provenance_of_all(paths: Iterable[Path], part: str | None) -> Provenance | N
 
 
 def mark_calibrated(preds: Predictions, origin: Provenance | None, part: str | None) -> None:
-    """Let predictions know what calibrated them."""
+    """Note in predictions what calibrated them."""
     if origin is not None:
         preds.calibrated_by, preds.fitted_rows = origin.words(part), origin.fitted(part)
         preds.calibrated_on = origin.other_rows(part)

@@ -1,7 +1,7 @@
 """One file, or the files of a folder or a glob as one: all of their rows, or a random sample.
 
 What is fitted and compared row by row needs the rows in memory. Up to a million rows all are kept.
-Of more, every row gets a random number, and those with the smallest numbers stay: each set of so
+Of more, every row gets a random number, and those with the smallest numbers stay: each set of that
 many rows is equally likely, whatever the files are and in which order they are read.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray
     from ogive.readers.source import Columns
 
-#: Standard errors of a log loss or a KS error from a million rows are below 0.001.
+#: Rows kept of each part: standard errors of a log loss or a KS error are then below 0.001.
 MAX_ROWS = 1_000_000
 #: Numbers of a sample: 400 MB in float64, and twice that while it is measured.
 MAX_CELLS = 50_000_000
@@ -42,7 +42,7 @@ def open_sampled(
 ) -> Source:
     """Open a file, or a folder or a glob as one file, of at most `max_rows` rows of each part.
 
-    `note` is told which label is which column, and of several files whether all rows were kept.
+    `note` receives which label is which column, and for several files whether all rows were kept.
     """
     whole = not (path.is_dir() or is_glob(str(path)))
     files = [path] if whole else expand([path])

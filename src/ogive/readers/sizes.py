@@ -1,4 +1,4 @@
-"""How much memory a table needs, from what its file says and before its rows are read."""
+"""How much memory a table needs, from its file's headers and before its rows are read."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from ogive.readers.source import Columns
 
-_TEXT = 16  # bytes of a cell of text beside its letters
+_BYTES_PER_TEXT_CELL = 16  # beside its characters
 # The shortest rows of two numbers, such as "0.5,1", take six letters, and 40 bytes when measured.
-_OF_CSV = 8
-_MOST_COUNTED = 1 << 33  # unpacked bytes of .gz: no memory limit is above eight times this
+_MEMORY_PER_CSV_BYTE = 8
+_MAX_UNPACKED_COUNTED = 1 << 33  # bytes; eight times this exceeds any memory limit
 _BLOCK = 1 << 22
 
 
@@ -39,7 +39,7 @@ def _table_bytes(path: Path, columns: Columns, *, whole: bool) -> int:
     suffix = suffix_of(path)
     if suffix in TEXT:
         size = _unpacked(path) if suffix.endswith(".gz") else path.stat().st_size
-        return _OF_CSV * size
+        return _MEMORY_PER_CSV_BYTE * size
     if suffix != ".parquet":
         batches, words = batches_of(path)
         size = sum(batch.size for batch in (*batches, *words))
@@ -56,7 +56,7 @@ def _unpacked(path: Path) -> int:
     """Return how long a packed text is, by unpacking it: what its header says may be wrong."""
     size = 0
     with open_bytes(path) as file:
-        while size < _MOST_COUNTED and (block := file.read(_BLOCK)):
+        while size < _MAX_UNPACKED_COUNTED and (block := file.read(_BLOCK)):
             size += len(block)
     return size
 
@@ -64,8 +64,8 @@ def _unpacked(path: Path) -> int:
 def parquet_bytes(file: Any, columns: Sequence[str]) -> int:  # noqa: ANN401 - a ParquetFile
     """Return about how many bytes some columns of a Parquet file are as arrays.
 
-    By their rows and types: in the file a number that repeats a million times is there once. The
-    headers of columns are not asked, since damaged ones end the process in pyarrow.
+    From their rows and types: the file stores a number that repeats a million times once. The
+    headers of columns are not used, since damaged ones crash the process in pyarrow.
     """
     meta, each, has_text = file.metadata, 0, False
     for name in columns:
@@ -74,7 +74,7 @@ def parquet_bytes(file: Any, columns: Sequence[str]) -> int:  # noqa: ANN401 - a
         try:
             cell = -(-(kind.value_type if lists else kind).bit_width // 8)
         except (ValueError, AttributeError):  # no fixed width
-            cell, has_text = _TEXT, True
+            cell, has_text = _BYTES_PER_TEXT_CELL, True
         each += cell * (first_length(file.iter_batches(1, columns=[name]), name) if lists else 1)
     packed = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
     return int(each * meta.num_rows + (max(packed, 0) if has_text else 0))

@@ -52,7 +52,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What is asked of a file.
+    """A request: what to read of a file.
 
     columns : names of columns that are not the usual ones
     experiment : which one of an HDF5 file
@@ -156,7 +156,7 @@ class Source:
             raise DoesNotApply(msg)
         if name is None:
             names = " and ".join(self.parts)
-            msg = f"{self.path} has parts: {names}. Say which one, or 'all'."
+            msg = f"{self.path} has parts: {names}. Pass --part (part=) with one of them, or all."
             raise FileFormatError(msg)
         if name not in self.parts:
             raise UnknownName.among("part", name, [*self.parts, ALL])
@@ -191,8 +191,8 @@ def joined(parts: list[Part]) -> Part:
 def check_agree(parts: Mapping[str, Part], what: str) -> None:
     """Refuse parts or files that differ in what they hold, naming the two and the difference.
 
-    A missing label is no contradiction: calibrated values are written without. A missing weight
-    is one, since rows would count as they must not.
+    Missing labels are allowed: calibrated values are written without. A missing weight
+    is refused, since rows would have the wrong weight.
     """
     (first, one), *others = parts.items()
     for name, other in others:
@@ -207,7 +207,7 @@ def check_agree(parts: Mapping[str, Part], what: str) -> None:
 
 
 def _traits(part: Part) -> tuple[str | None, ...]:
-    """Return in words what parts must agree in."""
+    """Return what parts must agree in, as text."""
     width = part.values.shape[1] if part.values.ndim > 1 else 1
     labels = None
     if part.labels is not None:

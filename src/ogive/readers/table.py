@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ogive.readers.provenance import Provenance
     from ogive.readers.source import Ask, Calibrated
 
-_LONGEST_NAME = 1000  # characters of a class or a part; NumPy stores every name as long as that
+_MAX_NAME_CHARACTERS = 1000  # of a class or a part; NumPy stores all names as long as the longest
 _AS_LOG = "or measure it as a log (--one-pass or --bits), in pieces"
 
 
@@ -263,7 +263,7 @@ def _lists(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
         first = int(lengths[int(odd.argmax())])
         msg = (
             f"{path}: every row of `{name}` must be a list of as many numbers, one for each class: "
-            f"row 0 has {lengths[0]:,}, and {rows_that(odd)} ({first:,} numbers), differ."
+            f"row 0 has {lengths[0]:,}numbers, but not {rows_that(odd)} ({first:,} numbers)."
         )
         raise FileFormatError(msg)
     return flat.reshape(table.num_rows, int(lengths[0]))
@@ -289,10 +289,10 @@ def _column(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
         column = pc.dictionary_encode(column)
     names = [str(word) for word in column.dictionary.to_pylist()]
     longest = max(map(len, names), default=0)
-    if longest > _LONGEST_NAME:
+    if longest > _MAX_NAME_CHARACTERS:
         msg = (
             f"{path}: the column `{name}` has a name of {longest:,} characters. Names have at most "
-            f"{_LONGEST_NAME:,}: is it another column?"
+            f"{_MAX_NAME_CHARACTERS:,}: is it another column?"
         )
         raise FileFormatError(msg)
     words: AnyArray = np.array(names, dtype=np.str_)[to_numpy(column.indices)]

@@ -19,7 +19,7 @@ from ogive.curve import Curve
 from ogive.curve.curve import as_curve
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics.binned import BINS
-from ogive.predictions import Predictions, said_kind
+from ogive.predictions import Predictions, kind_or_default
 from ogive.studies import compare as comparing
 from ogive.studies import measure as measuring
 from ogive.studies.fitting import VECTOR, fit
@@ -316,7 +316,7 @@ def as_predictions(
     preds = Predictions(
         values,
         labels,
-        kind=said_kind(values, kind),
+        kind=kind_or_default(values, kind),
         classes=_names(data, outcomes) if classes is None and not one_column else classes,
         sample_weight=sample_weight,
         weight_kind=weight_kind,

@@ -129,7 +129,7 @@ def test_perfect_and_one_hot_rows(fit, K, rng):
 def test_few_rows_get_a_temperature(fit, rng):
     z, y, _ = sample(rng, n=30)
     preds = Predictions(z, y, kind="logits")
-    with pytest.warns(FallbackWarning, match="30 rows are too few to learn about classes"):
+    with pytest.warns(FallbackWarning, match="30 rows are too few to learn class effects"):
         gamma = fit(preds)
     assert not gamma.structure.to_logs.any()
     assert (gamma.structure.logs == 1.0).all()

@@ -139,5 +139,5 @@ def test_filling_keeps_the_sum_the_cap_and_the_order(K, seed):
 
 
 def test_one_column_has_no_ranks():
-    with pytest.raises(InvalidInput, match="one column and so no ranks"):
+    with pytest.raises(InvalidInput, match="one column, which has no ranks"):
         fit_ranks(Predictions([0.1, 0.9], [0, 1], kind="probs"), "platt")

@@ -235,7 +235,7 @@ def test_a_hasty_search_finds_what_the_whole_grid_finds(rng, monkeypatch):
     preds = Predictions(logits, labels, kind="logits")
     grid = dict(strengths=[1e-6, 1e-3, 0.1, 10.0, 1e3], offset_strengths=[0.01, 1.0])
     whole = fit_ms_odir(preds, **grid)
-    monkeypatch.setattr("ogive.calibrators.scaling.odir._MANY_CLASSES", 3)
+    monkeypatch.setattr("ogive.calibrators.scaling.odir._MAX_CLASSES_FOR_FULL_GRID", 3)
     seen = []
     hasty = fit_ms_odir(preds, **grid, progress=lambda *at: seen.append(at[1:]))
     assert (hasty.strength, hasty.offset_strength) == (whole.strength, whole.offset_strength)

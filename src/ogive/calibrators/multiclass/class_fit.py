@@ -1,7 +1,7 @@
-"""Fitting the class structure, and what it says of rows it has not seen.
+"""Fitting the class structure, and its scores for rows it was not fitted on.
 
 The curve of the calibrated top class must come from rows that did not fit the structure: on its
-own rows it is too sure of itself. So the rows are dealt to two halves, each half is scored by a
+own rows it is overconfident. So the rows are dealt to two halves, each half is scored by a
 structure fitted to the other (with the same priors), and the one-dimensional map is fitted to
 these scores. All of it is done with the classes in an order of their own (`class_order`), so
 that the order of the columns does not matter.
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, IntArray, KeyArray, Progress
     from ogive.predictions import Predictions
 
-_MAX_NUMBERS_IN_FLOAT64 = 1 << 18  # numbers up to which everything is in float64
-_MAX_NUMBERS_FOR_PRIORS = 4_000_000  # above, the priors are learnt from some of the rows
-_SOME_ROWS = 8_192
-_RANK, _RANK_MANY, _MANY_CLASSES = 128, 64, 256
-_FEWEST = 40  # rows with which the classes are looked at: 20 in each half
+_MAX_NUMBERS_IN_FLOAT64 = 1 << 18  # with more numbers, float32 is used: half the time
+_MAX_NUMBERS_FOR_PRIORS = 4_000_000  # with more, the priors are learnt from a sample of rows
+_ROWS_OF_SAMPLE = 8_192
+_RANK, _RANK_MANY, _MIN_CLASSES_FOR_LOWER_RANK = 128, 64, 257
+_MIN_ROWS = 40  # 20 in each half; with fewer, only a temperature is fitted
 _DIGITS = 8
-_CLOSE_HALVES = 1e-11  # nats for each row: so near that the order of the rows does not show
+_LAST_GAIN_OF_HALVES = 1e-11  # nats for each row: small enough that the order of rows is invisible
 _WEIGHT_OF_A_CERTAIN_ROW = 1e-6  # the weight in V's moments of a row that is certain
 #: What is added to the moments of classes, in different shares of their mean: equal eigenvalues (as
 #: of one-hot rows, with as many of several classes) would leave their eigenvectors to rounding, and
-#: with them what conjugate gradients find in so many steps.
+#: with them what conjugate gradients find in a limited number of steps.
 EQUAL_MOMENTS_APART = 1e-6
 _GOLDEN = 0.6180339887498949
 _STAGES = 4  # of a fit: the priors, two halves, all rows
-_NUMBERS_PROBED = 400  # parameters that the probes look at, at least
+_NUMBERS_PROBED = 400  # least number of parameters that the random probes cover
 
 
 class Unseen(NamedTuple):
@@ -63,7 +63,7 @@ class Unseen(NamedTuple):
 class ClassFit:
     """A class structure, and the scores of all rows by halves.
 
-    place : (K,) in which row of the scores each class stands
+    place : (K,) the row of each class in the scores
     """
 
     structure: ClassStructure
@@ -95,17 +95,17 @@ def fit_classes(
 ) -> ClassFit:
     """Fit the class structure to predictions with labels, and score them by halves."""
     with one_blas_thread():
-        return _fit(preds, n_jobs, progress or _untold)
+        return _fit(preds, n_jobs, progress or _no_progress)
 
 
-def _untold(what: str, done: float, total: int) -> None:
-    """Take progress that nobody asked for."""
+def _no_progress(what: str, done: float, total: int) -> None:
+    """Ignore progress: the default callback."""
 
 
 def _fit(preds: Predictions, n_jobs: int | None, step: Progress) -> ClassFit:
     labels = labelled(preds)
     if preds.one_column:
-        msg = "`preds` has one column and so no classes to mix: fit its curve, or use fit_ovr."
+        msg = "`preds` needs a column for each class, but has one. Fit its curve, or use fit_ovr."
         raise InvalidInput(msg)
     scale = mean_range(preds, n_jobs=n_jobs)
     order = class_order(preds, scale, n_jobs=n_jobs)
@@ -123,9 +123,9 @@ def _fit_ordered(
     factor = careful_factor(preds, n_jobs=n_jobs)
     rows, floor = _read(preds, labels, factor, scale, n_jobs)
     bases = _bases(rows)
-    if float(rows.weights.sum()) < _FEWEST:
+    if float(rows.weights.sum()) < _MIN_ROWS:
         return _temperature_only(rows, bases, factor, floor)
-    step("learning which classes to trust", 0, _STAGES)
+    step("learning the size of class effects", 0, _STAGES)
     found = _priors(rows, bases, n_jobs)
     whole_rows = preds.weight_kind == "repetition"
     halved = _by_halves(rows, bases, found, n_jobs, whole=whole_rows, step=step)
@@ -142,7 +142,7 @@ def _fit_ordered(
 
 
 def _trust(share: float) -> float:
-    """Return how much of the structure is used: fitted to all rows, given what holds of halves.
+    """Return the share of the structure's effect to use, given the share that holds for halves.
 
     If its effect on the scores has the variance S, and noise adds V where all rows are seen, then
     of the effect that half the rows show S / (S + 2 V) holds: that is `share`. Of the effect that
@@ -154,10 +154,10 @@ def _trust(share: float) -> float:
 def _temperature_only(
     rows: _Rows, bases: tuple[FloatArray, FloatArray], factor: float, floor: float
 ) -> tuple[ClassStructure, Iterable[Unseen]]:
-    """Return a structure that does nothing to the classes, for want of rows."""
+    """Return a structure that leaves the classes unchanged: there are too few rows."""
     warnings.warn(
-        f"{rows.weights.sum():.4g} rows are too few to learn about classes, which takes "
-        f"{_FEWEST}: a temperature was fitted instead.",
+        f"{rows.weights.sum():.4g} rows are too few to learn class effects, which needs "
+        f"{_MIN_ROWS}: a temperature was fitted instead.",
         FallbackWarning,
         stacklevel=7,
     )
@@ -224,7 +224,7 @@ def _read(
 
 
 def _sample(rows: _Rows, most: int) -> IntArray:
-    """Return so many rows, drawn by their hash: the same in any order."""
+    """Return a sample of the rows, drawn by their hash: the same in any order."""
     return np.sort(np.lexsort((rows.weights, rows.hashes))[:most])
 
 
@@ -235,8 +235,8 @@ def _bases(rows: _Rows) -> tuple[FloatArray, FloatArray]:
     of its outcome. With r = K any basis would do; this one makes the search short.
     """
     K, n = rows.logs.shape
-    rank = min(K, _RANK) if K <= _MANY_CLASSES else _RANK_MANY
-    at = slice(None) if n <= _SOME_ROWS else _sample(rows, _SOME_ROWS)
+    rank = min(K, _RANK) if K < _MIN_CLASSES_FOR_LOWER_RANK else _RANK_MANY
+    at = slice(None) if n <= _ROWS_OF_SAMPLE else _sample(rows, _ROWS_OF_SAMPLE)
     logs = rows.logs[:, at]
     probs = np.exp(logs)
     weight = (
@@ -248,7 +248,7 @@ def _bases(rows: _Rows) -> tuple[FloatArray, FloatArray]:
 def _leading(values: AnyArray, weight: AnyArray, rank: int) -> FloatArray:
     moments = ((values * weight) @ values.T).astype(np.float64)
     K = moments.shape[0]
-    # Multiples of the golden ratio, less their whole part, lie apart from each other.
+    # The fractional parts of multiples of the golden ratio are well separated.
     apart = np.modf(_GOLDEN * np.arange(1, K + 1))[0]
     moments[np.diag_indices(K)] += EQUAL_MOMENTS_APART * np.trace(moments) / K * apart
     if rank == K:
@@ -271,7 +271,7 @@ def _priors(rows: _Rows, bases: tuple[FloatArray, FloatArray], n_jobs: int | Non
     probes = int(np.clip(_NUMBERS_PROBED // (2 * K * bases[0].shape[1]), 1, 8))
     if n * K <= _MAX_NUMBERS_FOR_PRIORS:
         return shrink(_regression(rows, bases, n_jobs), probes=probes)
-    at = _sample(rows, _SOME_ROWS)
+    at = _sample(rows, _ROWS_OF_SAMPLE)
     some = ClassRegression(*rows.some(at, rows.weights[at]), bases, n_jobs=n_jobs)
     return shrink(some, probes=probes)
 
@@ -295,8 +295,8 @@ def _by_halves(
 ) -> list[_Half]:
     """Score each half by a structure fitted to the other.
 
-    A start that had seen the other half would tell of it, unless the search goes to the very end,
-    as it does in small problems. In others both fits start from nothing.
+    A start that used the other half would leak information, unless the search fully converges,
+    as it does in small problems. In others both fits start from zero.
     """
     share = halves(rows.hashes, rows.weights, whole=whole)
     found: list[_Half] = []
@@ -308,7 +308,9 @@ def _by_halves(
         weights = rows.weights * (1.0 - part)
         fitted = ClassRegression(*rows.some(seen, weights[seen]), bases, n_jobs=n_jobs)
         start = None if priors.curvature is None else priors.theta
-        theta = fit_at(fitted, priors.precision, start, near=priors.curvature, close=_CLOSE_HALVES)
+        theta = fit_at(
+            fitted, priors.precision, start, near=priors.curvature, close=_LAST_GAIN_OF_HALVES
+        )
         held = (rows.weights * part)[unseen]
         rest = ClassRegression(*rows.some(unseen, held), bases, n_jobs=n_jobs)
         change = Change(rest.logs, rest.scores(theta), rest.labels, held)

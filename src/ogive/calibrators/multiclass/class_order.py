@@ -1,4 +1,4 @@
-r"""An order of the classes that follows from what the columns hold, not from where they stand.
+r"""An order of the classes that depends on the columns' values, not on their positions.
 
 What is fitted to classes with hashes of rows, random signs and sums in float32 depends on the
 order of the columns. So the columns are first put in an order of their own: permuting them then
@@ -10,8 +10,8 @@ With u the logarithms of a row below its largest, s their mean range over the ro
 .. math:: \sum_i w_i \bigl[ e_{ik} (1 + c_{y_i} (1 + e_{i y_i}))
           + [y_i = k] (\sqrt 2 + \textstyle\sum_j e_{ij} c_j) \bigr] ,
 
-which knows no scale of the logits. The colours c are 1 at first; where keys are equal, the ranks
-of the keys are the next colours, as in the refinement of graphs. Classes that are equal in the
+which does not depend on the scale of the logits. The colours c are 1 at first; if keys are equal,
+their ranks are the next colours, as in the refinement of graphs. Classes that are equal in the
 end, such as two columns of zeros, are exchangeable in nearly all data.
 """
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, IntArray
     from ogive.predictions import Predictions
 
-_DIGITS = 1e-9  # of the rows' total weight: keys nearer to each other are equal
-_MOST_ROUNDS = 4
+_KEY_ROUNDING = 1e-9  # of the rows' total weight: keys that differ by less are equal
+_MAX_ROUNDS = 4
 
 
 def mean_range(preds: Predictions, *, n_jobs: int | None = None) -> float:
@@ -58,7 +58,7 @@ def class_order(preds: Predictions, scale: float, *, n_jobs: int | None = None) 
     array([1, 0, 2])
     """
     colours, seen = np.ones(preds.K), 0
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         keys = _keys(preds, scale, colours, n_jobs)
         distinct, rank = np.unique(keys, return_inverse=True)
         if distinct.size in (seen, preds.K):
@@ -86,5 +86,5 @@ def _keys(preds: Predictions, scale: float, colours: FloatArray, n_jobs: int | N
 
     for_each_block(work, preds.n, width=preds.K, n_jobs=n_jobs)
     keys = np.sum([parts[start] for start in sorted(parts)], axis=0)
-    rounded: FloatArray = np.round(keys / (float(weights.sum()) * _DIGITS))
+    rounded: FloatArray = np.round(keys / (float(weights.sum()) * _KEY_ROUNDING))
     return rounded

@@ -1,11 +1,11 @@
-r"""What a model's classes do to each other: scores from log-probabilities and probabilities.
+r"""Interactions between classes: scores from log-probabilities and probabilities.
 
 With a the log-softmax of b times the logits (b a temperature's factor) and p = exp a,
 
 .. math:: s = a + v \circ a + u \circ p + c + M_A V_A^\top a + M_p V_p^\top p .
 
 v and c are what vector scaling has, :math:`M_A` is a matrix on log-probabilities as in Dirichlet
-calibration, and u and :math:`M_p` see the probabilities themselves: which class deserves more
+calibration, and u and :math:`M_p` act on the probabilities themselves: which class should get more
 *where the model is sure of that one*. ``docs/theory/vectors.md`` has the derivation.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, DTypeLike, FloatArray, IntArray
     from ogive.predictions import Predictions
 
-#: exp of less than these is not told from 0, with the digits at hand.
+#: exp of less than these is 0 at the given precision.
 FARTHEST, FARTHEST_32 = -700.0, -80.0
 #: Log-probabilities below are taken as these: products with coefficients stay finite in float32.
 LEAST_LOG = -1e20

@@ -1,9 +1,9 @@
 """Full vectors made of one map for each column: a class, or a rank.
 
 Every column has its own curve, fitted by the same method. Columns on which that method cannot
-work (no hits, too few scores) get Platt's map instead, with one warning for all of them. The
+work (only one outcome, too few scores) get Platt's map instead, with one warning for all. The
 spline works on every column: its average over maps near the identity is also right for a column
-of hits alone, where Platt's shift would pull a score of 0.9 down to 0.02.
+whose outcomes are all equal, where Platt's shift would move a score of 0.9 to 0.02.
 
 A probability of exactly 0 is often one that was rounded away: for the maps, a mass of 0 is lifted
 to the *floor*, half the smallest positive mass of the calibration rows. Impossible classes get 0
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import BoolArray, FloatArray
 
-_ROWS = 1 << 20  # numbers in a block: long columns, so that a call for each column does not show
+_NUMBERS_PER_BLOCK = 1 << 20  # long columns, so that one call for each column costs little
 _SMALLEST_LOG = -690.0
 
 
@@ -61,7 +61,7 @@ class ColumnsMap(MatrixMap):
     def _calibrated(self, preds: Predictions, n_jobs: int | None) -> FloatArray:
         scaled = rescaled(preds, self.factor)
         result = np.empty((preds.n, self.K))
-        step = max(1, _ROWS // self.K)
+        step = max(1, _NUMBERS_PER_BLOCK // self.K)
         pieces = [slice(i, min(i + step, preds.n)) for i in range(0, preds.n, step)]
 
         def work(piece: slice) -> None:
@@ -123,10 +123,10 @@ def unnested(values: dict[str, Any]) -> Map:
 def scale_factor(
     preds: Predictions, method: str, *, rescale: bool, n_jobs: int | None = None
 ) -> float:
-    """Return what a matrix of logits is multiplied by before its columns are read: a temperature's.
+    """Return the factor for a matrix of logits before its columns are read: 1 / temperature.
 
-    So logits of any scale give the same columns, and thus the same answer. Probabilities and the
-    log-odds of one column have a scale, and stay as they are given; so does all that is not
+    So logits of any scale give the same columns, and the same result. Probabilities and the
+    log-odds of one column have a scale, and stay as they are given; so do predictions that are not
     calibrated ("none").
     """
     if not rescale or method == "none" or preds.kind == "probs" or preds.one_column:
@@ -226,7 +226,7 @@ def column_curve(
 
 
 def fit_column(curve: Curve, method: str, options: Mapping[str, Any]) -> tuple[Map, bool]:
-    """Fit a method to the curve of a column; also return whether Platt's had to do instead."""
+    """Fit a method to the curve of a column; also return whether Platt's was used instead."""
     if method == "none":
         return fit_identity(curve), False
     if method != "spline" and no_slope_reason(curve):
@@ -259,17 +259,17 @@ def fit_columns(
 
 
 def check_curve_method(method: str) -> None:
-    """Only methods that read a curve can be put together to full vectors."""
+    """Check that the method reads a curve: others give full vectors by themselves."""
     if find_method(method).reads != "curve":
         msg = f"`method` {method!r} calibrates whole vectors by itself: fit it to the predictions."
         raise InvalidInput(msg)
 
 
 def warn_of(failed: list[int], method: str, what: str, of: int, *, stacklevel: int = 3) -> None:
-    """Tell once which columns could not be fitted as asked."""
+    """Warn once about the columns that the method could not fit."""
     if failed:
         warnings.warn(
-            f"{len(failed)} of {of} {what} (the first: {failed[0]}) have no hits, only hits, or "
+            f"{len(failed)} of {of} {what} (the first: {failed[0]}) have only one outcome, or "
             f"too few scores for {method!r}: 'platt' is fitted for them.",
             FallbackWarning,
             stacklevel=stacklevel,

@@ -1,4 +1,4 @@
-"""Any method as full vectors: the one door that estimators and commands use."""
+"""Any method as full vectors: the function that estimators and commands use."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def fit_multiclass(
         structure, for the best likelihood, and the decision may change. "ranks": by ranks, the
         decision stays. "ovr": one against the rest. "every-rank": every rank on its own.
         Predictions of one column have a curve of their own, that of class 1, and the decision
-        is free to move.
+        may change.
     impossible : {None, "zero"}
         A logit of −inf keeps probability 0. With "zero", so does a given probability of 0.
     warn : bool
@@ -70,19 +70,19 @@ def fit_multiclass(
         raise UnknownName.among("multiclass", multiclass, MULTICLASS)
     found = find_method(method)
     if found.reads == "predictions":
-        gamma = found.fit(preds, **options, **told(found, progress))
+        gamma = found.fit(preds, **options, **progress_option(found, progress))
     else:
         if multiclass == "free":
             check_spline(method, multiclass)
         elif multiclass == "keep" and method != "spline":
             multiclass = "ranks"
         way = MULTICLASS["ovr" if preds.one_column else multiclass]
-        gamma = way.fit(preds, method, n_jobs=n_jobs, **options, **told(way, progress))
+        gamma = way.fit(preds, method, n_jobs=n_jobs, **options, **progress_option(way, progress))
     assert isinstance(gamma, MatrixMap)  # noqa: S101 - what reads predictions gives such a map
     return gamma if impossible is None else replace(gamma, impossible=impossible)
 
 
-def told(method: Method, progress: Progress | None) -> dict[str, Progress]:
+def progress_option(method: Method, progress: Progress | None) -> dict[str, Progress]:
     """Return the callback as an argument for a method that takes one."""
     if progress is None or "progress" not in signature(method.fit).parameters:
         return {}
@@ -90,7 +90,7 @@ def told(method: Method, progress: Progress | None) -> dict[str, Progress]:
 
 
 def takes_folds(method: str) -> bool:
-    """Tell whether a method cross-validates by itself, and can be given the folds.
+    """Return whether a method cross-validates by itself, and takes the folds.
 
     >>> takes_folds("dir-odir"), takes_folds("temperature")
     (True, False)

@@ -1,6 +1,6 @@
 """The paper's own way to full vectors: every rank calibrated on its own, then the argmax.
 
-Rank r of a row (1 is the best) has the score p_(r) and is a hit if the true class has that rank.
+Rank r of a row (1 is the best) has the score p_(r), and outcome 1 if the true class has that rank.
 Its curve gives the map γ_r, and the class ranked r gets γ_r(p_(r)); the paper's accuracy table is
 that of the largest of these. Here the row is also divided by its sum, which does not change which
 is largest. The largest need not be the class that was first: this can change the decision.

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from ogive.calibrators.multiclass.class_fit import ClassFit
 
 _BLOCKS_THROUGH_MATRICES = 32  # blocks of rows that go through the matrices together
-_LOST = 0.01  # accuracy that "keep" may forgo without a warning
-_SURE = 3.0  # standard errors
+_MAX_LOST_ACCURACY = 0.01  # by "keep", without a warning
+_CLEAR_ERRORS = 3.0  # standard errors of that loss, for a warning
 #: Decimals of the log-odds of the top class, from scores in float64 and in float32: rows of the
 #: same numbers are one score, though the matrices leave them 1e-15 (1e-6) apart, and the spline's
 #: knots stand at distinct scores.
@@ -126,9 +126,9 @@ class KeptMap(ClassMap):
     Attributes
     ----------
     held : float
-        The share of calibration rows in which another class deserves more than the chosen one.
+        The share of calibration rows in which another class is more probable than the chosen one.
     lost : float
-        How much more often the class that deserves most is right than the chosen one: what the
+        How much more often the most probable class is right than the chosen one: what the
         decision costs in accuracy.
     """
 
@@ -246,7 +246,7 @@ def check_spline(method: str, multiclass: str) -> None:
     if method != "spline":
         msg = (
             f"multiclass={multiclass!r} by class structure is for method='spline', not {method!r}. "
-            "Take multiclass='ranks' or 'ovr' with it."
+            "Use multiclass='ranks' or 'ovr' with it."
         )
         raise InvalidInput(msg)
 
@@ -309,10 +309,10 @@ def _curve(preds: Predictions, tops: _Tops) -> Curve:
 
 
 def _warn_of(tops: _Tops, held: float, lost: float) -> None:
-    """Say when the decision itself is poor: then no vector that keeps it is calibrated."""
+    """Warn if the decision itself is poor: then no vector that keeps it is calibrated."""
     n = tops.weights.sum() ** 2 / (tops.weights**2).sum()
     error = float(np.sqrt(np.average((tops.gain - lost) ** 2, weights=tops.weights) / n))
-    if lost > max(_LOST, _SURE * error):
+    if lost > max(_MAX_LOST_ACCURACY, _CLEAR_ERRORS * error):
         warnings.warn(
             f"in {held:.1%} of the rows another class is more probable than the one with the "
             f"largest value, and taking it would be right {lost:.1%} more often. No vector that "

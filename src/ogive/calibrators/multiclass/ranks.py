@@ -1,6 +1,6 @@
 r"""Full vectors that keep the decision: stick-breaking over the ranks.
 
-The class ranked r takes its share of what the classes before it left:
+The class ranked r gets its share of what the classes before it left:
 
 .. math:: q_r = h_r \prod_{j<r} (1 - h_j), \qquad
           h_r = \gamma_r\Bigl(\frac{p_{(r)}}{\sum_{j \ge r} p_{(j)}}\Bigr) ,
@@ -14,10 +14,10 @@ p are probabilities as they are given, or the softmax of logits that are first d
 fitted temperature: any scale of the logits gives the same answer. ``rescale=False`` leaves the
 division out, and p is the softmax of the logits as they are.
 
-The order is kept from the top down: no class gets more than the one ranked before it, what it
-may not have goes to those after it, and the first keeps a margin of 1e-6 of itself, which
-survives a cast to float32. Where the second choice deserves more than the first, no vector with
-the same decision is calibrated for both: then the first is, and `held` says how often.
+The order is kept from the top down: no class gets more than the one ranked before it, the excess
+goes to those after it, and the first keeps a margin of 1e-6 of itself, which
+survives a cast to float32. Where the second class is more probable than the first, no vector with
+the same decision is calibrated for both: then the first one is, and `held` is how often.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
 
 RANKS = 3
-_BLOCKS_THROUGH_THE_REST = 4  # blocks through everything but the maps
-_BLOCKS_THROUGH_MAPS = 64  # blocks through the maps
+_BLOCKS_THROUGH_THE_REST = 4  # joined for everything but the maps: they fit the cache
+_BLOCKS_THROUGH_MAPS = 64  # joined for the maps: fewer calls
 _SMALLEST_LOG, _SMALLEST_LOG_32 = -700.0, -80.0  # a weight is never 0
-#: A rank after the first gets the method that was asked for from this many rows on (Kish's size
+#: A rank after the first is fitted by the requested method if it has this many rows (Kish's size
 #: of sampling weights); fewer rows of such hard cases are fitted by Platt's two numbers.
 MIN_ROWS_FOR_OWN_METHOD = 200
 
@@ -192,7 +192,7 @@ def fit_ranks(
     preds = with_weight(preds)
     labels = labelled(preds)
     if preds.one_column:
-        msg = "`preds` has one column and so no ranks: fit its curve, or use fit_ovr."
+        msg = "`preds` has one column, which has no ranks. Fit its curve, or use fit_ovr."
         raise InvalidInput(msg)
     if not isinstance(ranks, int | np.integer) or ranks < 1:
         msg = f"`ranks` must be a whole number >= 1, not {ranks!r}."
@@ -233,7 +233,7 @@ class _Rest(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """What is read of the calibration rows, once."""
+    """The calibration rows, as the fit needs them."""
 
     log_odds: FloatArray  # (N, R) of each rank among those not before it
     place: IntArray  # (N,) the rank of the true class from 0, or R for all ranks after
@@ -286,7 +286,7 @@ def _ranked(
 def _first_ranks(values: AnyArray, R: int) -> IntArray:
     """Return the classes of the R largest values, equal ones by index."""
     if values.dtype == np.float16:
-        values = values.astype(np.float32)  # the same order, without converting at each look
+        values = values.astype(np.float32)  # the same order, and converted only once
     rows = np.arange(values.shape[0])
     order = np.empty((rows.size, R), dtype=np.intp)
     order[:, 0] = values.argmax(axis=1)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class SharedFits:
-    """The last fit and what it was fitted to; `saved` seconds were not spent again."""
+    """The last fit and what it was fitted to; reusing it saved `saved` seconds."""
 
     last: tuple[Predictions, ClassFit, float] | None = None
     saved: float = 0.0

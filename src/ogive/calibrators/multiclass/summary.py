@@ -1,4 +1,4 @@
-"""What a calibrator of whole vectors did to the rows it was fitted to, in words and numbers.
+"""Summary of a calibrator of whole vectors: what it did to the rows it was fitted to.
 
 It describes the map that is applied: the probability of the class that the model chose, before
 and after, in groups of rows of about the same score. A group is off where the mean change is more
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
 
 _GROUPS = 20
-_SURE = 1.96
+_CRITICAL_Z = 1.96  # two-sided 5 %
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -40,9 +40,9 @@ class VectorSummary:
     ranges : tuple of OffRange
         Where the change is more than noise, from low to high scores.
     decision : str or None
-        "calibrate", "leave alone" or "too few rows"; None: these rows do not decide it.
+        "calibrate", "leave alone" or "too few rows"; None if these rows cannot decide.
     verdict : str
-        The decision in words, as `ogive fit` says it.
+        The decision as a sentence, as `ogive fit` prints it.
     log_loss_before, log_loss_after : float or None
         Log loss of whole vectors, as they were, and calibrated by maps that had not seen the rows.
     """
@@ -71,8 +71,8 @@ class VectorSummary:
     def __repr__(self) -> str:
         found = {"none found": "no miscalibration found.", "mixed": "over- and underconfident."}
         what = found.get(self.direction, f"the model is {self.direction}.")
-        told = "" if self.verdict else f": {what}"  # the verdict says it
-        lines = [f"{self.method} of whole vectors, n = {self.n:,}{told}"]
+        start = "" if self.verdict else f": {what}"  # the verdict has it already
+        lines = [f"{self.method} of whole vectors, n = {self.n:,}{start}"]
         lines += [f"{part}." for part in self.ranges]
         changes = f"Mean change {self.shift:+.4f}, mean absolute change {self.moved:.4f}"
         lines.append(f"{changes}, of the probability of the chosen class.")
@@ -112,7 +112,7 @@ def _ranges(p: FloatArray, q: FloatArray, weights: FloatArray) -> list[OffRange]
                       for part in groups])  # fmt: skip
     noise = np.array([np.average(q[part] * (1.0 - q[part])) / part.size for part in groups])
     change = means[:, 1] - means[:, 0]
-    side = np.where(np.abs(change) > _SURE * np.sqrt(noise), np.sign(change), 0.0)
+    side = np.where(np.abs(change) > _CRITICAL_Z * np.sqrt(noise), np.sign(change), 0.0)
     edges = np.flatnonzero(np.diff(side, prepend=0.0, append=0.0))
     found = []
     for start, stop in pairwise(edges):

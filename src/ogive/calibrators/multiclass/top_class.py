@@ -1,4 +1,4 @@
-"""The top class of a row of scores, and how the others make room for its calibrated part.
+"""The top class of a row of scores, and how the others share the rest of the probability.
 
 Scores become masses e = exp(s − max s), (rows, K). Two classes can be the top:
 
@@ -10,7 +10,7 @@ Scores become masses e = exp(s − max s), (rows, K). Two classes can be the top
 
 The log-odds of the top class go through a map; its calibrated part t is put in its place, and
 the others share 1 − t in proportion to their masses. Free: t is raised, where it must, so that
-the top stays on top. Kept: no other class gets more than t, and what it may not have goes to the
+the top stays on top. Kept: no other class gets more than t, and the excess goes to the
 others.
 """
 

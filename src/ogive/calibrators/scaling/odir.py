@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 SEED = 15
-_FEW_CLASSES = 50  # the published grids are for 10 and for 100 classes
-_MANY_CLASSES = 256
-_SMALLEST = 2.0**-52  # probabilities are clipped here before their logarithm
+_MIN_CLASSES_FOR_SHORT_GRID = 50  # between the published grids, for 10 and for 100 classes
+_MAX_CLASSES_FOR_FULL_GRID = 256  # with more, a fit takes minutes
+_SMALLEST_PROBABILITY = 2.0**-52  # smaller ones are clipped to this before their logarithm
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -109,7 +109,7 @@ class DirOdirMap(OdirMap):
     @classmethod
     def features(cls, preds: Predictions, at: slice, floor: float) -> FloatArray:  # noqa: ARG003
         """Return x, (rows, K)."""
-        return log_probabilities(preds, at, _SMALLEST)
+        return log_probabilities(preds, at, _SMALLEST_PROBABILITY)
 
 
 AnyOdir = TypeVar("AnyOdir", bound=OdirMap)
@@ -181,8 +181,8 @@ def _grid(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the grids of λ and μ, falling."""
     labelled(preds)
-    first = -5 if preds.K < _FEW_CLASSES else -2
-    if preds.K <= _MANY_CLASSES:
+    first = -5 if preds.K < _MIN_CLASSES_FOR_SHORT_GRID else -2
+    if preds.K <= _MAX_CLASSES_FOR_FULL_GRID:
         decades = 10.0 ** np.arange(first, 7)
         default = np.outer(decades, [1.0, 0.5, 0.25]).ravel(), decades
     else:
@@ -233,7 +233,11 @@ def _fit(
     for at in blocks(preds.n, width=preds.K):
         rows[at, :-1] = cls.features(preds, at, floor)
     search = Search(
-        rows, labelled(preds), preds.sample_weight, *grid, hasty=preds.K > _MANY_CLASSES
+        rows,
+        labelled(preds),
+        preds.sample_weight,
+        *grid,
+        hasty=preds.K > _MAX_CLASSES_FOR_FULL_GRID,
     )
     parts = splits(preds.n, cv, random_state) if isinstance(cv, int) else cv
     found = search.run(parts, progress, n_jobs)

@@ -2,9 +2,9 @@
 
 λ runs from large to small and μ to and fro under each λ, so that every fit starts at the solution
 of its neighbour: a few evaluations instead of hundreds. No pair of the grid is left out, because
-the loss on held-out rows need not have one valley only; except in a `hasty` search, for classes
-so many that a fit takes minutes: it works in float32 until the pair is chosen, and goes down to
-no smaller λ once one is worse than the one before.
+the loss on held-out rows can have several minima; except in a `hasty` search, for so many classes
+that a fit takes minutes: it works in float32 until the pair is chosen, and tries
+no smaller λ after one that is worse than the one before.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     Split = tuple[IntArray, IntArray]
 
 _WHAT = "fits of the grid"
-_RIDGE = 1e-9  # keeps the diagonal finite where rows can be told apart, and moves nothing else
-_FINAL = 1e-13  # the chosen models are fitted until a step gains less than this
-_WORSE = 1e-5  # in log-loss, far above the rounding of float32
-_HASTY, _HASTY_FINAL = 1e-6, 1e-7  # the same of a hasty search, before and after the choice
+_RIDGE = 1e-9  # keeps the diagonal finite where rows are separable; negligible elsewhere
+_LAST_GAIN = 1e-13  # the chosen models are fitted until a step gains less than this
+_MIN_LOSS_INCREASE = 1e-5  # in log loss, to count as worse: far above the rounding of float32
+_HASTY_GAIN, _HASTY_LAST_GAIN = 1e-6, 1e-7  # in a hasty search, before and after the choice
 
 
 class Found(NamedTuple):
@@ -87,7 +87,11 @@ class Search:
             for i in range(self.strengths.size):
                 list(pool.map(lambda path, i=i: self._line(path, i, tick), paths))
                 losses = np.mean([path.loss for path in paths], axis=0)
-                if self.hasty and i > 0 and losses[i].min() > losses[i - 1].min() + _WORSE:
+                if (
+                    self.hasty
+                    and i > 0
+                    and losses[i].min() > losses[i - 1].min() + _MIN_LOSS_INCREASE
+                ):
                     break
             at = np.unravel_index(int(np.nanargmin(losses)), losses.shape)
             starts = [path.solutions[at] for path in paths]
@@ -136,13 +140,13 @@ class Search:
         """Fit one pair; the curvature may be that of a neighbour."""
         objective = train.penalised(R)
         if self.hasty:
-            tolerance = _HASTY_FINAL if final else _HASTY
+            tolerance = _HASTY_LAST_GAIN if final else _HASTY_GAIN
             return minimise_sparsely(objective, theta, train.curvature, R, tolerance=tolerance)
         if curvature is None:
             curvature = train.curvature(theta)
         if not final:
             return minimise(objective, theta, curvature, R)
-        theta = minimise(objective, theta, curvature, R, tolerance=_FINAL)
+        theta = minimise(objective, theta, curvature, R, tolerance=_LAST_GAIN)
         return polished(objective, theta, train.curvature, R)
 
     def _refine(self, split: Split, start: AnyArray, pair: tuple[float, float]) -> FloatArray:
@@ -169,7 +173,7 @@ class _Path:
 
 
 class _Counter:
-    """Counts fits over all threads and tells `progress`, one thread at a time."""
+    """Counts fits over all threads and calls `progress`, one thread at a time."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
         self.done, self.total, self.progress = 0, total, progress
@@ -182,11 +186,11 @@ class _Counter:
                 self.progress(_WHAT, self.done, self.total)
 
     def start(self) -> None:
-        """Say how much there is to do: the first fits take the longest."""
+        """Report the total before the first fits, which take the longest."""
         if self.progress is not None:
             self.progress(_WHAT, 0, self.total)
 
     def finish(self) -> None:
-        """Say that all is done, also if some pairs were not needed."""
+        """Report that all is done, also if some pairs were not needed."""
         if self.progress is not None and self.done < self.total:
             self.progress(_WHAT, self.total, self.total)

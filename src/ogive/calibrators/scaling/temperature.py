@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
 
 _NEARLY_UNIFORM = 1e-3
-_ALIKE = 1e-100  # logits that differ by less are taken as equal: their squares underflow
+_MIN_DIFFERENCE = 1e-100  # logits that differ by less count as equal: their squares underflow
 MIN_PRECISION_FOR_OPTIMUM = 100.0  # of log b: then the average is 1 % from the optimum, or nearer
 _NODES, _NODES_NEAR = 49, 33  # of the sum over log b: from end to end, and around the optimum
-_BEYOND = 3.0  # log b above the optimum where the sum ends: there all rows are as good as decided
+_END_ABOVE_OPTIMUM = 3.0  # of the sum, in log b: there nearly all rows are decided
 _DEVIATIONS = 6.0  # of log b on either side of the optimum
-_FARTHEST = -1e30  # stands for −inf: its mass is 0, and 0 times it is 0
+_MINUS_INFINITY = -1e30  # a finite stand-in: its mass is 0, and 0 times it is 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -124,9 +124,9 @@ def careful_factor(preds: Predictions, *, n_jobs: int | None = None) -> float:
     r"""Return a factor for what is fitted next, where rows may be few: an average.
 
     A few rows that are all right would let the factor grow without end. So it is averaged over,
-    with a prior that knows no scale. Let A(b) be the mean of the largest probability of each
-    row: the accuracy that the factor b promises. x = (A − A(0)) / (A(∞) − A(0)) has the prior
-    Beta(2, ½), so the probability of promising more than x is ½ √m (3 − m), m = 1 − x. The
+    with a prior that does not depend on the scale. Let A(b) be the mean largest probability of a
+    row: the accuracy expected with the factor b. x = (A − A(0)) / (A(∞) − A(0)) has the prior
+    Beta(2, ½), so the probability of more than x is ½ √m (3 − m), m = 1 − x. The
     result is the b whose vectors are nearest to the average of softmax(b u) over b given the
     labels (in Kullback and Leibler's sense): the one whose f' is the mean of f'. Hundreds of rows
     leave nothing of the prior.
@@ -138,7 +138,7 @@ def careful_factor(preds: Predictions, *, n_jobs: int | None = None) -> float:
     (2.63, 2.11)
     """
     rows = _read(preds, n_jobs)
-    if rows.widest < _ALIKE:
+    if rows.widest < _MIN_DIFFERENCE:
         return 1.0
     factor, scale = _optimum(rows), weight_scale(preds)
     at = rows.sums(factor)
@@ -156,7 +156,7 @@ def careful_factor(preds: Predictions, *, n_jobs: int | None = None) -> float:
 
 def _nodes(rows: _Rows, factor: float, precision: float) -> FloatArray:
     """Return the b of the sum, in order: in proportion to the scale of 1 / logits, all of them."""
-    highest = _BEYOND + math.log(max(factor, 1.0 / rows.range))
+    highest = _END_ABOVE_OPTIMUM + math.log(max(factor, 1.0 / rows.range))
     wide = np.linspace(math.log(_NEARLY_UNIFORM / rows.widest), highest, _NODES)
     reach = _DEVIATIONS / math.sqrt(max(precision, 1.0))
     near = math.log(factor) + np.linspace(-reach, reach, _NODES_NEAR)
@@ -202,10 +202,10 @@ def _gaps(
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows, and what is known of them before the first step.
+    """The rows, and what is computed of them before the first step.
 
     own : (N,) how far the true class is below the largest of its row, <= 0
-    weight : (N,) 0 for rows that say nothing
+    weight : (N,) 0 for rows without information
     widest : the largest distance between two finite values of a row
     range : its mean over the rows
     zeros : whether there are logits of −inf
@@ -232,7 +232,7 @@ class _Rows:
             rows = slice(at.start * stride, min(at.stop * stride, self.preds.n), stride)
             gaps = _gaps(self.preds, rows, self.floor, self.dtype)
             if self.zeros:
-                np.maximum(gaps, _FARTHEST, out=gaps)
+                np.maximum(gaps, _MINUS_INFINITY, out=gaps)
             parts[at.start // step] = _block_sums(gaps, self.own[rows], self.weight[rows], b)
 
         for_each_block(work, n, width=width, n_jobs=self.n_jobs)
@@ -297,8 +297,8 @@ def _read(preds: Predictions, n_jobs: int | None) -> _Rows:
 
 @one_blas_thread()
 def _optimum(rows: _Rows) -> float:
-    """Return b: the first steps look at some of the rows, the last at all of them."""
-    if rows.widest < _ALIKE:
+    """Return b: the first steps use some of the rows, the last ones all of them."""
+    if rows.widest < _MIN_DIFFERENCE:
         return 1.0  # all classes alike, or no row to learn from: every b is as good
     low = _NEARLY_UNIFORM / rows.widest
     b = 1.0 / rows.range  # where no row is decided yet: from 1 on, large logits would underflow

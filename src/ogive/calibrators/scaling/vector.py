@@ -10,7 +10,7 @@ distance from it, the scores are those of the temperature and a change,
 and the mean cross-entropy :math:`+ \tfrac{\rho}{2} \sum_k (\delta_k^2 + \gamma_k^2)` has one
 minimum whatever the rows: the penalty is in log-odds, so the scale of the logits does not matter.
 With ρ = 1e-8 it moves an optimum that exists by about 1e-6 of a log-odds, and bounds one that does
-not. Where the rows can be told apart completely, ρ is raised until they cost log 2 together, the
+not. Where the rows are completely separable, ρ is raised until they cost log 2 together, the
 bound of the temperature.
 """
 
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray, Progress
     from ogive.predictions import Predictions
 
-#: ρ: a change of 10 log-odds raises the log loss by 1e-6, below what any sample can tell; and large
-#: beside the rounding of a gradient (1e-16), so that the order of the rows does not show.
+#: ρ: a change of 10 log-odds raises the log loss by 1e-6, which no sample can resolve; and large
+#: beside the rounding of a gradient (1e-16), so that the order of the rows does not matter.
 RIDGE = 1e-8
-#: Rows that cost less than this together can be told apart: else one of them has its label no more
+#: Rows that cost less than this together are separable: else one of them has its label no more
 #: probable than another class, and costs log 2 by itself.
 _ONE_UNDECIDED_ROW = math.log(2.0)
 _AT_BOUND = (
@@ -134,7 +134,7 @@ def fit_vector(
 
 
 def _bounded(rows: ScaledRows, worth: float) -> FloatArray:
-    """Return the optimum, or where rows that can be told apart cost log 2 together, (K, 2)."""
+    """Return the optimum, or the point where separable rows cost log 2 together, (K, 2)."""
     from scipy.optimize import brentq  # noqa: PLC0415 - heavy
 
     def excess(theta: FloatArray) -> float:

@@ -1,4 +1,4 @@
-"""Whether vector scaling is worth its fit: a look at rows that were held out, after a few steps.
+"""Whether to finish a fit of vector scaling: its loss on held-out rows, after a few steps.
 
 With a thousand classes and a few thousand rows, vector scaling takes hundreds of steps to an
 optimum that is worse on new rows than one temperature. On such data the log loss of held-out rows
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 #: Numbers in a matrix from which a fit takes seconds. Below, it is fitted and nothing is saved.
 MIN_NUMBERS_FOR_A_PROBE = 1_000_000
-#: Steps between two looks, and looks. Fits that help are done, or nearly, after as many steps
+#: Steps between two checks, and checks. Fits that help are done, or nearly, after that many steps
 #: (11 and 18 on two networks with 100 classes); a fit that overfits takes hundreds.
-STEPS_BETWEEN_LOOKS, LOOKS = 8, 3
+STEPS_BETWEEN_CHECKS, CHECKS = 8, 3
 #: One row of so many is held out.
 HELD_OUT_SHARE = 5
 #: Standard errors by which the held-out losses must be worse.
@@ -59,10 +59,10 @@ def stopped_early(preds: Predictions, *, n_jobs: int | None = None) -> VectorMap
     with one_blas_thread():
         rows = ScaledRows(train, temperature.factor, n_jobs)
         theta, penalty = rows.start, np.full(rows.start.shape, RIDGE / 2.0)
-        for _ in range(LOOKS):
+        for _ in range(CHECKS):
             objective, bend = rows.penalised(RIDGE), rows.curvature(theta)
             theta, _, more = descend(
-                objective, theta, bend, penalty, _TOLERANCE, STEPS_BETWEEN_LOOKS
+                objective, theta, bend, penalty, _TOLERANCE, STEPS_BETWEEN_CHECKS
             )
             gamma = rows.map_at(theta)
             if _is_worse(_losses(gamma, rest) - before, weights):
