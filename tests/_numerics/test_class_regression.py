@@ -94,7 +94,7 @@ def test_a_poor_guide_costs_steps_but_no_digits(rng):
 def test_effective_numbers_are_those_of_the_whole_hessian(small, rng, monkeypatch):
     if not small:
         by_conjugate_gradients(monkeypatch)
-    monkeypatch.setattr(class_evidence, "_SOLVED", 1e-8)
+    monkeypatch.setattr(class_evidence, "_TRACE_RESIDUAL", 1e-8)
     monkeypatch.setattr(class_evidence, "_STEPS", 300)
     rows, *_ = problem(rng, n=400)
     found = shrink(rows, probes=200)

@@ -45,7 +45,7 @@ def test_cross_entropy_leaves_the_gradient_behind(rng):
 
 @pytest.mark.parametrize("weights", [False, True])
 def test_the_loss_equals_the_slow_definition(rng, weights, monkeypatch):
-    monkeypatch.setattr(softmax_regression, "_CHUNK", 40)  # several chunks
+    monkeypatch.setattr(softmax_regression, "_NUMBERS_PER_BLOCK", 40)  # several blocks
     x, labels, w, regression = problem(rng, weights=weights)
     theta = rng.normal(size=(4, 5)) * 0.1
     loss, gradient = regression.penalised(penalty())(theta)

@@ -87,7 +87,7 @@ def test_a_cut_file_is_refused(gamma, tmp_path):
 def test_only_maps_are_saved_and_a_failure_leaves_the_old_file(gamma, tmp_path):
     path = tmp_path / "cal.json"
     path.write_text("old")
-    with pytest.raises(InvalidType, match="fitted map"):
+    with pytest.raises(InvalidType, match="fitted calibrator"):
         save({"a": 1}, path)
     assert path.read_text() == "old"
     with pytest.raises(FileNotFoundError):

@@ -146,7 +146,7 @@ def test_bad_arguments(tmp_path, monkeypatch):
     out = tmp_path / "out"
     with pytest.raises(UnknownName, match=r"unknown target 'onx'. Did you mean 'onnx'"):
         export(gamma, "onx", out)
-    with pytest.raises(InvalidType, match="fitted map"):
+    with pytest.raises(InvalidType, match="fitted calibrator"):
         export({"a": 1}, "python", out)
     with pytest.raises((UnknownName, InvalidInput), match="kind"):
         export(gamma, "python", out, kind="logit")

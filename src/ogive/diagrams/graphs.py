@@ -13,6 +13,7 @@ from ogive.calibrators.maps import Map
 from ogive.diagrams.trace import Summary, summarise
 from ogive.errors import InvalidInput
 from ogive.metrics.binned import BINS, bin_rows
+from ogive.metrics.significance import HALF_WIDTH_95
 from ogive.views import rate_name
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ogive.metrics.binned import Bins
 
 _GRID = 241
-_NORMAL = 1.959963984540054  # half a 95 % interval, in standard errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,7 +241,7 @@ def fit_for_graph(curve: Curve, method: str) -> Map:
 
 def wilson(share: FloatArray, count: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return Wilson's 95 % interval of a share of `count` rows."""
-    z = _NORMAL
+    z = HALF_WIDTH_95
     middle = (share + z * z / (2 * count)) / (1 + z * z / count)
     half = z * np.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
     half /= 1 + z * z / count
@@ -254,9 +254,9 @@ def wilson_of(hits: float, n: float) -> tuple[float, float]:
     >>> [round(end, 3) for end in wilson_of(8, 10)]
     [0.49, 0.943]
     """
-    p, z2 = hits / n, _NORMAL**2
+    p, z2 = hits / n, HALF_WIDTH_95**2
     middle = (p + z2 / (2 * n)) / (1 + z2 / n)
-    half = _NORMAL * sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    half = HALF_WIDTH_95 * sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 

@@ -46,6 +46,8 @@ CRITICAL_RANGE = 2.4976721610486505
 POWER_80 = 0.8416212335729143
 #: The level of every test, interval and verdict.
 LEVEL = 0.05
+#: Half of a 95 % interval of a normal, in standard errors.
+HALF_WIDTH_95 = 1.959963984540054
 #: The lower end of an interval that does not hold 0, where nothing more is known about it.
 LEAST_ABOVE_ZERO = 1e-6
 #: E sup |W| = sqrt(pi / 2), and E range W = sqrt(8 / pi).

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import blocks, for_each_block
-from ogive._validate import as_floats
+from ogive._validate import SUM_TOLERANCE, as_floats
 from ogive.errors import InvalidInput, rows_that
 from ogive.metrics.proper import CLIP
 from ogive.predictions import labelled
@@ -122,8 +122,8 @@ def _as_vectors(probabilities: ArrayLike, preds: Predictions) -> FloatArray:
     for at in blocks(preds.n, width=preds.K):
         block = p[at]
         sums = block.sum(axis=1, dtype=np.float64)
-        if not (block.min() >= 0.0 and (np.abs(sums - 1.0) <= 1e-3).all()):  # noqa: PLR2004
-            bad = ~((p.min(axis=1) >= 0.0) & (np.abs(p.sum(axis=1) - 1.0) <= 1e-3))  # noqa: PLR2004
+        if not (block.min() >= 0.0 and (np.abs(sums - 1.0) <= SUM_TOLERANCE).all()):
+            bad = ~((p.min(axis=1) >= 0.0) & (np.abs(p.sum(axis=1) - 1.0) <= SUM_TOLERANCE))
             msg = f"each row of `probabilities` must be >= 0 and sum to 1: {rows_that(bad)}."
             raise InvalidInput(msg)
     return p

@@ -14,6 +14,7 @@ from ogive.diagrams.graphs import wilson_of
 from ogive.metrics.binned import BINS
 from ogive.metrics.proper import CLIP
 from ogive.metrics.resample import bootstrap
+from ogive.metrics.significance import HALF_WIDTH_95
 from ogive.metrics.vector import vector_rows
 from ogive.plotting.marks import MINUS
 from ogive.plotting.panels import percent
@@ -35,7 +36,6 @@ _RESAMPLES = 200
 _MANY_ROWS = 1_000_000  # above this the bootstrap is left out
 _ALL_CLASSES = 30
 _WORST = 20
-_NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def vector_number(test: Predictions, after: float | None) -> tuple[Number, ...]:
     losses = vector_rows(test)[1]
     weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
     mean, error, _ = hall_t(losses, weights / weights.sum())
-    low, high = max(mean - _NORMAL * error, 0.0), mean + _NORMAL * error
+    low, high = max(mean - HALF_WIDTH_95 * error, 0.0), mean + HALF_WIDTH_95 * error
     if test.fitted_rows:
         low = high = nan
     name = "log loss, whole vectors"
@@ -118,7 +118,7 @@ def _loss_intervals(curve: Curve) -> tuple[tuple[float, float], tuple[float, flo
     for if_hit, if_miss in (((1.0 - p) ** 2, p**2), (-np.log(clipped), -np.log1p(-clipped))):
         mean = float(hits @ if_hit + misses @ if_miss) / curve.n
         square = float(hits @ if_hit**2 + misses @ if_miss**2) / curve.n
-        half = _NORMAL * sqrt(max(square - mean * mean, 0.0) / rows)
+        half = HALF_WIDTH_95 * sqrt(max(square - mean * mean, 0.0) / rows)
         results.append((max(mean - half, 0.0), mean + half))
     return results[0], results[1]
 
