@@ -222,10 +222,10 @@ def text_of(name="platt.score"):
     [
         (text_of().replace('"slope": ', '"slope": 1, "slope": '), "occurs twice"),
         (text_of().replace('"n": 200', '"n": ' + "9" * 5000, 1), "digits"),
-        (text_of().replace('"n": 200', '"n": NaN', 1), "holds NaN"),
-        (text_of().replace('"n": 200', '"n": -Infinity', 1), "holds -Infinity"),
-        ('{"format": ' * 5000, "not JSON"),
-        ("﻿" + text_of(), "not JSON"),
+        (text_of().replace('"n": 200', '"n": NaN', 1), "contains NaN"),
+        (text_of().replace('"n": 200', '"n": -Infinity', 1), "contains -Infinity"),
+        ('{"format": ' * 5000, "not a saved calibrator"),
+        ("﻿" + text_of(), "not a saved calibrator"),
     ],
 )
 def test_json_that_readers_may_read_differently(text, message, tmp_path):

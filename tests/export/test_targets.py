@@ -154,7 +154,7 @@ def test_bad_arguments(tmp_path, monkeypatch):
         export(gamma, "python", out, kind="logits")
     with pytest.raises((UnknownName, InvalidInput), match="dtype"):
         export(gamma, "onnx", out, dtype="float16")
-    with pytest.raises(InvalidInput, match="`column` is for sql"):
+    with pytest.raises(InvalidInput, match="is for sql only"):
         export(gamma, "python", out, column="p")
     with pytest.raises(InvalidInput, match="`column`"):
         export(gamma, "sql", out, column="a\nb")

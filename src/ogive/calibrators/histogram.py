@@ -17,7 +17,7 @@ import numpy as np
 from ogive._validate import as_choice
 from ogive.calibrators.log_odds import mean_at_one
 from ogive.calibrators.maps import Map, last_of
-from ogive.calibrators.platt import fall_back, no_slope_reason
+from ogive.calibrators.platt import fall_back, has_one_outcome
 from ogive.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def fit_histogram(
     if not isinstance(bins, int | np.integer) or isinstance(bins, bool) or bins < 1:
         msg = f"`bins` must be a whole number >= 1, not {bins!r}."
         raise InvalidInput(msg)
-    if "only" in no_slope_reason(curve):
+    if has_one_outcome(curve):
         return fall_back(curve, "histogram")
     high, tail = _mass_edges(curve, bins) if spacing == "mass" else _width_edges(bins)
     place = _bin_of(curve.high, curve.tail, high, tail)

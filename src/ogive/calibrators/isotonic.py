@@ -19,7 +19,7 @@ import numpy as np
 
 from ogive.calibrators.log_odds import mean_at_one
 from ogive.calibrators.maps import PiecewiseMap
-from ogive.calibrators.platt import fall_back, no_slope_reason
+from ogive.calibrators.platt import fall_back, has_one_outcome
 
 if TYPE_CHECKING:
     from ogive.calibrators.platt import PlattMap
@@ -43,7 +43,7 @@ def fit_isotonic(curve: Curve) -> IsotonicMap | PlattMap:
     """
     from scipy.optimize import isotonic_regression  # noqa: PLC0415 - SciPy where it is used
 
-    if "only" in no_slope_reason(curve):
+    if has_one_outcome(curve):
         return fall_back(curve, "isotonic")
     fit = isotonic_regression(curve.hits / curve.count, weights=curve.count)
     value = np.clip(fit.x, 0.0, 1.0)

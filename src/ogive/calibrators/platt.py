@@ -86,9 +86,14 @@ def _line(eta: FloatArray, count: FloatArray, targets: FloatArray) -> tuple[floa
     return fit.intercept, float(fit.slopes[0])
 
 
+def has_one_outcome(curve: Curve) -> bool:
+    """Return whether all outcomes of a curve are equal."""
+    return curve.total_hits in {0.0, float(curve.n)}
+
+
 def no_slope_reason(curve: Curve) -> str:
     """Return why a curve has no slope to fit, as text; empty if it has one."""
-    if curve.total_hits in {0.0, float(curve.n)}:
+    if has_one_outcome(curve):
         return "all outcomes of the curve are " + ("1" if curve.total_hits else "0")
     first, last = float(curve.log_odds[0]), float(curve.log_odds[-1])
     if last - first <= same_score(first, last):

@@ -129,7 +129,7 @@ def fit_spline_again(curve: Curve, *, monotone: bool = False) -> SplineMap:
     """Fit scores that come from an earlier fit to the same outcomes.
 
     They are near the identity: the prior expects a smaller line than that of `fit_spline`, and
-    there is no share of Platt's line, which would undo what few rows taught.
+    there is no share of Platt's line, which would undo what was learnt from few rows.
     """
     with one_blas_thread():
         return _fit(check_curve(curve), monotone=monotone, again=True)

@@ -47,7 +47,9 @@ def broken(shares: FloatArray, K: int) -> tuple[FloatArray, FloatArray, BoolArra
     upper = np.ones(n)
     for r in range(R):
         after = K - 1 - r
-        margin = 3 * MARGIN if r == 0 else MARGIN  # three, so that the ranks below have room
+        margin = (
+            3 * MARGIN if r == 0 else MARGIN
+        )  # three, so that the ranks below can keep their margins
         lower = left / (1.0 + after * (1.0 - margin))
         asked = shares[:, r] * left
         parts[:, r] = np.maximum(np.minimum(asked, upper), lower)

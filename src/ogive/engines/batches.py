@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ogive.engines.rows import Where
 
 _MAX_CURVES_WITH_OWN_TABLES = (
-    4  # up to so many curves of unknown groups are counted in tables of their own
+    4  # with more groups, tables would take too much memory, and keys are sorted
 )
 _MAX_TABLE_BYTES = 200 << 20  # of the tables of all views and classes in one thread
 _NO_LIMIT = 1 << 30

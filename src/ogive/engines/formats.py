@@ -86,7 +86,7 @@ class Table:
     def batches(
         self, piece: Piece, columns: Sequence[str], rows: int, layout: Layout | None = None
     ) -> Iterator[Any]:
-        """Yield record batches of at most so many rows, with some columns.
+        """Yield record batches of at most the given number of rows, with some columns.
 
         With a layout, columns of CSV other than those of the predictions stay text.
         """

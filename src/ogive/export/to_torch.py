@@ -114,7 +114,7 @@ class _Torch:
     def __init__(self, torch: Any) -> None:  # noqa: ANN401
         self.torch = torch
 
-    def __deepcopy__(self, memo: Any) -> _Torch:  # noqa: ANN401 - a module is no value to copy
+    def __deepcopy__(self, memo: Any) -> _Torch:  # noqa: ANN401 - a module cannot be copied
         return self
 
     def exp(self, x: Any) -> Any:  # noqa: ANN401

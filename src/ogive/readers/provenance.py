@@ -108,10 +108,10 @@ def rows_checksum(values: AnyArray) -> str:
 def parse(text: str | bytes) -> Provenance | None:
     """Return the entry of a file; None if ogive did not write it, or it is damaged."""
     try:
-        said: Any = json.loads(text)
-        parts = tuple(str(part) for part in said["fitted_parts"])
-        words = [str(said[name])[:100] for name in ("calibrator", "method", "view")]
-        known = Provenance(words[0], words[1], words[2], float(said["n"]), parts)
+        entry: Any = json.loads(text)
+        parts = tuple(str(part) for part in entry["fitted_parts"])
+        words = [str(entry[name])[:100] for name in ("calibrator", "method", "view")]
+        known = Provenance(words[0], words[1], words[2], float(entry["n"]), parts)
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     printable = all(word.isprintable() for word in (*words, *parts))
@@ -159,8 +159,8 @@ def _of_text(path: Path) -> bytes | None:
     if not beside.is_file() or beside.stat().st_size > _MAX_BYTES:
         return None
     text = beside.read_bytes()
-    said = json.loads(text)
-    return text if isinstance(said, dict) and said.get("content") == file_checksum(path) else None
+    entry = json.loads(text)
+    return text if isinstance(entry, dict) and entry.get("content") == file_checksum(path) else None
 
 
 def _of_npz(path: Path) -> str | None:
@@ -186,8 +186,8 @@ def _of_arrow(path: Path) -> bytes | None:
 
 def _of_hdf5(path: Path) -> str | None:
     with need("h5py", extra="files").File(path, "r") as file:
-        said = file.attrs.get(KEY)
-        return None if said is None else str(said)
+        entry = file.attrs.get(KEY)
+        return None if entry is None else str(entry)
 
 
 _READERS: dict[str, Any] = {

@@ -138,10 +138,10 @@ class Source:
                 preds = chosen.predictions()
             except OgiveError as error:
                 where = f"{self.path}" + (f" (part {part})" if part else "")
-                said = str(error)
+                text = str(error)
                 if chosen.kind == "scores":  # by the name that they have in the file
-                    said = said.replace("`probs`", f"`{(*chosen.columns, 'scores')[0]}`", 1)
-                msg = f"{where}: {said}"
+                    text = text.replace("`probs`", f"`{(*chosen.columns, 'scores')[0]}`", 1)
+                msg = f"{where}: {text}"
                 raise type(error)(msg) from error
             warn_if_permuted(preds, str(self.path))
             mark_calibrated(preds, provenance_of(self.path), part)

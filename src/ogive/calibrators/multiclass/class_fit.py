@@ -105,7 +105,7 @@ def _no_progress(what: str, done: float, total: int) -> None:
 def _fit(preds: Predictions, n_jobs: int | None, step: Progress) -> ClassFit:
     labels = labelled(preds)
     if preds.one_column:
-        msg = "`preds` needs a column for each class, but has one. Fit its curve, or use fit_ovr."
+        msg = "`preds` has one column, not one for each class. Fit its curve, or use fit_ovr."
         raise InvalidInput(msg)
     scale = mean_range(preds, n_jobs=n_jobs)
     order = class_order(preds, scale, n_jobs=n_jobs)

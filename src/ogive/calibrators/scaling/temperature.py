@@ -322,10 +322,10 @@ def _room_left(rows: _Rows) -> Callable[[float], tuple[float, float]]:
     """
     limit = float(rows.weight @ np.log(rows.tied()))
 
-    def room(b: float) -> tuple[float, float]:
+    def log_ratio(b: float) -> tuple[float, float]:
         at = rows.sums(b)
         scale = weight_scale(rows.preds)  # sampling weights have no unit
         left = max(scale * (at.value - limit), 1e-300)
         return math.log(math.log(2.0) / left), -scale * at.slope / left
 
-    return room
+    return log_ratio

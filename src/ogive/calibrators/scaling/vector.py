@@ -60,7 +60,7 @@ _AT_BOUND = (
 #: Logits of a class that differ by less than this share of their size do so by rounding.
 _CONSTANT = 1e-13
 _MAX_CLASSES_SIDE_BY_SIDE = (
-    64  # rows of so many classes are summed over in place, shorter ones side by side
+    64  # with more classes, rows are summed in place: copies side by side take longer
 )
 
 

@@ -32,7 +32,7 @@ MIN_NUMBERS_FOR_A_PROBE = 1_000_000
 #: Steps between two checks, and checks. Fits that help are done, or nearly, after that many steps
 #: (11 and 18 on two networks with 100 classes); a fit that overfits takes hundreds.
 STEPS_BETWEEN_CHECKS, CHECKS = 8, 3
-#: One row of so many is held out.
+#: One row in this many is held out.
 HELD_OUT_SHARE = 5
 #: Standard errors by which the held-out losses must be worse.
 WORSE_ERRORS = 2.0
