@@ -39,9 +39,9 @@ Kind: TypeAlias = Literal["base rate", "slope", "shape"]
 #: Starts whose likelihood is within this factor of the best may be the change.
 LIKELIHOOD_RATIO_OF_INTERVAL = 20.0
 _KINDS: dict[Kind, str] = {
-    "base rate": "The base rate changed (a shift in log-odds)",
-    "slope": "The slope changed (a line in log-odds)",
-    "shape": "The shape changed (a curve in log-odds)",
+    "base rate": "the base rate (a shift in log-odds)",
+    "slope": "the slope (a line in log-odds)",
+    "shape": "the shape (a curve in log-odds)",
 }
 
 
@@ -123,12 +123,13 @@ def _words(  # noqa: PLR0917 - what a sentence says
     """Return the answer in words."""
     low, high = interval
     began = f"the change began between {low} and {high}" if low != high else "to the day"
+    what = "What is off" if until is None else "What changed"
     head = f"Calibrated until {until}; not since {day} ({began})."
     if until is None:
         head = f"Not calibrated since the first day, {day}."
     where = about_scores(curve, gamma) or " Scores are off by little each."
     return (
-        f"{head}{where}{_example(curve, gamma)} {_KINDS[kind]}. "
+        f"{head}{where}{_example(curve, gamma)} {what}: {_KINDS[kind]}. "
         f"Refit on data from {day} on: ogive fit FILES -o cal.json"
     )
 
