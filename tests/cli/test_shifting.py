@@ -136,3 +136,14 @@ def test_scores_of_one_class_are_refused(run, tmp_path, spread):
     assert code == 1
     assert "single class" in " ".join(err.split())
     assert not out.exists()
+
+
+@pytest.mark.filterwarnings("ignore::ogive.errors.FallbackWarning")
+def test_a_fit_to_one_class_has_no_base_rate(run, tmp_path, rng):
+    np.savez(tmp_path / "s.npz", scores=rng.random(50), outcomes=np.zeros(50))
+    cal, out = tmp_path / "cal.json", tmp_path / "new.json"
+    assert run("fit", tmp_path / "s.npz", "-o", cal, "--method", "platt", "--folds", 0)[0] == 0
+    code, _, err = run("shift", cal, "--base-rate", 0.1, "-o", out)
+    assert code == 1
+    assert "without one of the classes" in " ".join(err.split())
+    assert not out.exists()

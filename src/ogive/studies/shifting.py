@@ -214,11 +214,17 @@ def _refuse_outcomes(like: Path, refused: bool) -> None:
 
 
 def rate_before(gamma: Fitted, info: FittedOn) -> Any:  # noqa: ANN401 - a number or several
-    """Return the base rate that a calibrator is for, where it is known and not 0 or 1."""
+    """Return the base rate that a calibrator is for, where it is known; 0 and 1 are refused."""
     if isinstance(gamma, ShiftedMap | ShiftedVectorMap):
         return gamma.base_rate
     rate = info.base_rate
-    return rate if rate is not None and np.min(rate) > 0.0 and np.max(rate) < 1.0 else None
+    if rate is not None and not (np.min(rate) > 0.0 and np.max(rate) < 1.0):
+        msg = (
+            "the calibrator was fitted on rows without one of the classes, so that they have no "
+            "base rate. Fit it on rows of every class, or give --trained-at (trained_at=)."
+        )
+        raise InvalidInput(msg)
+    return rate
 
 
 def _plain(rate: Any) -> Any:  # noqa: ANN401
