@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.spline_map import SplineMap
 
 FORMAT, VERSION = "ogive-watch", 1
-#: A watch of a year takes 0.2 MB with hundreds of rows a day and about 1 MB with a million.
+#: A watch of a year takes 0.2 MB with hundreds of rows a day and about 2 MB with a million.
 MAX_BYTES = 100_000_000
 _NUMBERS = ("number", "log_e", "log_share", "log_sum")
 
