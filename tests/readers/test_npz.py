@@ -45,3 +45,13 @@ def test_archives_are_refused_by_what_their_headers_say(tmp_path):
 def test_bytes_that_are_no_booleans_are_true(tmp_path):
     _archive(tmp_path / "a.npz", scores=_npy((2,), bytes(16)), outcomes=_npy((2,), b"\0\7", "|b1"))
     assert ogive.read(tmp_path / "a.npz").labels.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("letter", [0x110000, 0xD800])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_text_that_is_not_unicode_is_refused(tmp_path, letter, order):
+    names = np.array([97, letter], dtype=f"{order}u4").view(f"{order}U1")
+    values = np.full((4, 2), 0.5)
+    np.savez(tmp_path / "a.npz", probs=values, labels=[0, 1, 0, 1], classes=names)
+    with pytest.raises(FileFormatError, match="not Unicode"):
+        ogive.read(tmp_path / "a.npz")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import stat
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ogive.errors import FileFormatError, OgiveError
 
@@ -12,11 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from ogive._typing import AnyArray
+
 #: Suffixes of text, which may be packed.
 CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 TEXT = (*CSV, *JSON_LINES)
 _MAX_CONTENTS_IN_ERROR = 200  # characters
+_SURROGATES = (0xD800, 0xDFFF)  # halves of a letter in UTF-16, which no file may be printed with
 _KINDS = (
     (stat.S_ISFIFO, "a pipe (FIFO)"),
     (stat.S_ISCHR, "a device"),
@@ -83,6 +89,18 @@ def guarded(path: Path | str) -> Iterator[None]:
         raise FileFormatError(_damaged(path, error)) from error
     except Exception as error:
         raise FileFormatError(_damaged(path, error)) from error
+
+
+def check_letters(path: Path, array: AnyArray) -> AnyArray:
+    """Refuse text with numbers that are no letters: Python ends with them in a SystemError."""
+    if array.dtype.kind != "U" or not array.nbytes:
+        return array
+    letters = np.ascontiguousarray(array).view(np.dtype("u4").newbyteorder(array.dtype.byteorder))
+    halves = (letters >= _SURROGATES[0]) & (letters <= _SURROGATES[1])
+    if np.any(halves | (letters > sys.maxunicode)):
+        msg = f"{path} has text that is not Unicode: it is damaged. Save it again."
+        raise FileFormatError(msg)
+    return array
 
 
 def printable(value: object) -> str:

@@ -11,7 +11,7 @@ from ogive._files import replacing
 from ogive.errors import FileFormatError
 from ogive.readers.classes import is_positive
 from ogive.readers.columns import check_meaning
-from ogive.readers.guard import check_regular
+from ogive.readers.guard import check_letters, check_regular
 from ogive.readers.memory import check_fits, needed_bytes
 from ogive.readers.source import WHOLE, Part, Source
 
@@ -78,4 +78,4 @@ def _array(path: Path, memory: int) -> AnyArray:
         )
         raise FileFormatError(msg)
     check_fits(path, needed_bytes(mapped.nbytes, mapped.shape[0], mapped.ndim), memory)
-    return np.array(mapped)
+    return check_letters(path, np.array(mapped))

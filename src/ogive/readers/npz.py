@@ -18,6 +18,7 @@ from ogive._labels import class_names
 from ogive.errors import FileFormatError
 from ogive.readers.classes import is_positive
 from ogive.readers.columns import check_meaning
+from ogive.readers.guard import check_letters
 from ogive.readers.memory import check_fits, needed_bytes
 from ogive.readers.provenance import KEY
 from ogive.readers.source import WHOLE, Part, Source, ValueKind
@@ -128,7 +129,7 @@ class _Head:
             raise FileFormatError(msg)
         # Bytes other than 0 and 1 are no booleans, and would be other numbers elsewhere.
         array: AnyArray = raw != 0 if self.dtype == np.bool_ else raw.view(self.dtype)
-        return array.reshape(self.shape, order="F" if self.fortran else "C")
+        return check_letters(path, array).reshape(self.shape, order="F" if self.fortran else "C")
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
