@@ -176,7 +176,7 @@ def test_applying_while_threads_and_the_main_thread_are_busy(tmp_path, log, func
     preds = Predictions(rng.normal(size=(50, 3)), rng.integers(3, size=50), kind="logits")
     save(fit_temperature(preds), tmp_path / "cal.json")
     np.savez(tmp_path / "m.npz", logits=preds.values)
-    patch = PATCHED.format(room="ogive.studies.fitting", name="apply", function=function)
+    patch = PATCHED.format(room="ogive.studies.apply_file", name="calibrated", function=function)
     words = ["apply", tmp_path / "cal.json", tmp_path / "m.npz", "-o", tmp_path / "out.npz"]
     started = Started(words, UNINTERRUPTIBLE + patch)
     started.wait_for("calibrating")

@@ -44,7 +44,7 @@ def entry() -> None:
     interrupt.watch()
     code = main()
     if code == interrupt.INTERRUPTED:
-        interrupt.end(line="")  # main has printed it
+        interrupt.end()
     sys.exit(code)
 
 

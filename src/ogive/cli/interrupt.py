@@ -11,7 +11,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -23,6 +22,7 @@ _LINE = "ogive: interrupted"
 #: Shows the cursor, which a progress bar hides, and clears the line of the bar.
 _END_OF_BAR = "\x1b[?25h\r\x1b[K"
 _ending = threading.Lock()
+_terminal: list[int] = []  # what was the standard error before Ctrl-C
 
 
 def watch() -> None:
@@ -36,22 +36,33 @@ def watch() -> None:
 
 def _raise_once(*_: object) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # one is enough: tidying up is not disturbed
+    _silence()
     raise KeyboardInterrupt
+
+
+def _silence() -> None:
+    """Print nothing more but the last line: threads of other libraries complain as workers end."""
+    if not _terminal:
+        _terminal.append(os.dup(2))
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def _end_after_grace(heard: int) -> None:
     while signal.SIGINT not in os.read(heard, 64):
         pass
     time.sleep(GRACE_SECONDS)
-    end(_END_OF_BAR if sys.stderr.isatty() else "")
+    end()
 
 
-def end(before: str = "", *, line: str = f"{_LINE}\n") -> None:
-    """End the process, its workers first, without waiting for its threads."""
+def end() -> None:
+    """End the process with the one line, its workers first, without waiting for its threads."""
     _ending.acquire()  # whoever comes second waits for the end
+    _silence()
     with suppress(Exception):
         for worker in multiprocessing.active_children():
             worker.kill()
     with suppress(OSError):  # not by print: the main thread may hold the stream
-        os.write(2, f"{before}{line}".encode())
+        before = _END_OF_BAR if os.isatty(_terminal[0]) else ""
+        os.write(_terminal[0], f"{before}{_LINE}\n".encode())
     os._exit(INTERRUPTED)

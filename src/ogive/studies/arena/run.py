@@ -135,6 +135,7 @@ def _end_with(parent: int) -> None:
         return  # not a worker: joblib may run tasks in the process itself
     name = "ogive-end-with-parent"
     if all(thread.name != name for thread in threading.enumerate()):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # joblib may have started it with no mask
         threading.Thread(target=watch, name=name, daemon=True).start()
 
 
