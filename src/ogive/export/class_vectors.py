@@ -49,6 +49,11 @@ class _Classes(Vectors):
             return logs + probs + own + c["class_offset"]
         return xp.matmul(a, c["class_logs"]) + xp.matmul(p, c["class_probs"]) + c["class_offset"]
 
+    def near_scores(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        """Return the scores below the largest, as far as the library tells them apart."""
+        s = self.scores(xp, c, x)
+        return xp.maximum(s - xp.max(s), FARTHEST)
+
     @staticmethod
     def others(xp: Namespace, s: Array, top: Array) -> tuple[Array, Array]:
         """Return the masses of the other classes in units of their largest, and its logarithm.
@@ -66,7 +71,7 @@ class Free(_Classes):
     """The top is the class of the largest score."""
 
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
-        s = self.scores(xp, c, x)
+        s = self.near_scores(xp, c, x)
         _, top = xp.descending(s, 1)
         others, second = self.others(xp, s, top)
         rest = xp.sum(others)
@@ -84,7 +89,7 @@ class Kept(_Classes):
         self.constants |= {"capped": count, "pooled": count[1:] + 1.0}
 
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
-        s = self.scores(xp, c, x)
+        s = self.near_scores(xp, c, x)
         _, top = xp.descending(x, 1)
         own = xp.exp(xp.maximum(xp.gather(s, top) - xp.max(s), FARTHEST))
         others, second = self.others(xp, s, top)
