@@ -247,7 +247,7 @@ def binned_panel(b: BinnedReliability, *, title: str = "") -> Panel:
     ]
     x, y = axis("mean score of the bin", *ends), with_headroom(_SHARE, *ends)
     return Panel(
-        title=title or f"{_SHARE}, by bin, with 95 % interval",
+        title=title or "share of 1s by bin, 95 % interval",
         alt=(
             f"{_SHARE.capitalize()} against mean score in {b.score.size} bins, 95 % intervals. "
             f"Perfect calibration is the diagonal; {int((b.high < b.score).sum())} bins lie "
