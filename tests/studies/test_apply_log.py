@@ -246,7 +246,7 @@ def wait(self, gamma, chunk, first):
 room.FileJob._calibrated = wait
 room._CELLS = 100
 print("ready", flush=True)
-room.apply_log(sys.argv[1], sys.argv[2], sys.argv[3], threads=1)
+room.apply_log(sys.argv[1], sys.argv[2], sys.argv[3], n_jobs=1)
 """
 
 
