@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ogive.engines.refine import Reading
     from ogive.readers.source import Source
 
-#: Rows of a group from which on it can be called worse off: a t test of fewer is of no use.
+#: A group needs this many rows to be called worse off: a t test of fewer rows decides nothing.
 MIN_ROWS_TO_JUDGE_A_GROUP = 30
 MOST_NAMED = 5  # groups named in a sentence; the JSON has all
 

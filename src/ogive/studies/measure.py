@@ -77,7 +77,7 @@ def measure(
     random_state : int
         Of the simulated p-values and of the bootstrap.
     resamples : int
-        If not 0, `Measurement.intervals` has bootstrap intervals from so many resamples; KS and
+        If not 0, `Measurement.intervals` has bootstrap intervals from this many resamples; KS and
         Kuiper have better ones in any case. `ogive.metrics.resample` says what to believe.
     decide : bool
         Whether the verdict also says if calibrating is worth it: of a matrix, unless a view is
