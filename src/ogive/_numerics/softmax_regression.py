@@ -133,7 +133,7 @@ class LinearSoftmax:
         d = self.rows.shape[1]
         least = _MIN_CURVATURE * sum(self.weights[at] @ self.rows[at] ** 2 for at in self._cuts)
         if self.K * d <= MOST_PARAMETERS:
-            return self._hessian(theta) + np.diag(np.tile(least, self.K))
+            return self.hessian(theta) + np.diag(np.tile(least, self.K))
         if self.K * d * d > MOST_CURVATURE:
             return self._sparse(theta, least)
         blocks = np.zeros((self.K, d, d))
@@ -166,7 +166,7 @@ class LinearSoftmax:
         own[np.diag_indices(2 * K)] += np.concatenate([least[:K], np.repeat(least[-1:], K)])
         return Sparse(diagonal + least, own)
 
-    def _hessian(self, theta: FloatArray) -> FloatArray:
+    def hessian(self, theta: FloatArray) -> FloatArray:
         """Return sum_i w_i (diag p_i − p_i p_iᵀ) ⊗ x_i x_iᵀ, (K d, K d)."""
         K, d = self.K, self.rows.shape[1]
         H = np.zeros((K, d, K, d))

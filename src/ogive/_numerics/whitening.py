@@ -118,20 +118,17 @@ def minimise(
 def polished(
     objective: Objective,
     start: FloatArray,
-    curvature: Callable[[FloatArray], FloatArray | Sparse],
+    hessian: Callable[[FloatArray], FloatArray],
     penalty: FloatArray,
 ) -> FloatArray:
-    """Return the minimum to the last digits, by Newton's method, where the whole Hessian is used.
+    """Return the minimum to the last digits, by Newton's method with the whole Hessian, (K d, K d).
 
     With separable rows the loss is almost flat far out, and L-BFGS stops too early.
     """
     theta, before = start, np.inf
     loss, gradient = objective(theta)
     for _ in range(_MOST_STEPS):
-        H = curvature(theta)
-        if isinstance(H, Sparse) or H.shape != (theta.size, theta.size):
-            return theta
-        H = H + np.diag(2.0 * penalty.ravel())
+        H = hessian(theta) + np.diag(2.0 * penalty.ravel())
         step = np.linalg.solve(H, gradient.ravel()).reshape(theta.shape)
         gain = float((step * gradient).sum())
         unseen = abs(gain) < _GAIN_BELOW_ROUNDING

@@ -262,3 +262,15 @@ def test_more_classes_than_the_published_grids_know(rng):
     own = -np.log(p[np.arange(n), labels]).mean()
     assert own < -np.log(softmax(logits, axis=1)[np.arange(n), labels]).mean()
     assert seen[-1][1:] == (4, 4)
+
+
+def test_logits_of_another_unit_have_an_optimum_that_no_order_of_classes_changes(rng):
+    logits = np.round(rng.normal(size=(43, 4)) * 3.0, 3) * 2.0**20
+    labels = rng.integers(4, size=43)
+    order = np.array([3, 0, 1, 2])
+    base = fit_ms_odir(Predictions(logits, labels, kind="logits"))
+    turned = fit_ms_odir(Predictions(logits[:, order], np.argsort(order)[labels], kind="logits"))
+    found = turned(Predictions(logits[:, order], kind="logits"))
+    np.testing.assert_allclose(
+        found, base(Predictions(logits, kind="logits"))[:, order], rtol=0, atol=1e-6
+    )

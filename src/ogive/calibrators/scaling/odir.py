@@ -45,6 +45,10 @@ FOLDS = 5
 SEED = 15
 _MIN_CLASSES_FOR_SHORT_GRID = 50  # between the published grids, for 10 and for 100 classes
 _MAX_CLASSES_FOR_FULL_GRID = 256  # with more, a fit takes minutes
+#: The penalties have a scale, and are made for logits of a network, up to about 100. Logits of
+#: another unit, with a root mean square above the first, are divided by a power of two that brings
+#: it below the second: else 16 digits could not hold the penalty beside the loss.
+_MAX_ROOT_MEAN_SQUARE, _USUAL_ROOT_MEAN_SQUARE = 1000.0, 16.0
 _SMALLEST_PROBABILITY = 2.0**-52  # smaller ones are clipped to this before their logarithm
 
 
@@ -232,6 +236,8 @@ def _fit(
     rows = np.ones((preds.n, preds.K + 1))
     for at in blocks(preds.n, width=preds.K):
         rows[at, :-1] = cls.features(preds, at, floor)
+    unit = _unit(rows[:, :-1], preds.sample_weight)
+    rows[:, :-1] /= unit
     search = Search(
         rows,
         labelled(preds),
@@ -245,10 +251,21 @@ def _fit(
         view="vector",
         n=row_count(preds),
         K=preds.K,
-        matrix=found.models[:, :, :-1].copy(),
+        matrix=found.models[:, :, :-1] / unit,
         offset=found.models[:, :, -1].copy(),
         strength=found.strength,
         offset_strength=found.offset_strength,
         cv_loss=found.loss,
         floor=floor,
     )
+
+
+def _unit(values: FloatArray, weights: FloatArray | None) -> float:
+    """Return what large logits are divided by, a power of two; 1 for those of usual size."""
+    largest = max(float(np.abs(values).max()), 1.0)  # so that no square overflows
+    size = largest * float(
+        np.sqrt(np.average((values / largest) ** 2, axis=0, weights=weights).mean())
+    )
+    if size <= _MAX_ROOT_MEAN_SQUARE:
+        return 1.0
+    return float(2.0 ** np.ceil(np.log2(size / _USUAL_ROOT_MEAN_SQUARE)))

@@ -18,7 +18,7 @@ import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import thread_count
-from ogive._numerics.softmax_regression import LinearSoftmax
+from ogive._numerics.softmax_regression import MOST_PARAMETERS, LinearSoftmax
 from ogive._numerics.whitening import minimise, minimise_sparsely, polished
 
 if TYPE_CHECKING:
@@ -147,7 +147,9 @@ class Search:
         if not final:
             return minimise(objective, theta, curvature, R)
         theta = minimise(objective, theta, curvature, R, tolerance=_LAST_GAIN)
-        return polished(objective, theta, train.curvature, R)
+        if theta.size > MOST_PARAMETERS:
+            return theta
+        return polished(objective, theta, train.hessian, R)
 
     def _refine(self, split: Split, start: AnyArray, pair: tuple[float, float]) -> FloatArray:
         """Fit the chosen pair to all digits."""
