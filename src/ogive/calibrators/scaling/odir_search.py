@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 _WHAT = "fits of the grid"
 _RIDGE = 1e-9  # keeps the diagonal finite where rows are separable; negligible elsewhere
 _LAST_GAIN = 1e-13  # the chosen models are fitted until a step gains less than this
+#: Below this loss the rows are all but separable: a step that gains 1e-10 there can still move far,
+#: and the loss on held-out rows with it.
+_MAX_LOSS_OF_SEPARABLE_ROWS = 1e-3
 _MIN_LOSS_INCREASE = 1e-5  # in log loss, to count as worse: far above the rounding of float32
 _HASTY_GAIN, _HASTY_LAST_GAIN = 1e-6, 1e-7  # in a hasty search, before and after the choice
 
@@ -144,12 +147,14 @@ class Search:
             return minimise_sparsely(objective, theta, train.curvature, R, tolerance=tolerance)
         if curvature is None:
             curvature = train.curvature(theta)
-        if not final:
-            return minimise(objective, theta, curvature, R)
-        theta = minimise(objective, theta, curvature, R, tolerance=_LAST_GAIN)
-        if theta.size > MOST_PARAMETERS:
-            return theta
-        return polished(objective, theta, train.hessian, R)
+        if final:
+            theta = minimise(objective, theta, curvature, R, tolerance=_LAST_GAIN)
+        else:
+            theta = minimise(objective, theta, curvature, R)
+        exact = final or train.loss(theta) < _MAX_LOSS_OF_SEPARABLE_ROWS
+        if exact and theta.size <= MOST_PARAMETERS:
+            return polished(objective, theta, train.hessian, R)
+        return theta
 
     def _refine(self, split: Split, start: AnyArray, pair: tuple[float, float]) -> FloatArray:
         """Fit the chosen pair to all digits."""
