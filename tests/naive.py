@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -623,6 +624,41 @@ def benjamini_hochberg(pvalues):
     return [
         min(min(1.0, p * m / (j + 1)) for j, p in enumerate(ranked) if p >= own) for own in pvalues
     ]
+
+
+def false_discovery(pvalues, families):
+    """Benjamini and Hochberg within each family, times the number of families."""
+    pvalues, families = np.asarray(pvalues, float), np.asarray(families)
+    adjusted = np.empty(pvalues.size)
+    for family in set(families.tolist()):
+        own = np.flatnonzero(families == family)
+        adjusted[own] = benjamini_hochberg(pvalues[own])
+    return np.minimum(adjusted * len(set(families.tolist())), 1.0)
+
+
+def multicalibration_error(scores, outcomes, columns, depth, kind, weights=None):
+    """The largest error of a group in units of its noise, and the error of that group.
+
+    Groups: all rows, every value of a column, every combination of values of up to `depth` columns.
+    Noise: the standard deviation of the summed outcomes under calibration, over the total weight.
+    """
+    scores, outcomes = np.asarray(scores, float), np.asarray(outcomes, float)
+    weights = np.ones(scores.size) if weights is None else np.asarray(weights, float)
+    best = (-1.0, 0.0)
+    for size in range(depth + 1):
+        for chosen in itertools.combinations(range(len(columns)), size):
+            keys = [tuple(str(columns[c][i]) for c in chosen) for i in range(scores.size)]
+            for key in set(keys):
+                rows = np.array([k == key for k in keys])
+                gaps = [0.0]
+                for score in sorted(set(scores[rows].tolist())):
+                    below = rows & (scores <= score)
+                    gaps.append(float(np.sum((weights * (outcomes - scores))[below])))
+                total = weights[rows].sum()
+                error = max(map(abs, gaps)) if kind == "ks" else max(gaps) - min(gaps)
+                noise = np.sqrt(np.sum((weights**2 * scores * (1 - scores))[rows]))
+                best = max(best, (error / noise, error / total))
+    return best
 
 
 # The arena ------------------------------------------------------------------------------------

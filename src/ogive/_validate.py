@@ -48,7 +48,7 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
     if array.dtype == object and array.size and all(isinstance(x, str) for x in array.flat):
         return array.astype(np.str_)
     if array.dtype == object:
-        missing = np.array([_is_missing(x) for x in array.flat], dtype=np.bool_)
+        missing = np.array([is_missing(x) for x in array.flat], dtype=np.bool_)
         if missing.any() and array.ndim:
             raise _has_nulls(name, np.any(missing.reshape(array.shape[0], -1), axis=1))
         msg = f"`{name}` is an array of Python objects; pass numbers (float64, float32, float16)."
@@ -88,7 +88,7 @@ def _refuse_nulls(values: Any, name: str) -> None:  # noqa: ANN401
             raise _has_nulls(where, np.asarray(series.is_null()))
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """Return whether an object is a missing value of Python, NumPy or pandas."""
     return value is None or (not isinstance(value, str) and str(value) in {"nan", "<NA>", "NaT"})
 

@@ -73,12 +73,44 @@ MEASURE_BY = {
                     "ks": FRACTION,
                     "pvalue": FRACTION,
                     "pvalue_adjusted": FRACTION,
+                    "detectable": FRACTION,
+                    "ks_sigmas": MAYBE,
+                    "kuiper_sigmas": MAYBE,
+                    "where": {"type": "object", "additionalProperties": {"type": "string"}},
                 },
-                "required": ["group", "n", "base_rate", "ks", "pvalue", "pvalue_adjusted"],
+                "required": [
+                    "group",
+                    "where",
+                    "n",
+                    "base_rate",
+                    "ks",
+                    "kuiper",
+                    "ks_low",
+                    "ks_high",
+                    "ks_sigmas",
+                    "kuiper_sigmas",
+                    "detectable",
+                    "pvalue",
+                    "pvalue_adjusted",
+                ],
             },
         },
+        "depth": {"type": "integer", "minimum": 1},
+        "overall": {"type": "object", "required": ["n", "ks", "pvalue"]},
+        "multicalibration": {
+            "type": "object",
+            "properties": {
+                name: {
+                    "type": "object",
+                    "properties": {"group": {"type": "string"}, "value": FRACTION, "sigmas": MAYBE},
+                    "required": ["group", "value", "sigmas"],
+                }
+                for name in ("ks", "kuiper")
+            },
+            "required": ["ks", "kuiper", "pvalue"],
+        },
     },
-    "required": ["by", "view", "groups", "skipped"],
+    "required": ["by", "view", "depth", "overall", "groups", "multicalibration", "skipped"],
 }
 
 MEASURE_ALL = {

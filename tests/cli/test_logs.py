@@ -81,6 +81,43 @@ def test_groups(run, run_json, log):
     assert "Did you mean 'country'" in err
 
 
+def test_groups_of_several_columns(run, run_json, tmp_path):
+    rng = np.random.default_rng(0)
+    some = {"country": rng.choice(["DE", "FR"], 3000), "device": rng.choice(["tv", "pc"], 3000)}
+    table = scores_table(3000, **{name: pa.array(column) for name, column in some.items()})
+    log = store(table, tmp_path / "log.parquet")
+    both = run_json(schemas.MEASURE_BY, "measure", log, "--by", "country,device")
+    assert (both["depth"], both["overall"]["n"], len(both["groups"])) == (2, 3000, 8)
+    alone = run_json(schemas.MEASURE_BY, "measure", log, "--by", "country,device", "--depth", 1)
+    assert {one["group"] for one in alone["groups"]} == {"DE | *", "FR | *", "* | tv", "* | pc"}
+    whole = run_json(schemas.MEASURE_BY, "measure", log, "--by", "country")
+    ks = {one["where"]["country"]: one["ks"] for one in whole["groups"]}
+    for one in both["groups"]:
+        if list(one["where"]) == ["country"]:
+            assert one["ks"] == pytest.approx(ks[one["where"]["country"]], abs=1e-12)
+    code, out, _ = run("measure", log, "--by", "country,device")
+    assert code == 0
+    assert "Benjamini-Hochberg within each of 3 choices of columns" in " ".join(out.split())
+    assert "Multicalibration error:" in out
+    assert "(all rows)" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--depth", 2), "--depth does not apply: columns are combined with --by A,B"),
+        (("--by", "country", "--depth", 2), "--by country has fewer columns to combine"),
+        (("--by", "score"), "the column 'score' has 2,704 different values"),
+        (("--by", "country,score"), "the column 'score' has 2,704 different values"),
+    ],
+)
+def test_groups_that_are_refused(run, log, options, words):
+    code, out, err = run("measure", log, *options)
+    assert code in {1, 2}
+    assert out == ""
+    assert words in " ".join(err.split())
+
+
 def test_saved_curves_add_up(run, run_json, log, tmp_path):
     for name in ("a.parquet", "b.csv", "c.arrow"):
         target = tmp_path / f"{name}.curve"

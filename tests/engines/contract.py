@@ -77,6 +77,23 @@ class AsLocal:
             assert mine.summary() == want[name].summary()
             assert ks_error(mine) == ks_error(want[name])
 
+    def test_groups_of_several_columns_up_to_a_depth(self, cluster, table, tmp_path):
+        """All rows, each column and their pairs, in the passes that the pairs alone take."""
+        engine, where = cluster
+        half = pa.array(np.where(np.arange(table.num_rows) % 3, "a", "b"))
+        log = write_log(tmp_path / "log", table.select(PLAIN).append_column("half", half), 4)
+        both = {"by": "country,half", "bits": 6}
+        found = engine.read_log(str(log / "*.parquet"), **both, depth=2, **where)
+        alone = engine.read_log(str(log / "*.parquet"), **both, **where)
+        assert found.passes == alone.passes
+        curves, cells = found.by_group, alone.by_group
+        country = local.group_curves(log, "country", bits=6)
+        assert set(curves) == {"", *cells, *(f"{c} | *" for c in country), "* | a", "* | b"}
+        assert curves[""].n == table.num_rows
+        for name, want in {**cells, **{f"{c} | *": one for c, one in country.items()}}.items():
+            assert ks_error(curves[name]) == pytest.approx(ks_error(want), abs=1e-12)
+            assert (curves[name].n, curves[name].hits.sum()) == (want.n, want.hits.sum())
+
     def test_weights(self, cluster, table, tmp_path):
         engine, where = cluster
         log = write_log(tmp_path / "log", table, 5)

@@ -15,7 +15,7 @@ import pytest
 from ogive import Curve, Predictions, brier_vector, ks_error, nll_vector
 from ogive.engines import find_engine, local
 from ogive.engines.files import open_log
-from ogive.engines.pieces import count_piece
+from ogive.engines.pieces import count_piece, piece_batches
 from ogive.errors import FileFormatError, InvalidInput, OgiveWarning, UnknownName
 from ogive.readers.memory import parse_memory
 from ogive.readers.source import Columns
@@ -343,3 +343,26 @@ def test_a_log_is_read_in_the_systems_memory_and_without_pandas(tmp_path, before
         env={k: v for k, v in os.environ.items() if k != "ARROW_DEFAULT_MEMORY_POOL"},
     )
     assert done.stdout.split() == ["50000", *expected.split()]
+
+
+def test_more_columns_cost_no_second_reading(tmp_path, monkeypatch):
+    """One column, or three and their pairs: every piece is read once."""
+    rng = np.random.default_rng(0)
+    more = {name: rng.choice(["x", "y", "z"], 3000) for name in ("a", "b", "c")}
+    for i in range(3):
+        some = {name: pa.array(column[1000 * i :][:1000]) for name, column in more.items()}
+        store(scores_table(1000, i, **some), tmp_path / "log" / f"{i}.parquet")
+    read = []
+
+    def counted(piece, names, size):
+        read.append(piece)
+        return piece_batches(piece, names, size)
+
+    monkeypatch.setattr("ogive.engines.pieces.piece_batches", counted)
+    times = []
+    for by, depth in (("a", None), ("a", 1), ("a,b,c", 2), ("a,b,c", 3)):
+        read.clear()
+        found = local.read_log(tmp_path / "log", by=by, depth=depth)
+        times.append((len(read), found.passes))
+    assert times == [(3, 1)] * 4
+    assert len(found.curves) == 4**3

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ogive import Curve, Predictions, ece, ks_test, measure_groups
 from ogive.errors import InvalidInput, InvalidType
-from ogive.metrics.many import benjamini_hochberg
+from ogive.metrics.many import benjamini_hochberg, false_discovery
 from ogive.metrics.omnibus import noise_ratio
 from ogive.studies.groups import _noise_ratios
 from tests import naive
@@ -58,7 +58,8 @@ def test_curves_of_groups_are_measured_as_they_are():
     b = measure_groups(Predictions(scores, hits, kind="probs"), group)
     assert a.groups == b.groups
     assert a.by == "site"
-    assert set(a.to_dict()) == {"by", "view", "groups", "verdict"}
+    keys = {"by", "view", "depth", "overall", "groups", "multicalibration", "verdict"}
+    assert set(a.to_dict()) == keys
 
 
 def test_of_calibrated_groups_few_are_called_off():
@@ -90,15 +91,19 @@ def test_groups_of_a_calibrated_file_allow_for_the_noise_of_the_fit():
     scores, hits, group = samples(groups=3)
     preds = Predictions(scores, hits, kind="probs")
     curve = Curve.from_scores(scores, hits)
-    assert _noise_ratios({"all": curve}, 500)["all"] == pytest.approx(noise_ratio(curve, 500))
+    assert _noise_ratios({"all": curve}, curve, 500)["all"] == pytest.approx(
+        noise_ratio(curve, 500)
+    )
     halves = {name: Curve.from_scores(scores, hits) for name in "ab"}
-    assert _noise_ratios(halves, 500)["a"] == pytest.approx(noise_ratio(curve, 500))
+    both = halves["a"].merge(halves["b"])
+    assert _noise_ratios(halves, both, 500)["a"] == pytest.approx(noise_ratio(curve, 500))
     apart = {
         "low": Curve.from_scores(scores / 10, hits),
         "high": Curve.from_scores(1 - scores / 10, hits),
     }
-    both = np.sqrt(1.0 + 2.0 * scores.size / 500)
-    assert list(_noise_ratios(apart, 500).values()) == pytest.approx([both, both])
+    ratio = np.sqrt(1.0 + 2.0 * scores.size / 500)
+    both = apart["low"].merge(apart["high"])
+    assert list(_noise_ratios(apart, both, 500).values()) == pytest.approx([ratio, ratio])
     exact = measure_groups(preds, group)
     preds.calibrated_on = 500.0
     found = measure_groups(preds, group)
@@ -111,3 +116,169 @@ def test_groups_of_a_calibrated_file_allow_for_the_noise_of_the_fit():
         assert a.ks_high <= b.ks_high
         assert (b.ks_low == 0.0) == (b.pvalue >= 0.05)
     assert [one.group for one in found.off] == ["g2"]
+
+
+def crossed(n=6000, seed=0):
+    """Scores, outcomes and two columns; mobile in BR is off."""
+    rng = np.random.default_rng(seed)
+    country, device = rng.choice(["BR", "DE", "US"], n), rng.choice(["mobile", "desktop"], n)
+    scores = rng.random(n)
+    off = (country == "BR") & (device == "mobile")
+    return scores, rng.random(n) < np.where(off, scores**1.5, scores), country, device
+
+
+def test_intersections_are_measured_up_to_a_depth():
+    scores, hits, country, device = crossed()
+    preds = Predictions(scores, hits, kind="probs")
+    found = measure_groups(preds, {"country": country, "device": device})
+    assert (found.by, found.columns, found.depth) == ("country,device", ("country", "device"), 2)
+    assert len(found.groups) == 3 + 2 + 6
+    by_name = {one.group: one for one in found.groups}
+    for name, rows in {
+        "BR | *": country == "BR",
+        "* | mobile": device == "mobile",
+        "DE | desktop": (country == "DE") & (device == "desktop"),
+    }.items():
+        test = ks_test(scores[rows], hits[rows])
+        one = by_name[name]
+        assert (one.n, one.ks) == (rows.sum(), pytest.approx(test.value, abs=1e-12))
+        assert one.ks_sigmas == pytest.approx(test.value * rows.sum() / test.sigma)
+    assert found.groups[0].group == "BR | mobile"
+    assert found.overall.n == scores.size
+    assert found.to_dict()["groups"][0]["where"] == {"country": "BR", "device": "mobile"}
+    alone = measure_groups(preds, {"country": country, "device": device}, depth=1)
+    assert {one.group for one in alone.groups} == {n for n in by_name if "*" in n}
+    assert "2 choices of columns" in alone.verdict
+    assert [one.ks for one in alone.groups] == [by_name[one.group].ks for one in alone.groups]
+
+
+def test_arrays_tables_and_curves_say_the_same():
+    scores, hits, country, device = crossed()
+    preds = Predictions(scores, hits, kind="probs")
+    both = np.stack([country, device], axis=1)
+    a = measure_groups(preds, {"country": country, "device": device})
+    b = measure_groups(preds, both)
+    cells = {
+        (c, d): Curve.from_scores(scores[at], hits[at])
+        for c in np.unique(country)
+        for d in np.unique(device)
+        if (at := (country == c) & (device == d)).any()
+    }
+    c = measure_groups(cells, "country,device")
+    assert a.groups == b.groups
+    assert b.columns == ("group 1", "group 2")
+    assert [one.group for one in a.groups] == [one.group for one in c.groups]
+    for one, other in zip((a.overall, *a.groups), (c.overall, *c.groups), strict=True):
+        assert one.ks == pytest.approx(other.ks, abs=1e-12)
+        assert one.pvalue == pytest.approx(other.pvalue, abs=1e-9)
+
+
+def test_the_multicalibration_error_is_the_naive_one():
+    scores, hits, country, device = crossed(n=900)
+    groups = [country, device]
+    found = measure_groups(Predictions(scores, hits, kind="probs"), np.stack(groups, axis=1))
+    for kind in ("ks", "kuiper"):
+        sigmas, value = naive.multicalibration_error(scores, hits, groups, depth=2, kind=kind)
+        largest = getattr(found.multicalibration, kind)
+        assert largest.sigmas == pytest.approx(sigmas, rel=1e-9)
+        assert largest.value == pytest.approx(value, rel=1e-9)
+
+
+def test_false_discoveries_are_the_naive_ones():
+    rng = np.random.default_rng(0)
+    p, family = rng.random(40) ** 3, rng.integers(0, 3, 40)
+    np.testing.assert_allclose(
+        false_discovery(p, family), naive.false_discovery(p, family), rtol=1e-12
+    )
+
+
+def test_a_calibrated_group_among_others_is_found_at_its_detectable_error():
+    """80 % power at an error of that size, here a shift of all outcomes of one group."""
+    found = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        scores, group = 0.2 + 0.6 * rng.random(8000), rng.integers(0, 8, 8000)
+        calibrated = measure_groups(
+            Predictions(scores, rng.random(8000) < scores, kind="probs"), group
+        )
+        size = next(one.detectable for one in calibrated.groups if one.group == "3")
+        hits = rng.random(8000) < scores + size * (group == 3)
+        result = measure_groups(Predictions(scores, hits, kind="probs"), group)
+        found += "3" in {one.group for one in result.off}
+    assert 40 <= found <= 56  # 48 are expected
+
+
+def test_missing_groups_are_a_group_of_their_own():
+    scores, hits, country, _ = crossed(n=300)
+    names = country.astype(object)
+    names[:7], names[7:9] = None, np.nan
+    preds = Predictions(scores, hits, kind="probs")
+    found = measure_groups(preds, {"country": names})
+    none = next(one for one in found.groups if one.group == "(none)")
+    assert none.n == 9
+    assert "9 rows have no value of country: '(none)'." in found.notes
+    texts = ["", *names.tolist()[1:]]
+    assert measure_groups(preds, texts).groups == measure_groups(preds, list(names)).groups
+
+
+def test_what_is_refused_of_several_columns():
+    scores, hits, country, device = crossed(n=300)
+    preds = Predictions(scores, hits, kind="probs")
+    with pytest.raises(InvalidInput, match="`depth` is 3, but the groups have 2 columns"):
+        measure_groups(preds, np.stack([country, device], 1), depth=3)
+    with pytest.raises(InvalidInput, match="`depth` must be a whole number from 1"):
+        measure_groups(preds, country, depth=0)
+    with pytest.raises(InvalidInput, match="looks like an identifier"):
+        measure_groups(preds, np.arange(300))
+    with pytest.raises(InvalidInput, match=r"the combination 'a,b' has .*depth=1"):
+        measure_groups(preds, {"a": np.arange(300) // 15, "b": np.arange(300) % 15})
+    with pytest.raises(InvalidInput, match=r"has the value '\*'"):
+        measure_groups(preds, {"a": country, "b": np.where(device == "mobile", "*", device)})
+    with pytest.raises(InvalidInput, match=r"\(N,\), or several, \(N, k\)"):
+        measure_groups(preds, np.zeros((300, 2, 2)))
+    with pytest.raises(InvalidInput, match="a value of each column"):
+        measure_groups(
+            {("a", "b"): Curve.from_scores(scores, hits), "a": Curve.from_scores(scores, hits)}
+        )
+
+
+def test_neither_order_nor_names_nor_shards_nor_weights_matter():
+    scores, hits, country, device = crossed(n=500)
+    rng = np.random.default_rng(1)
+    country = np.where(rng.random(500) < 0.02, "XX", country)  # few rows: simulated p-values
+    columns = np.stack([country, device], axis=1)
+    whole = measure_groups(Predictions(scores, hits, kind="probs"), columns)
+    order = rng.permutation(500)
+    shuffled = measure_groups(Predictions(scores[order], hits[order], kind="probs"), columns[order])
+    assert shuffled.groups == whole.groups
+    other = {"BR": "z", "DE": "y", "US": "x", "XX": "w", "mobile": "m", "desktop": "d", "*": "*"}
+    named = measure_groups(
+        Predictions(scores, hits, kind="probs"), np.vectorize(other.get)(columns)
+    )
+    told = {" | ".join(other[v] for v in one.group.split(" | ")): one for one in whole.groups}
+    for one in named.groups:
+        twin = told[one.group]
+        assert (one.ks, one.pvalue, one.detectable) == (twin.ks, twin.pvalue, twin.detectable)
+        assert one.pvalue_adjusted == twin.pvalue_adjusted
+    weight = rng.integers(1, 3, 500)
+    twice = np.repeat(np.arange(500), weight)
+    weighed = Predictions(scores, hits, kind="probs", sample_weight=weight.astype(float))
+    repeated = Predictions(scores[twice], hits[twice], kind="probs")
+    for one, twin in zip(
+        measure_groups(weighed, columns).groups,
+        measure_groups(repeated, columns[twice]).groups,
+        strict=True,
+    ):
+        assert one.group == twin.group
+        assert one.pvalue == pytest.approx(twin.pvalue, abs=1e-9)
+        assert one.ks == pytest.approx(twin.ks, abs=1e-12)
+    shards = {}
+    for part in (slice(0, 200), slice(200, 500)):
+        for cell in {tuple(row) for row in columns[part].tolist()}:
+            at = (columns[part] == cell).all(axis=1)
+            curve = Curve.from_scores(scores[part][at], hits[part][at])
+            shards[cell] = shards[cell].merge(curve) if cell in shards else curve
+    merged = {one.group: one for one in measure_groups(shards, "c,d").groups}
+    for one in whole.groups:
+        assert one.ks == pytest.approx(merged[one.group].ks, abs=1e-9)
+        assert one.pvalue == pytest.approx(merged[one.group].pvalue, abs=1e-9)

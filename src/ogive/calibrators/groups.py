@@ -137,14 +137,21 @@ def stacked_trials(
     return [names[i] for i in order], _stacked(groups, axis), axis
 
 
-def check_not_unique(groups: int, rows: float, by: str | None) -> None:
-    """Refuse groups that are nearly as many as the rows, with a way out."""
+def check_not_unique(groups: int, rows: float, by: str | None, *, several: bool = False) -> None:
+    """Refuse groups that are nearly as many as the rows, with a way out.
+
+    several : the groups combine columns, of which fewer can be asked for
+    """
     if groups >= MIN_GROUPS_TO_REFUSE and rows < MIN_ROWS_PER_GROUP * groups:
         name = "the groups" if by is None else f"the column {by!r}"
+        looks = "it looks like an identifier"
+        way = "Give a coarser column (a country, a client, a day)"
+        if several:
+            name, looks = f"the combination {by!r}", "too few to say anything of them"
+            way = "Combine fewer columns (--depth 1, depth=1), give coarser ones"
         msg = (
             f"{name} has {groups:,} different values in {rows:,.10g} rows, fewer than "
-            f"{MIN_ROWS_PER_GROUP:g} rows each: it looks like an identifier. Give a coarser column "
-            "(a country, a client, a day), or leave the groups out."
+            f"{MIN_ROWS_PER_GROUP:g} rows each: {looks}. {way}, or leave the groups out."
         )
         raise InvalidInput(msg)
 

@@ -20,7 +20,7 @@ from ogive.cli.options import (
     view_option,
 )
 from ogive.cli.terminal import Command, say
-from ogive.cli.values import BINS, INPUT, OUTPUT, RESAMPLES, WORD, LaterDefault
+from ogive.cli.values import BINS, DEPTH, INPUT, OUTPUT, RESAMPLES, WORD, LaterDefault
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +42,10 @@ def _usual_bins() -> int:
         (
             "ogive measure log/ --by country",
             "One line for each country, over all tables of a folder.",
+        ),
+        (
+            "ogive measure log/ --by country,device",
+            "Also for each device, and for each pair of country and device.",
         ),
     ),
 )
@@ -67,7 +71,16 @@ def _usual_bins() -> int:
 )
 @seed_option("Random seed of resamples and simulated p-values.")
 @click.option(
-    "--by", type=WORD, metavar="COL", help="Measure each group that this column names by itself."
+    "--by",
+    type=WORD,
+    metavar="COL,…",
+    help="Measure each group that these columns name, and their intersections.",
+)
+@click.option(
+    "--depth",
+    type=DEPTH,
+    metavar="N",
+    help="With --by: how many columns to combine at most. [default: 2]",
 )
 @click.option(
     "--save-curve",
@@ -107,6 +120,7 @@ def measure(
     check_columns(files)
     check_output(options["save_curve"], files, data=True)
     limits = limits_of(options, view)
+    check_depth(options)
     how: dict[str, Any] = {"bins": bins, "random_state": seed, "resamples": resamples}
     if is_log(files, options):
         result, curves = _measure_log(files, part, view, how, options)
@@ -144,6 +158,16 @@ def measure(
     leave(gate, undecided)
 
 
+def check_depth(options: dict[str, Any]) -> None:
+    """Refuse a depth without columns, or one that is larger than their number."""
+    by, depth = options["by"], options["depth"]
+    if by is None:
+        refuse("columns are combined with --by A,B", "depth")
+    elif depth is not None and depth > by.count(",") + 1:
+        msg = f"--depth {depth}: --by {by} has fewer columns to combine."
+        raise click.UsageError(msg)
+
+
 def _measure_log(
     files: tuple[Path, ...],
     part: str | None,
@@ -155,14 +179,16 @@ def _measure_log(
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.studies import logs  # noqa: PLC0415
+    from ogive.studies.group_curves import DEPTH as GROUP_DEPTH  # noqa: PLC0415
     from ogive.studies.measure import ALL  # noqa: PLC0415
 
-    by = options.get("by")
+    by, wanted = options.get("by"), {}
     if by is not None:
         refuse("groups have no bootstrap intervals", "resamples")
+        wanted = {"depth": options["depth"] or GROUP_DEPTH}
     with terminal.progress("reading") as step:
         alone = by is None and options.get("save_curve") is None
-        reading = read(files, view, part, options, step, vectors=by is None, both=alone)
+        reading = read(files, view, part, options, step, vectors=by is None, both=alone, **wanted)
         if by is not None:
             del how["resamples"]
             result: Any = logs.measure_reading_groups(reading, by, **how)
@@ -175,5 +201,5 @@ def _measure_log(
             msg = f"--save-curve saves one curve, but there are {len(reading.curves)}."
             raise click.UsageError(msg)
         save(reading.curve, target)
-    groups = {group: curve for (_, group), curve in reading.curves.items()}
+    groups = {group: curve for (_, group), curve in reading.curves.items() if group}
     return result, groups if by is not None else next(iter(reading.curves.values()))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ogive.curve import Curve
     from ogive.studies.compare import Comparison
-    from ogive.studies.groups import GroupMeasurements
+    from ogive.studies.group_measurement import GroupMeasurements
     from ogive.studies.measurement import Measurement as Measured
     from ogive.studies.measurement import Measurements
 
@@ -172,27 +172,41 @@ def _show_view(out: Console, one: Measured) -> None:
         out.print(as_text(line))
 
 
+#: Groups that are printed; the JSON has all of them.
+MAX_GROUPS_SHOWN = 50
+
+
 def _show_groups(out: Console, found: GroupMeasurements) -> None:
-    """Print a line for each group, the largest KS error first."""
+    """Print all rows, then a line for each group: the miscalibrated ones first, by KS error."""
     columns = (
         "rows",
         "mean score",
         rate_name(found.view),
         "KS",
+        "95 % interval",
+        "detectable",
         "p-value",
         "adjusted",
         "ECE",
         "log loss",
     )
     rows = []
-    for one in found.groups:
+    for one in (found.overall, *found.groups[:MAX_GROUPS_SHOWN]):
         shares = [percent(value) for value in (one.mean_score, one.accuracy, one.ks)]
+        ends = f"{percent(one.ks_low)} to {percent(one.ks_high)}"
         tests = [format_pvalue(value, cell=True) for value in (one.pvalue, one.pvalue_adjusted)]
         rest = (percent(one.ece), f"{one.nll:.4f}")
         style = "red" if one in found.off else ""
-        rows.append(([str(one.group), f"{one.n:,}", *shares, *tests, *rest], style))
-    show_table(out, f"{found.view} by {found.by}", (found.by, *columns), rows, ("ECE", "adjusted"))
+        cells = [f"{one.n:,}", *shares, ends, percent(one.detectable), *tests, *rest]
+        rows.append(([str(one.group), *cells], style))
+    spare = ("ECE", "log loss", "95 % interval", "p-value", "mean score")
+    show_table(out, f"{found.view} by {found.by}", (found.by, *columns), rows, spare)
+    more = len(found.groups) - MAX_GROUPS_SHOWN
+    if more > 0:
+        out.print(as_text(f"… and {more:,} more groups: --json has all of them."))
     _show_verdict(out, found.verdict)
+    for note in found.notes:
+        out.print(as_text(note))
     if found.skipped:
         out.print(f"{found.skipped:,} rows were not valid and were left out.")
 

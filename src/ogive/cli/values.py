@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MAX_FOLDS = 1000
 #: More bins or resamples than this is a slip of the finger, and would fill the memory.
 MAX_BINS = MAX_RESAMPLES = 1_000_000
+#: More columns combined than this make groups of single rows.
+MAX_DEPTH = 10
 #: Notes are kept in the calibrator and printed: one line.
 MAX_NOTE_LENGTH = 200
 
@@ -117,6 +119,7 @@ OUTPUT = _Checked(click.Path(path_type=Path), _no_output)
 WORD, NOTE = _Checked(click.STRING, _no_name), _Checked(click.STRING, _no_note)
 BITS = _Checked(click.INT, _no_bits)
 MEMORY = _Checked(click.STRING, _no_size)
+DEPTH = click.IntRange(1, MAX_DEPTH)
 FOLDS = _Checked(click.IntRange(0, MAX_FOLDS), _no_folds)
 RUN_LENGTH = _Checked(click.FloatRange(2, 1e9), _no_number)
 SHARE = _Checked(click.FloatRange(0, 1, min_open=True, max_open=True), _no_number)

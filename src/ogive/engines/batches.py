@@ -14,6 +14,7 @@ from ogive.curve.summary import (
     summarise,
     summarise_weighted,
 )
+from ogive.engines.grouping import ALL_ROWS
 from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Rows, numbers, read_rows
 from ogive.engines.tally import (
@@ -154,20 +155,14 @@ class Tallier:
         self, view: str, keys: KeyArray, rows: Rows
     ) -> Iterator[tuple[Name, KeyArray, FloatArray | None]]:
         """Yield the keys of each group, and their weights, within the plan's ranges."""
-        weights, within = rows.weights, self.plan.within
-        segments: Iterable[tuple[str, slice]] = [("", slice(0, keys.size))]
-        if rows.group is not None:
-            keys = keys[rows.order]
-            weights = None if weights is None else weights[rows.order]
-            segments = rows.segments()
-        for group, at in segments:
+        within = self.plan.within
+        for group, mine, own in _parts(keys, rows):
             name = (view, group)
-            mine, own = keys[at], None if weights is None else weights[at]
             if within is not None:
                 if name not in within:
                     continue
                 inside = in_ranges(mine, within[name])
-                mine, own = mine[inside], None if own is None else own[inside]
+                mine, own = mine[inside], None if own is None else own[inside]  # noqa: PLW2901
             if mine.size:
                 self._number(name)
                 yield name, mine, own
@@ -227,6 +222,17 @@ def _keys(rows: Rows, plan: Plan) -> Iterator[tuple[str, KeyArray]]:
                 yield f"class-{k}", keys
         else:
             yield view, keys_of_view(preds, parse_view(view), n_jobs=1)
+
+
+def _parts(keys: KeyArray, rows: Rows) -> Iterator[tuple[str, KeyArray, FloatArray | None]]:
+    """Yield the keys and weights of each group; a row is in one group of each grouping."""
+    weights = rows.weights
+    if not rows.groupings:
+        yield ALL_ROWS, keys, weights
+    for grouping in rows.groupings:
+        mine, own = keys[grouping.order], None if weights is None else weights[grouping.order]
+        for group, at in grouping.segments():
+            yield group, mine[at], None if own is None else own[at]
 
 
 def _predictions(rows: Rows, plan: Plan) -> Predictions:

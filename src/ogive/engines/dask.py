@@ -99,7 +99,8 @@ def read_log(
     Parameters
     ----------
     data : dask.dataframe.DataFrame, or path, or several paths
-    view, columns, by, part, default_part, bits, one_pass, skip_bad, weight_kind, vectors, every
+    view, columns, by, depth, part, default_part, bits, one_pass, skip_bad, weight_kind, vectors,
+    every
         As in `ogive.engines.local.read_log`. Without `bits` a data frame has the buckets of a
         long log; files are the same log whichever engine reads them.
     memory : str or int

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from ogive.curve.summary import MANTISSA
 from ogive.engines.agree import check_column, common_layout
 from ogive.engines.formats import FORMATS, PIECE, Piece, column_names, open_table
+from ogive.engines.grouping import chosen_columns
 from ogive.engines.pieces import piece_batches
 from ogive.engines.plan import CLASSWISE, Options, group_bits, make_plan
 from ogive.errors import FileFormatError, UnknownName
@@ -111,7 +112,9 @@ class Log:
             check_column(self.names_of, name)
         blunt = bits
         if by is not None and bits is None:
-            groups = prod(map(self.groups, columns))
+            sizes = [self.groups(name) for name in columns]
+            choices = chosen_columns(len(columns), asked.depth)
+            groups = sum(prod(sizes[i] for i in some) for some in choices)
             blunt = group_bits(groups if asked.every is None else DAYS_EXPECTED)
         if part is None and self.layout.part is not None:
             part = asked.default_part
@@ -133,6 +136,7 @@ class Log:
             bits=MANTISSA if short else plan.bits,
             vectors=asked.vectors,
             by_columns=columns,
+            depth=None if asked.depth is None else min(asked.depth, len(columns)),
             every=asked.every,
         )
 

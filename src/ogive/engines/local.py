@@ -104,7 +104,10 @@ def read_log(
     columns : Columns, optional
         Names of columns that are not the usual ones.
     by : str, optional
-        A column of groups, each of which gets a curve.
+        A column of groups, each of which gets a curve; or several, with commas between.
+    depth : int, optional
+        Of several columns: also the groups of fewer of them, and all rows. Every choice of at most
+        this many columns is counted, in the same reading: "BR | *" are all rows of BR.
     part, default_part : str, optional
         Rows of this part alone; the second only if the log has parts.
     bits : int, optional

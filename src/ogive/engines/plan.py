@@ -33,6 +33,7 @@ class ReadOptions(TypedDict, total=False):
 
     columns: Columns | None
     by: str | None
+    depth: int | None
     part: str | None
     default_part: str | None
     bits: int | None
@@ -51,6 +52,7 @@ class Options:
 
     columns: Columns | None = None
     by: str | None = None
+    depth: int | None = None
     part: str | None = None
     default_part: str | None = None
     bits: int | None = None
@@ -78,7 +80,10 @@ class Plan:
     bits : int
         How fine the buckets are: see `ogive.curve.summary`.
     by : str or None
-        The column of groups.
+        The column of groups, or several.
+    depth : int or None
+        Count the groups of every choice of at most this many columns, and all rows; None: those of
+        all columns together alone.
     part : str or None
         Rows of this part alone, where the layout has a column of parts.
     skip_bad : bool
@@ -109,6 +114,7 @@ class Plan:
     skip_bad: bool = False
     weight_kind: WeightKind = "repetition"
     by_columns: tuple[str, ...] = ()
+    depth: int | None = None
     within: dict[Name, IntArray] | None = field(default=None, compare=False)
     text: bool = False
     decimal: str = "."

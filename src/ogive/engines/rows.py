@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ogive._validate import HEAVIEST, MOST_REPETITIONS, SUM_TOLERANCE
-from ogive.calibrators.grouped_map import JOIN
-from ogive.engines.periods import period_of
+from ogive.engines.grouping import groupings_of
 from ogive.errors import FileFormatError, InvalidInput, need
 from ogive.predictions import distance_from_one, divided_by_sum
 from ogive.readers.arrow import is_list, list_lengths, numbers_of, to_numpy
@@ -19,16 +17,14 @@ from ogive.readers.csv_text import line_of, number
 from ogive.readers.guard import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray
-    from ogive.engines.periods import Every
+    from ogive.engines.grouping import Grouping
     from ogive.engines.plan import Plan
 
 _OUTCOMES = 2
-_MAX_GROUP_NAME = 1000  # characters; a longer one is probably another column
-NO_GROUP = "(none)"  # the group of rows without a value in that column
 
 
 def _next(row: int) -> int:
@@ -58,7 +54,7 @@ class Rows:
     values : (n,) scores or log-odds, or (n, K)
     truth : (n,) outcomes as booleans, or indices of classes
     weights : (n,) or None
-    group : (n,) indices into `names`, or None
+    groupings : the groups of each column and combination that the plan asks for
     skipped : how many rows of the batch were left out
     """
 
@@ -67,34 +63,16 @@ class Rows:
         values: AnyArray,
         truth: AnyArray,
         weights: FloatArray | None,
-        group: IntArray | None,
-        names: list[str],
+        groupings: tuple[Grouping, ...],
     ) -> None:
         self.values, self.truth, self.weights = values, truth, weights
-        self.group, self.names = group, names
+        self.groupings = groupings
         self.skipped = 0
 
     @property
     def n(self) -> int:
         """How many rows there are."""
         return int(self.values.shape[0])
-
-    @cached_property
-    def order(self) -> IntArray:
-        """The order that brings the rows of each group together."""
-        assert self.group is not None  # noqa: S101 - asked for with groups only
-        few = len(self.names) < 1 << 15
-        return np.argsort(self.group.astype(np.int16) if few else self.group, kind="stable")
-
-    def segments(self) -> Iterator[tuple[str, slice]]:
-        """Yield each group with its rows, in that order."""
-        assert self.group is not None  # noqa: S101 - as above
-        ends = np.cumsum(np.bincount(self.group, minlength=len(self.names)))
-        start = 0
-        for name, end in zip(self.names, ends.tolist(), strict=True):
-            if end > start:
-                yield name, slice(start, end)
-            start = end
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +151,11 @@ def _rows(batch: Any, plan: Plan) -> Rows:  # noqa: ANN401
     weights = None
     if layout.weight is not None:
         weights = numbers(batch.column(layout.weight), layout.weight, plan).astype(np.float64)
-    group, names = _groups(batch, plan)
+    groups = groupings_of(batch, plan)
     if layout.renormalise and values.ndim > 1:
         values = divided_by_sum(values)
     if batch.num_rows == 0:
-        return Rows(values, truth.astype(np.bool_), weights, group, names)
+        return Rows(values, truth.astype(np.bool_), weights, groups)
     if weights is not None and _bad_weights(weights, plan).any():
         _refuse()
     if layout.kind == "scores":
@@ -186,11 +164,11 @@ def _rows(batch: Any, plan: Plan) -> Rows:  # noqa: ANN401
         hit = truth.astype(np.bool_)
         if truth.dtype != np.bool_ and (truth != hit).any():
             _refuse()
-        return Rows(values, hit, weights, group, names)
+        return Rows(values, hit, weights, groups)
     whole = truth if truth.dtype.kind in "iu" else _whole(truth)
     if not (whole.min() >= 0 and whole.max() < plan.K) or _bad_values(values, plan).any():
         _refuse()
-    return Rows(values, whole, weights, group, names)
+    return Rows(values, whole, weights, groups)
 
 
 def _truth(batch: Any, plan: Plan) -> AnyArray:  # noqa: ANN401
@@ -267,60 +245,6 @@ def _lists(column: Any, name: str, plan: Plan) -> AnyArray:  # noqa: ANN401
         _refuse()
     flat = numbers(column.flatten(), name, plan)
     return flat.reshape(len(column), plan.K)
-
-
-def _groups(batch: Any, plan: Plan) -> tuple[IntArray | None, list[str]]:  # noqa: ANN401
-    """Return the group of each row as an index into names."""
-    if plan.by is None:
-        return None, []
-    columns = {name: batch.column(name) for name in plan.group_columns}
-    return groups_of_columns(columns, plan.every)
-
-
-def groups_of_columns(
-    columns: Mapping[str, Any], every: Every | None = None
-) -> tuple[IntArray, list[str]]:
-    """Return the group of each row as an index into names; of several columns, the combination."""
-    found = [groups_of_column(column, name, every) for name, column in columns.items()]
-    index, names = found[0]
-    for other, more in found[1:]:
-        width = max(len(more), 1)
-        code, index = np.unique(index * width + other, return_inverse=True)
-        names = [f"{names[one // width]}{JOIN}{more[one % width]}" for one in code.tolist()]
-    return index, names
-
-
-def groups_of_column(
-    column: Any,  # noqa: ANN401
-    by: str,
-    every: Every | None = None,
-) -> tuple[IntArray, list[str]]:
-    """Return the group of each row of a pyarrow.Array as an index into names.
-
-    Rows without a value (null, NaN or empty text) are the group `NO_GROUP`. With `every` the values
-    are times, and the groups their days or weeks.
-    """
-    pa, pc = need("pyarrow", extra="files"), need("pyarrow.compute", extra="files")
-    if every is not None and pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-    encoded = column
-    if column.null_count or not pa.types.is_dictionary(column.type):
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        encoded = pc.dictionary_encode(column, null_encoding="encode")
-    values = encoded.dictionary.to_pylist()
-    names = [NO_GROUP if v is None or v == "" or v != v else str(v) for v in values]  # noqa: PLR0124
-    if every is not None:
-        names = [name if name == NO_GROUP else period_of(name, every) for name in names]
-    longest = max(map(len, names), default=0)
-    if longest > _MAX_GROUP_NAME:
-        msg = f"a group of `{by}` has a name of {longest:,} characters. Is it the right column?"
-        raise FileFormatError(msg)
-    distinct = sorted(set(names))  # values that read the same are one group
-    number = {name: i for i, name in enumerate(distinct)}
-    to = np.array([number[name] for name in names], dtype=np.int64)
-    index = to_numpy(encoded.indices)
-    return (to[index] if to.size else np.empty(0, dtype=np.int64)), distinct
 
 
 def _faults(batch: Any, plan: Plan) -> list[_Fault]:  # noqa: ANN401

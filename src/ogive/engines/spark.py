@@ -102,7 +102,8 @@ def read_log(
     data : pyspark.sql.DataFrame, or path, or several paths
         A data frame is computed once for each reading: cache it if that is slow, or if its rows
         may change from one time to the next.
-    view, columns, by, part, default_part, bits, one_pass, skip_bad, weight_kind, vectors, every
+    view, columns, by, depth, part, default_part, bits, one_pass, skip_bad, weight_kind, vectors,
+    every
         As in `ogive.engines.local.read_log`. Without `bits` a data frame has the buckets of a
         long log; files are the same log whichever engine reads them.
     memory : str or int

@@ -19,7 +19,7 @@ from ogive.calibrators.groups import fit_groups
 from ogive.curve import Curve
 from ogive.curve.folds import folds as dealt
 from ogive.engines.files import group_columns, partition_of
-from ogive.engines.rows import NO_GROUP, groups_of_column
+from ogive.engines.grouping import NO_GROUP, groups_of_column
 from ogive.errors import FileFormatError, InvalidInput, NotEnoughData, OgiveWarning, need
 from ogive.export.artifact import FittedOn
 from ogive.export.curve_file import is_curve_file
@@ -31,6 +31,7 @@ from ogive.metrics.significance import LEVEL
 from ogive.readers.guard import CSV, suffix_of
 from ogive.readers.multi_file import expand
 from ogive.readers.provenance import file_checksum
+from ogive.studies.group_curves import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,13 +78,7 @@ def curves_by_group(reading: Reading, by: str) -> dict[Any, Curve]:
     if len(views) != 1:
         msg = "groups are calibrated in one view: name it, such as top-1 (--view)."
         raise InvalidInput(msg)
-    return {_key(group, by): curve for (_, group), curve in reading.curves.items()}
-
-
-def _key(group: str, by: str) -> str | tuple[str, ...]:
-    """Return the values of a group of several columns, or the name of one."""
-    values = tuple(group.split(JOIN))
-    return values if "," in by and len(values) == by.count(",") + 1 else group
+    return {key_of(group, by): curve for (_, group), curve in reading.curves.items()}
 
 
 def check_groups(curves: Mapping[Any, Curve], cv: int) -> GroupCheck | None:

@@ -2,142 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import numpy as np
 
-from ogive._validate import as_array, check_length
-from ogive.curve import Curve
-from ogive.errors import InvalidInput, InvalidType
+from ogive.engines.grouping import ALL_ROWS
 from ogive.metrics.binned import BINS, BinReader, as_edges
 from ogive.metrics.bracket import ks_bracket
-from ogive.metrics.many import benjamini_hochberg
+from ogive.metrics.many import false_discovery
+from ogive.metrics.multicalibration import detectable_error, in_sigmas
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader, NllReader
 from ogive.metrics.significance import LEVEL, TestReader, ks_of
 from ogive.predictions import Predictions
-from ogive.studies.layout import percent
-from ogive.studies.wording import judge_many, way_off
-from ogive.views import rate_name
+from ogive.studies.group_curves import columns_in, columns_of_group, curves_of_groups
+from ogive.studies.group_measurement import ALL, GroupMeasurement, GroupMeasurements
+from ogive.studies.wording import way_off
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ogive._typing import ArrayLike, FloatArray
+    from ogive.curve import Curve
 
 #: A calibrator is taken to be smooth over log-odds of this width, in as many cells around 0.
 CELL_WIDTH, CELLS_OF_LOG_ODDS = 0.5, 80
-NOISE_OF_FIT = " that allow for the noise of a calibrator fitted on {:,.0f} rows"
-
-
-@dataclass(frozen=True, slots=True)
-class GroupMeasurement:
-    """The measurement of one group; `pvalue` is of the KS error, and adjusted for all groups.
-
-    `base_rate` is the share of outcomes that are 1 (`accuracy` of top-r views is the same number).
-    `direction` says whether the scores are "too high", "too low" or "mixed" on average.
-    `ks_bracket` contains the KS error of all rows for certain, where the curve is a summary.
-    """
-
-    group: str
-    n: float
-    accuracy: float
-    base_rate: float
-    mean_score: float
-    ks: float
-    ks_bracket: tuple[float, float]
-    ks_low: float
-    ks_high: float
-    ks_expected: float
-    direction: str
-    ece: float
-    brier: float
-    nll: float
-    pvalue: float
-    pvalue_adjusted: float
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class GroupMeasurements:
-    """Measurements of all groups, the largest KS error first.
-
-    Attributes
-    ----------
-    by : str
-        What the groups are.
-    view : str
-    groups : tuple of GroupMeasurement
-    skipped : int or None
-        Rows of a log that were left out.
-    fitted_on : float or None
-        Of calibrated scores, how many other rows their calibrator was fitted on: p-values and
-        intervals then allow for the noise of that fit too.
-    """
-
-    by: str
-    view: str
-    groups: tuple[GroupMeasurement, ...]
-    skipped: int | None = None
-    fitted_on: float | None = None
-
-    @property
-    def off(self) -> tuple[GroupMeasurement, ...]:
-        """The groups that are off at a false discovery rate of 5 %."""
-        return tuple(one for one in self.groups if one.pvalue_adjusted <= LEVEL)
-
-    @property
-    def verdict(self) -> str:
-        """Which groups are miscalibrated, in words."""
-        off = {one.group for one in self.off}
-        ways = [one.direction if one.group in off else "" for one in self.groups]
-        fit = "" if self.fitted_on is None else NOISE_OF_FIT.format(self.fitted_on)
-        tests = f"groups (KS tests{fit}, false discovery rate 5 %, Benjamini-Hochberg)"
-        return judge_many([one.group for one in self.groups], ways, tests)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers under the keys of ``ogive measure --by COL --json``."""
-        found = {
-            "by": self.by,
-            "view": self.view,
-            "groups": [asdict(one) for one in self.groups],
-            "verdict": self.verdict,
-        }
-        more = {"skipped": self.skipped, "fitted_on": self.fitted_on}
-        return found | {key: value for key, value in more.items() if value is not None}
-
-    def __repr__(self) -> str:
-        rate = rate_name(self.view)
-        head = (
-            f"{self.by:<16}{'n':>12}{'KS':>10}{'p':>9}{'adjusted':>10}{'mean score':>12}{rate:>12}"
-        )
-        lines = [
-            f"{one.group:<16}{one.n:>12,}{percent(one.ks):>10}{one.pvalue:>9.2g}"
-            f"{one.pvalue_adjusted:>10.2g}{percent(one.mean_score):>12}{percent(one.base_rate):>12}"
-            for one in self.groups
-        ]
-        return "\n".join([head, *lines, self.verdict])
 
 
 def measure_groups(
-    data: Mapping[str, Curve] | Predictions,
-    by: ArrayLike | str | None = None,
+    data: Mapping[Any, Curve] | Predictions,
+    by: ArrayLike | Mapping[str, ArrayLike] | str | None = None,
     view: str | None = None,
     *,
+    depth: int | None = None,
     bins: ArrayLike | int = BINS,
     random_state: int = 0,
     fitted_on: float | None = None,
 ) -> GroupMeasurements:
-    """Measure groups of rows, with p-values corrected for how many groups there are.
+    """Measure groups of rows and their intersections, with p-values corrected for all of them.
 
     Parameters
     ----------
     data : mapping of curves, or Predictions
-        A curve for each group, as ``ogive.engines.local.group_curves(log, "country")`` gives them;
-        or labelled predictions.
-    by : array-like, (N,), or str
-        The group of each row of predictions; of curves, what the groups are called.
+        A curve for each group, as ``ogive.engines.local.group_curves(log, "country")`` gives them,
+        with tuples as names for several columns; or labelled predictions.
+    by : array-like, (N,) or (N, k), mapping or table of columns, or str
+        The group of each row of predictions, in one column or several. Missing values are the group
+        "(none)". Of curves, what the groups are called, such as "country,device".
     view : str, optional
         Of predictions.
+    depth : int, optional
+        How many columns are combined at most; 2 unless given.
     bins : int or array-like
         Bins of ECE.
     random_state : int
@@ -146,39 +62,63 @@ def measure_groups(
         Of calibrated scores: how many other rows the calibrator was fitted on (default: what the
         predictions know). The tests then allow for the noise of that fit: see `_noise_ratios`.
 
+    Returns
+    -------
+    GroupMeasurements
+        Every group with its errors, p-values, and the smallest error that would be found in it;
+        `multicalibration` is the largest error in units of its noise. False discoveries are
+        controlled as in `ogive.metrics.many.false_discovery`.
+
     Examples
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> scores, country = rng.random(4000), rng.choice(["DE", "FR"], 4000)
-    >>> hits = rng.random(4000) < np.where(country == "FR", scores**2, scores)
+    >>> device = rng.choice(["mobile", "desktop"], 4000)
+    >>> wrong = (country == "FR") & (device == "mobile")
+    >>> hits = rng.random(4000) < np.where(wrong, scores**2, scores)
     >>> preds = Predictions(scores, hits, kind="probs")
-    >>> [one.group for one in measure_groups(preds, country).off]
-    ['FR']
+    >>> found = measure_groups(preds, {"country": country, "device": device})
+    >>> [one.group for one in found.off]
+    ['FR | mobile', '* | mobile', 'FR | *']
+    >>> found.multicalibration.ks.group
+    'FR | mobile'
     """
-    curves = _curves(data, by, view)
-    if not curves:
-        msg = "there are no groups to measure."
-        raise InvalidInput(msg)
+    name, width, curves = curves_of_groups(data, by, view, depth)
+    overall = curves.pop(ALL_ROWS)
     if fitted_on is None and isinstance(data, Predictions):
         fitted_on = data.calibrated_on
-    noise = _noise_ratios(curves, fitted_on)
+    family = {group: columns_of_group(group, width) for group in curves}
+    choices = sorted(set(family.values()))
+    many = [choices.index(family[group]) for group in curves]
+    tests = len(choices) * np.bincount(many)  # p <= 5 % / tests is found in any case
+    noise = _noise_ratios(curves, overall, fitted_on)
+    how: dict[str, Any] = {"bins": bins, "random_state": random_state}
     rows = [
-        _measured(name, curve, bins, random_state + i, tests=len(curves), noise=noise[name])
-        for i, (name, curve) in enumerate(sorted(curves.items()))
+        _measured(group, curve, **how, tests=int(tests[which]), noise=noise[group])
+        for (group, curve), which in zip(curves.items(), many, strict=True)
     ]
-    adjusted = benjamini_hochberg([row["pvalue"] for row in rows])
+    adjusted = false_discovery([row["pvalue"] for row in rows], many)
     groups = [
         GroupMeasurement(**row, pvalue_adjusted=float(p))
         for row, p in zip(rows, adjusted, strict=True)
     ]
-    groups.sort(key=lambda one: (-one.ks, one.group))
-    name = by if isinstance(by, str) else "group"
-    view = next(iter(curves.values())).view
-    return GroupMeasurements(name, view, tuple(groups), fitted_on=fitted_on)
+    groups.sort(key=lambda one: (one.pvalue_adjusted > LEVEL, -one.ks, one.group))
+    every = _noise_ratios({ALL: overall}, overall, fitted_on)[ALL]
+    whole = _measured(ALL, overall, **how, tests=1, noise=every)
+    return GroupMeasurements(
+        name,
+        overall.view,
+        tuple(groups),
+        GroupMeasurement(**whole, pvalue_adjusted=whole["pvalue"]),
+        columns_in(name, width),
+        fitted_on=fitted_on,
+    )
 
 
-def _noise_ratios(curves: Mapping[str, Curve], fitted_on: float | None) -> dict[str, float]:
+def _noise_ratios(
+    curves: Mapping[str, Curve], overall: Curve, fitted_on: float | None
+) -> dict[str, float]:
     r"""Return how much larger the noise of each group is for that of the calibrator's fit.
 
     Let the group have the variance v of its outcomes in a cell of log-odds, and all m rows V. The
@@ -195,9 +135,8 @@ def _noise_ratios(curves: Mapping[str, Curve], fitted_on: float | None) -> dict[
     if fitted_on is None:
         return dict.fromkeys(curves, 1.0)
     own = {name: _variances(curve) for name, curve in curves.items()}
-    whole = np.maximum(sum(own.values()), np.finfo(float).tiny)
-    n = float(sum(curve.n for curve in curves.values()))
-    times = n * n / sum(float(curve.square.sum()) for curve in curves.values()) / fitted_on
+    whole = np.maximum(_variances(overall), np.finfo(float).tiny)
+    times = float(overall.n) ** 2 / float(overall.square.sum()) / fitted_on
     return {
         name: float(np.sqrt(1.0 + times * float(np.sum(v * v / whole)) / max(v.sum(), 1e-300)))
         for name, v in own.items()
@@ -212,30 +151,6 @@ def _variances(curve: Curve) -> FloatArray:
     return np.bincount(cell, spread, CELLS_OF_LOG_ODDS).astype(np.float64)
 
 
-def _curves(
-    data: Mapping[str, Curve] | Predictions, by: ArrayLike | str | None, view: str | None
-) -> dict[str, Curve]:
-    if isinstance(data, Mapping):
-        wrong = [name for name, curve in data.items() if not isinstance(curve, Curve)]
-        if wrong:
-            msg = f"`data` must map each group to a Curve, but {wrong[0]!r} has something else."
-            raise InvalidType(msg)
-        return {str(name): curve for name, curve in data.items()}
-    if not isinstance(data, Predictions):
-        msg = f"`data` must be Predictions or a mapping of Curves, not {type(data).__name__}."
-        raise InvalidType(msg)
-    if by is None:
-        msg = "`by` must be given: the group of each row."
-        raise InvalidInput(msg)
-    names = as_array(by, "by")
-    check_length(names, "by", data.n, data.kind)
-    distinct, index = np.unique(names, return_inverse=True)
-    return {
-        str(name): Curve.from_predictions(data.take(index == i), view)
-        for i, name in enumerate(distinct)
-    }
-
-
 def _measured(
     name: str,
     curve: Curve,
@@ -245,11 +160,14 @@ def _measured(
     tests: int,
     noise: float,
 ) -> dict[str, Any]:
-    """Measure one group of several."""
+    """Measure one group; it is found for sure with a p-value of 5 % divided by `tests`."""
     ks, means, loss = TestReader(), MeanReader(), NllReader()
     binned = BinReader(as_edges(curve, bins))
     read(curve, ks, means, loss, binned)
-    test = ks_of(curve, ks, random_state=random_state, tests=tests, noise=noise)
+    # Simulations depend on the rows of a group, not on its name or place.
+    seed = random_state + crc32(f"{means.n:.6g} {means.hits:.6g}".encode())
+    test = ks_of(curve, ks, random_state=seed, tests=tests, noise=noise)
+    sigma, kuiper = noise * test.sigma, ks.gap.extremes.kuiper
     mean, rate = means.score / means.n, means.hits / means.n
     return {
         "group": name,
@@ -266,6 +184,10 @@ def _measured(
         "ece": binned.bins().error(),
         "brier": ks.brier.value,
         "nll": loss.value,
+        "kuiper": kuiper,
+        "ks_sigmas": in_sigmas(test.value, means.n, sigma),
+        "kuiper_sigmas": in_sigmas(kuiper, means.n, sigma),
+        "detectable": detectable_error(means.n, sigma, tests),
         "pvalue": test.pvalue,
     }
 

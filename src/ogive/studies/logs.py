@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
     from ogive.engines.files import Log
     from ogive.predictions import Predictions
-    from ogive.studies.groups import GroupMeasurements
+    from ogive.studies.group_measurement import GroupMeasurements
 
 
 def is_log(
@@ -171,7 +171,7 @@ def measure_views(
 def measure_reading_groups(
     reading: Reading, by: str, *, bins: ArrayLike | int = BINS, random_state: int = 0
 ) -> GroupMeasurements:
-    """Measure what was read by groups of a column."""
+    """Measure what was read by groups of columns; `depth` of the reading says of which."""
     _curves(reading)
     how: dict[str, Any] = {"bins": bins, "random_state": random_state} | _fitted_on(reading)
     groups = measure_groups(reading.by_group, by, **how)

@@ -9,8 +9,8 @@ import numpy as np
 
 from ogive.calibrators.maps import Map
 from ogive.curve import Curve
+from ogive.engines.grouping import NO_GROUP
 from ogive.engines.periods import period_of
-from ogive.engines.rows import NO_GROUP
 from ogive.errors import DoesNotApply, InvalidInput
 from ogive.export.curve_file import load_curve
 from ogive.studies.watch.times import as_time, in_order
