@@ -7,8 +7,10 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import log_softmax
+from scipy.optimize import brentq, minimize, minimize_scalar
+from scipy.special import expit, log_softmax
+from scipy.stats import chi2
+from scipy.stats import gamma as gamma_distribution
 
 
 def softmax(z):
@@ -799,3 +801,115 @@ def watch(days, fit, *, growth, fewest):
         born = sum(w * e for w, e in zip(weights, evidence, strict=True))
         found.append((np.log(born + 1 - sum(weights)), np.log(sum(evidence))))
     return found
+
+
+def gamma_ends(total, variance, unit):
+    """The 95 % interval of a sum's mean: a gamma distribution, with half a row added (Jeffreys)."""
+    if total == 0:
+        return 0.0, unit * gamma_distribution.ppf(0.975, 0.5)
+    scale = max(variance, unit**2) / total
+    shape = total / scale + 0.5
+    return tuple(gamma_distribution.ppf(level, shape, scale=scale) for level in (0.025, 0.975))
+
+
+def _hits_ends(rows, residuals):
+    """The interval of the weight of outcomes 1: from ones and from zeros, by how rare they are."""
+    n = sum(w for _, _, w, _ in rows)
+    hits = sum(w for _, y, w, _ in rows if y)
+    unit = sum(v for *_, v in rows) / n
+    variance = sum(v * r**2 for (*_, v), r in zip(rows, residuals, strict=True))
+    ones = [min(end, n) for end in gamma_ends(hits, variance, unit)]
+    zeros = [min(end, n) for end in gamma_ends(n - hits, variance, unit)]
+    rare = 1 - hits / n
+    low, high = (rare * a + (1 - rare) * (n - b) for a, b in zip(ones, zeros[::-1], strict=True))
+    return min(low, hits), max(high, hits)
+
+
+def _rows(scores, hits, weights, kind):
+    """Rows of score, outcome, weight and what its square counts."""
+    w = _weights(scores, weights)
+    square = w**2 if kind == "sampling" else w
+    return list(zip(scores, hits, w, square, strict=True))
+
+
+def oe_ratio(scores, hits, weights=None, kind="repetition"):
+    """Outcomes seen over outcomes expected, with its interval."""
+    rows = _rows(scores, hits, weights, kind)
+    expected = sum(w * p for p, _, w, _ in rows)
+    ratio = sum(w * y for _, y, w, _ in rows) / expected
+    ends = _hits_ends(rows, [y - ratio * p for p, y, _, _ in rows])
+    return ratio, ends[0] / expected, ends[1] / expected
+
+
+def intercept(eta, hits, weights=None, kind="repetition"):
+    """The shift of log-odds that makes the mean right, with its interval."""
+    rows = _rows(eta, hits, weights, kind)
+
+    def shift(wanted):
+        def short(a):
+            return sum(w * expit(a + x) for x, _, w, _ in rows) - wanted
+
+        return brentq(short, -60, 60, xtol=1e-13)
+
+    n, seen = (sum(w for _, y, w, _ in rows if y or every) for every in (True, False))
+    value = shift(seen)
+    low, high = _hits_ends(rows, [y - expit(value + x) for x, y, _, _ in rows])
+    return value, shift(low), shift(high) if high < n else np.inf
+
+
+def slope(eta, hits, weights=None, kind="repetition"):
+    """The slope of logistic regression, and all slopes whose likelihood is near enough."""
+    w = _weights(eta, weights)
+    square = w**2 if kind == "sampling" else w
+    worth = w.sum() / square.sum()  # Kish: rows that a unit of weight is worth
+
+    def loss(line):
+        logit = line[0] + line[1] * eta
+        return worth * np.sum(w * (np.logaddexp(0, logit) - hits * logit))
+
+    def profile(b):
+        return minimize_scalar(lambda a: loss((a, b)), bracket=(-1, 1), tol=1e-13).fun
+
+    X = np.column_stack([np.ones_like(eta), eta])
+
+    def gradient(line):
+        return worth * X.T @ (w * (expit(X @ line) - hits))
+
+    best = minimize(loss, [0.0, 1.0], jac=gradient, options={"gtol": 1e-9})
+    p = expit(X @ best.x)
+    inverse = np.linalg.inv((X.T * (worth * w * p * (1 - p))) @ X)
+    middle = (X.T * (worth**2 * square * (hits - p) ** 2)) @ X
+    wider = max((inverse @ middle @ inverse)[1, 1] / inverse[1, 1], 1.0)
+    edge = best.fun + wider * chi2.ppf(0.95, 1) / 2
+    far = 30 * np.sqrt(wider * inverse[1, 1])
+    ends = (brentq(lambda b: profile(b) - edge, best.x[1], best.x[1] + side * far)
+            for side in (-1, 1))  # fmt: skip
+    return best.x[1], *ends
+
+
+def distances(calibrator, scores, weights=None):
+    """Mean, median, 90 % quantile and maximum of |γ(p) − p| over the rows."""
+    w = _weights(scores, weights)
+    error = np.abs(calibrator(scores) - scores)
+    rows = sorted(zip(error, w, strict=True))
+    quantiles = []
+    for level in (0.5, 0.9):
+        passed = 0.0
+        for one, weight in rows:
+            passed += weight
+            if passed >= level * w.sum() - 1e-9:
+                quantiles.append(one)
+                break
+    return np.sum(w * error) / w.sum(), *quantiles, error[w > 0].max()
+
+
+def refinement(parts, fit):
+    """The log loss of rows calibrated by a fit to the other parts, row by row, and its interval."""
+    losses = []
+    for rest, part in parts:
+        calibrated = np.clip(fit(rest)(part.score), 1e-7, 1 - 1e-7)
+        for p, n, k in zip(calibrated, part.count, part.hits, strict=True):
+            losses += [-np.log(p)] * int(k) + [-np.log1p(-p)] * int(n - k)
+    mean = np.mean(losses)
+    low, high = gamma_ends(sum(losses), np.sum((losses - mean) ** 2), mean)
+    return mean, low / len(losses), high / len(losses)

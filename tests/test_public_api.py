@@ -65,6 +65,8 @@ ONE_VIEW = {  # every public measure of one view: its numbers
     "brackets": ogive.brackets,
     "brier": ogive.brier,
     "calibration_test": ogive.calibration_test,
+    "calibration_intercept": ogive.calibration_intercept,
+    "calibration_slope": ogive.calibration_slope,
     "decompose": ogive.decompose,
     "ece": ogive.ece,
     "kde_ece": ogive.kde_ece,
@@ -75,8 +77,11 @@ ONE_VIEW = {  # every public measure of one view: its numbers
     "largest_gap": ogive.largest_gap,
     "mce": ogive.mce,
     "nll": ogive.nll,
+    "oe_ratio": ogive.oe_ratio,
+    "refinement": ogive.refinement,
     "smooth_ece": ogive.smooth_ece,
     "spiegelhalter": ogive.spiegelhalter,
+    "spline_errors": ogive.spline_errors,
 }
 
 

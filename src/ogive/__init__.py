@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ogive.metrics.corp import decompose
     from ogive.metrics.kde import kde_ece
     from ogive.metrics.ks import ks_error, kuiper_error, largest_gap
+    from ogive.metrics.line import calibration_intercept, calibration_slope, oe_ratio
     from ogive.metrics.omnibus import calibration_test
     from ogive.metrics.proper import brier, nll, spiegelhalter
     from ogive.metrics.resample import bootstrap
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from ogive.studies.gain import cross_fitted_gain
     from ogive.studies.gate import gate
     from ogive.studies.groups import measure_groups
+    from ogive.studies.numbers import refinement, spline_errors
     from ogive.studies.plain import calibrate, compare, measure, measure_all
     from ogive.studies.watch import Watch
     from ogive.views import score_rows
@@ -90,6 +92,8 @@ _MODULES = {
     "brackets": "ogive.metrics.bracket",
     "brier": "ogive.metrics.proper",
     "brier_vector": "ogive.metrics.vector",
+    "calibration_intercept": "ogive.metrics.line",
+    "calibration_slope": "ogive.metrics.line",
     "calibration_test": "ogive.metrics.omnibus",
     "classwise": "ogive.metrics.classwise",
     "classwise_ks": "ogive.metrics.classwise",
@@ -124,12 +128,15 @@ _MODULES = {
     "measure_groups": "ogive.studies.groups",
     "nll": "ogive.metrics.proper",
     "nll_vector": "ogive.metrics.vector",
+    "oe_ratio": "ogive.metrics.line",
     "read": "ogive.readers",
+    "refinement": "ogive.studies.numbers",
     "report": "ogive.report",
     "save": "ogive.export.artifact",
     "score_rows": "ogive.views",
     "smooth_ece": "ogive.metrics.smooth",
     "spiegelhalter": "ogive.metrics.proper",
+    "spline_errors": "ogive.studies.numbers",
 }
 
 _PACKAGES = (
@@ -171,6 +178,8 @@ __all__ = [
     "brier",
     "brier_vector",
     "calibrate",
+    "calibration_intercept",
+    "calibration_slope",
     "calibration_test",
     "classwise",
     "classwise_ks",
@@ -204,12 +213,15 @@ __all__ = [
     "measure_groups",
     "nll",
     "nll_vector",
+    "oe_ratio",
     "read",
+    "refinement",
     "report",
     "save",
     "score_rows",
     "smooth_ece",
     "spiegelhalter",
+    "spline_errors",
 ]
 
 

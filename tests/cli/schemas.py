@@ -40,6 +40,16 @@ MEASURE = {
     ],
 }  # fmt: skip
 
+_MORE = ("oe_ratio", "intercept", "slope", "ici", "e50", "e90", "emax", "refinement")
+MEASURE_MORE = MEASURE | {
+    "properties": MEASURE["properties"]
+    | {f"{key}{end}": MAYBE for key in _MORE for end in ("", "_low", "_high")},
+    "required": [
+        *MEASURE["required"],
+        *(f"{key}{end}" for key in _MORE for end in ("", "_low", "_high")),
+    ],
+}
+
 BRACKET = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
 MEASURE_LOG = MEASURE | {
     "properties": MEASURE["properties"]

@@ -27,6 +27,40 @@ def test_measure_with_bootstrap_intervals(run_json, scores):
     assert other["brier_low"] != result["brier_low"]
 
 
+def test_measure_more(run_json, run, scores):
+    result = run_json(schemas.MEASURE_MORE, "measure", scores, "--more")
+    plain = run_json(schemas.MEASURE, "measure", scores)
+    assert {key: result[key] for key in plain} == plain
+    for key in ("oe_ratio", "intercept", "slope", "ici", "e50", "e90", "emax", "refinement"):
+        assert result[f"{key}_low"] <= result[key] <= result[f"{key}_high"]
+    data = np.load(scores)
+    test = data["test_scores"], data["test_outcomes"]
+    assert result["slope"] == ogive.calibration_slope(*test).value
+    code, shown, _ = run("measure", scores, "--more")
+    assert code == 0
+    assert "Cox's calibration slope" in shown
+    run_json(schemas.MEASURE_MORE, "measure", DEMO, "--more", "--view", "class-1")
+    views = run_json(schemas.MEASURE_ALL, "measure", scores, "--more", "--view", "all")["views"]
+    assert views[0]["slope"] == result["slope"]
+
+
+def test_measure_more_of_a_log_and_of_its_summary(run_json, run, tmp_path, rng):
+    table = tmp_path / "log" / "a.csv"
+    table.parent.mkdir()
+    s = rng.random(500)
+    columns = zip(s.tolist(), rng.random(500) < s, "xy" * 250, strict=True)
+    rows = [f"{a!r},{int(b)},{c}" for a, b, c in columns]
+    table.write_text("score,outcome,country\n" + "\n".join(rows))
+    found = run_json(schemas.MEASURE_MORE, "measure", table.parent, "--more")
+    saved = tmp_path / "curve.json"
+    run("measure", table.parent, "--save-curve", saved)
+    again = run_json(schemas.MEASURE_MORE, "measure", saved, "--more")
+    assert again["slope"] == pytest.approx(found["slope"], abs=1e-3)
+    code, _, err = run("measure", table.parent, "--by", "country", "--more")
+    assert code == 2
+    assert "--more does not apply" in err
+
+
 def test_measure_all_views(run_json):
     views = run_json(schemas.MEASURE_ALL, "measure", DEMO, "--view", "all")["views"]
     names = [view["view"] for view in views]

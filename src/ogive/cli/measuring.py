@@ -69,6 +69,11 @@ def _usual_bins() -> int:
     show_default=True,
     help="Bootstrap resamples for the intervals of all measures (0 = none).",
 )
+@click.option(
+    "--more",
+    is_flag=True,
+    help="Also O/E ratio, intercept, slope, ICI, E50, E90, Emax and refinement loss.",
+)
 @seed_option("Random seed of resamples and simulated p-values.")
 @click.option(
     "--by",
@@ -99,6 +104,7 @@ def measure(
     *,
     bins: int,
     resamples: int,
+    more: bool,
     seed: int,
     undecided: str | None,
     as_json: bool,
@@ -121,7 +127,7 @@ def measure(
     check_output(options["save_curve"], files, data=True)
     limits = limits_of(options, view)
     check_depth(options)
-    how: dict[str, Any] = {"bins": bins, "random_state": seed, "resamples": resamples}
+    how: dict[str, Any] = {"bins": bins, "random_state": seed, "resamples": resamples, "more": more}
     if is_log(files, options):
         result, curves = _measure_log(files, part, view, how, options)
     else:
@@ -186,11 +192,12 @@ def _measure_log(
     if by is not None:
         refuse("groups have no bootstrap intervals", "resamples")
         wanted = {"depth": options["depth"] or GROUP_DEPTH}
+        refuse("groups are measured by their KS error; measure one group's rows by itself", "more")
     with terminal.progress("reading") as step:
         alone = by is None and options.get("save_curve") is None
         reading = read(files, view, part, options, step, vectors=by is None, both=alone, **wanted)
         if by is not None:
-            del how["resamples"]
+            del how["resamples"], how["more"]
             result: Any = logs.measure_reading_groups(reading, by, **how)
         else:
             measured = logs.measure_views if view == ALL else logs.measure_reading

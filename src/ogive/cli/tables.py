@@ -167,8 +167,21 @@ def _show_view(out: Console, one: Measured) -> None:
     for key, (low, high) in one.intervals.items():
         rows.append([f"{key}, bootstrap", "", format_bootstrap(key, low, high)])
     show_table(out, title, columns, [(row, "") for row in rows])
+    _show_numbers(out, one)
     _show_verdict(out, one.verdict)
     for line in of_summary(one):
+        out.print(as_text(line))
+
+
+def _show_numbers(out: Console, *views: Measured) -> None:
+    """Print the numbers of --more for each view, and one sentence for each of them."""
+    for one in views:
+        rows = [([number.name, *number.shown()], "") for number in one.numbers]
+        if rows:
+            out.print()
+            show_table(out, f"{one.view}: more numbers", ("", "value", "95 % interval"), rows)
+    said = dict.fromkeys(f"{number.name}: {number.meaning}" for v in views for number in v.numbers)
+    for line in said:
         out.print(as_text(line))
 
 
@@ -228,6 +241,7 @@ def _show_views(out: Console, every: Measurements) -> None:
             ks, ece, brier = (getattr(x, pick)() for x in (classes.ks, classes.ece, classes.brier))
             rows.append([name, "", percent(ks), "", percent(ece), f"{brier:.4f}"])
     show_table(out, f"{first.n:,} rows", columns, [(row, "") for row in rows])
+    _show_numbers(out, *every.views)
     if classes is not None:
         _show_verdict(out, every.classes_verdict)
 

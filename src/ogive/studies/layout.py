@@ -71,6 +71,9 @@ def _rows(one: Measurement) -> list[tuple[str, str, str]]:
         rows.append(("log loss, vectors", f"{one.nll_vector:.4f}", ""))
     for key, (low, high) in one.intervals.items():
         rows.append((_name(key), format_bootstrap(key, low, high), "95 % interval, by bootstrap"))
+    for number in one.numbers:
+        value, ends = number.shown()
+        rows.append((number.name, value, f"95 % {ends}   {number.meaning}"))
     return rows
 
 

@@ -32,6 +32,7 @@ from ogive.predictions import Predictions
 from ogive.studies.certainty import certainty
 from ogive.studies.deciding import decide as decide_by
 from ogive.studies.measurement import Measurement, Measurements
+from ogive.studies.numbers import numbers_of
 from ogive.studies.verdict import judge_curve
 from ogive.views import check_view, usual_views
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, Progress
     from ogive.metrics.vector import VectorScores
     from ogive.studies.deciding import Decided
+    from ogive.studies.numbers import Number
     from ogive.views import View
 
 VECTOR = "vector"
@@ -56,6 +58,7 @@ def measure(
     bins: ArrayLike | int = BINS,
     random_state: int = 0,
     resamples: int = 0,
+    more: bool = False,
     decide: bool = True,
     fitted_on: float | None = None,
     cal: Predictions | None = None,
@@ -79,6 +82,9 @@ def measure(
     resamples : int
         If not 0, `Measurement.intervals` has bootstrap intervals from this many resamples; KS and
         Kuiper have better ones in any case. `ogive.metrics.resample` says what to believe.
+    more : bool
+        Also compute `Measurement.numbers`: O/E ratio, intercept, slope, ICI, E50, E90, Emax and
+        refinement loss, each with its interval (`ogive.studies.numbers`).
     decide : bool
         Whether the verdict also says if calibrating is worth it: of a matrix, unless a view is
         asked for, by the log loss of whole vectors (cross-validated). Where that would take long,
@@ -99,7 +105,7 @@ def measure(
     (0.125, 0.218, 0.5)
     """
     fitted_on = getattr(data, "calibrated_on", None) if fitted_on is None else fitted_on
-    how = _How(bins, random_state, resamples, progress, decide, fitted_on)
+    how = _How(bins, random_state, resamples, progress, decide, fitted_on, more)
     if view == ALL:
         msg = "`view` 'all' is every view at once: call measure_all."
         raise InvalidInput(msg)
@@ -123,6 +129,7 @@ def measure_all(
     bins: ArrayLike | int = BINS,
     random_state: int = 0,
     resamples: int = 0,
+    more: bool = False,
     decide: bool = True,
     fitted_on: float | None = None,
     progress: Progress | None = None,
@@ -139,7 +146,7 @@ def measure_all(
     """
     _check_data(data)
     fitted_on = getattr(data, "calibrated_on", None) if fitted_on is None else fitted_on
-    how = _How(bins, random_state, resamples, progress, decide, fitted_on)
+    how = _How(bins, random_state, resamples, progress, decide, fitted_on, more)
     if isinstance(data, Curve):
         return Measurements((_measure_curve(data, how),))
     every = _measure_all(data, how)
@@ -155,6 +162,7 @@ class _How(NamedTuple):
     progress: Progress | None
     decide: bool
     fitted_on: float | None
+    more: bool = False
     decided: Decided | None = None
 
 
@@ -230,8 +238,17 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
         ),
         more=more,
         intervals=_intervals(curve, how) if how.resamples else {},
+        numbers=_numbers(short, how, known) if how.more else (),
         **known,
     )
+
+
+def _numbers(curve: Curve, how: _How, known: dict[str, Any]) -> tuple[Number, ...]:
+    """Return the numbers of other fields; of joined rows, only the O/E ratio is exact."""
+    numbers = numbers_of(curve, random_state=how.random_state)
+    if known.get("approximate"):
+        known["approximate"] += tuple(one.key for one in numbers if one.key != "oe_ratio")
+    return numbers
 
 
 def _intervals(curve: Curve, how: _How) -> dict[str, tuple[float, float]]:

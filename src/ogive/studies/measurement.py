@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ogive.metrics.classwise import Classwise
     from ogive.metrics.significance import CalibrationTest
+    from ogive.studies.numbers import Number
     from ogive.studies.verdict import Verdict
 
 
@@ -28,7 +29,8 @@ class Measurement:
     `intervals` bootstrap intervals, where they were asked for. Of a summarised curve, `brackets`
     contain for certain what all rows would give, and the keys in `approximate` are neither exact
     nor in a bracket; `skipped` counts the rows of a log that were left out. `also` holds other
-    views that belong to it: of two classes, the score of class 1.
+    views that belong to it: of two classes, the score of class 1. `numbers` are those of other
+    fields, where they were asked for (``more=True``).
     """
 
     view: str
@@ -60,6 +62,7 @@ class Measurement:
     approximate: tuple[str, ...] = ()
     skipped: int | None = None
     also: tuple[Measurement, ...] = ()
+    numbers: tuple[Number, ...] = ()
     calibrated_by: str | None = None
     fitted_rows: bool = False
 
@@ -72,12 +75,14 @@ class Measurement:
         if not fitted_rows:
             return replace(self, **known, decision=self.decision.noted(calibrated_by))
         hidden: Any = dict.fromkeys(("pvalue", "low", "high"), nan)
+        numbers = tuple(one._replace(low=nan, high=nan) for one in self.numbers)
         return replace(
             self,
             **known,
             ks_test=replace(self.ks_test, **hidden),
             kuiper_test=replace(self.kuiper_test, **hidden),
             spiegelhalter_pvalue=nan,
+            numbers=numbers,
             decision=self.decision.withheld(f"{calibrated_by} {WITHHELD}"),
         )
 
@@ -110,7 +115,8 @@ class Measurement:
         del values["decision"]
         values |= self.decision.flat()
         more, intervals = values.pop("more"), values.pop("intervals")
-        values.pop("also")
+        for key in ("also", "numbers"):
+            values.pop(key)
         origin = {key: values.pop(key) for key in ("calibrated_by", "fitted_rows")}
         known = {key: values.pop(key) for key in ("brackets", "approximate", "skipped")}
         vector = {key: values.pop(key) for key in ("brier_vector", "nll_vector")}
@@ -123,6 +129,9 @@ class Measurement:
         result |= values | more
         for key, (low, high) in intervals.items():
             result |= {f"{key}_low": low, f"{key}_high": high}
+        for one in self.numbers:
+            ends = {f"{one.key}_low": one.low, f"{one.key}_high": one.high}
+            result |= {one.key: one.value} | ends
         if self.brier_vector is not None:
             result |= vector
         more_of_it = {} if self.calibrated_by is None else origin

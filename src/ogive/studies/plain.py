@@ -48,6 +48,7 @@ def measure(
     bins: ArrayLike | int = BINS,
     random_state: int = 0,
     resamples: int = 0,
+    more: bool = False,
     progress: Progress | None = None,
 ) -> Measurement:
     """Measure the calibration of scores or of a matrix: every measure, with a verdict.
@@ -69,7 +70,7 @@ def measure(
         else as `Predictions` has it.
     sample_weight, weight_kind : optional
         As in `Predictions`.
-    bins, random_state, resamples, progress : optional
+    bins, random_state, resamples, more, progress : optional
         As in `ogive.studies.measure.measure`.
 
     Examples
@@ -87,6 +88,7 @@ def measure(
         bins=bins,
         random_state=random_state,
         resamples=resamples,
+        more=more,
         progress=progress,
     )
 
@@ -102,6 +104,7 @@ def measure_all(
     bins: ArrayLike | int = BINS,
     random_state: int = 0,
     resamples: int = 0,
+    more: bool = False,
     progress: Progress | None = None,
 ) -> Measurements:
     """Measure every view of scores or of a matrix, and every class against the rest.
@@ -113,9 +116,8 @@ def measure_all(
     'score'
     """
     given = _as_data(data, outcomes, kind, classes, sample_weight, weight_kind)
-    return measuring.measure_all(
-        given, bins=bins, random_state=random_state, resamples=resamples, progress=progress
-    )
+    how: Any = {"bins": bins, "random_state": random_state, "resamples": resamples, "more": more}
+    return measuring.measure_all(given, **how, progress=progress)
 
 
 def _as_data(  # noqa: PLR0917 - those of `measure`, in order

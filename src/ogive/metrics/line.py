@@ -1,0 +1,297 @@
+r"""What clinicians and lenders report: the O/E ratio, and a line through the outcomes in log-odds.
+
+With rows of weight w, score p, log-odds :math:`\eta` and outcome y:
+
+- **O/E ratio**, outcomes observed over outcomes expected: :math:`R = \sum w y / \sum w p`.
+- **Intercept**, calibration-in-the-large: the shift a of all log-odds that makes the mean right,
+  :math:`\sum w\,\mathrm{sigmoid}(a + \eta) = \sum w y`; the slope is fixed at 1.
+- **Slope**, of Cox (1958): b of the likeliest line :math:`\mathrm{sigmoid}(a + b \eta)`.
+
+**Intervals**, 95 %, of what all rows of the same kind would give. None of them takes the line to be
+the truth: the noise is measured by the residuals r = y − p of each fit.
+
+O/E ratio and intercept are functions of one sum, the weight of outcomes 1. A sum of few outcomes is
+skewed, so it has the interval of a gamma distribution (`sum_interval`), with the variance
+:math:`\sum w^2 r^2`: for rare outcomes that is close to Jeffreys' interval of a Poisson count, for
+many the normal one. Where outcomes 0 are rare, their sum has it; between, both are averaged, each
+weighted by how rare its outcome is.
+
+The slope has the interval of its profile likelihood, widened where the residuals vary more than
+the line expects (Kent 1982): all b whose log-likelihood is within :math:`1.92\,k` of the best,
+k = max(1, robust variance / variance of the line).
+"""
+
+from __future__ import annotations
+
+from math import inf, nan, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ogive._numerics.blas import one_blas_thread
+from ogive._numerics.logistic import expit, intercept_for_share, logistic_fit
+from ogive.curve.coarse import coarse
+from ogive.curve.curve import as_curve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ogive._typing import ArrayLike, FloatArray, WeightKind
+    from ogive.curve import Curve
+
+LOW, HIGH = 0.025, 0.975
+HALF_CHI_SQUARE = 1.920729410347062  # half the 95 % point of chi-square, one degree of freedom
+JEFFREYS = 0.5  # rows added to a count, so that its interval is right on average
+#: Log-odds closer than this (times their own size, above 1) are one score: no slope is fitted.
+SAME_SCORE = 1e-9
+#: A fitted line is read off at most so many rows; more are joined, which moves it by less than 1e-6
+MAX_ROWS = 1 << 14
+_DOUBLINGS = 40  # of the first step away from the slope: beyond, that end of the interval is open
+
+
+class Estimate(NamedTuple):
+    """A number with its 95 % interval; an end that the rows leave open is infinite."""
+
+    value: float
+    low: float
+    high: float
+
+
+def sum_interval(total: float, variance: float, unit: float) -> tuple[float, float]:
+    """Return the interval of the mean of a sum that cannot be negative.
+
+    Parameters
+    ----------
+    total, variance : float
+        The sum that was seen, and an estimate of its variance; below that of a single row it is
+        taken to be that of one.
+    unit : float
+        The weight of a row.
+
+    >>> [round(end, 2) for end in sum_interval(10.0, 10.0, 1.0)]
+    [5.14, 17.74]
+    """
+    from scipy.special import gammaincinv  # noqa: PLC0415 - keep `import ogive` light
+
+    if total <= 0.0:
+        return 0.0, unit * float(gammaincinv(JEFFREYS, HIGH))
+    scale = max(variance, unit * unit) / total
+    low, high = gammaincinv(total / scale + JEFFREYS, (LOW, HIGH))
+    return scale * float(low), scale * float(high)
+
+
+def oe_ratio(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> Estimate:
+    """Return outcomes observed over outcomes expected: 1 if the scores are right on average.
+
+    Above 1 the scores are too low, below 1 too high.
+
+    Parameters
+    ----------
+    curve : Curve, or array-like (N,)
+        A curve, or scores in [0, 1].
+    outcomes, sample_weight, weight_kind : optional
+        Of scores, as in `Curve.from_scores`.
+
+    Returns
+    -------
+    Estimate
+        ``value``, ``low`` and ``high``; infinite, or NaN, where all scores are 0.
+
+    >>> found = oe_ratio([0.2, 0.4, 0.6, 0.8] * 50, [0, 0, 1, 0] * 50)
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    (0.5, 0.391, 0.623)
+    """
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    expected = float(curve.count @ curve.score)
+    if expected < np.finfo(np.float64).tiny:
+        return Estimate(inf if curve.total_hits else nan, 0.0, inf)
+    ratio = curve.total_hits / expected
+    low, high = _hits_interval(curve, _noise(curve, ratio * curve.score))
+    return Estimate(ratio, low / expected, high / expected)
+
+
+@one_blas_thread()
+def calibration_intercept(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> Estimate:
+    """Return calibration-in-the-large: the shift of all log-odds that makes the mean right.
+
+    0 is right, above 0 the scores are too low. The parameters are those of `oe_ratio`.
+
+    Returns
+    -------
+    Estimate
+        Infinite where all outcomes are equal: no finite shift makes that mean.
+
+    >>> found = calibration_intercept([0.2, 0.4, 0.6, 0.8] * 50, [0, 0, 1, 0] * 50)
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    (-1.346, -1.742, -0.955)
+    """
+    curve = _short(as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind))
+    value = _shift_for(curve, curve.total_hits)
+    ends = _hits_interval(curve, _noise(curve, expit(value + curve.log_odds)))
+    return Estimate(value, *(_shift_for(curve, end) for end in ends))
+
+
+@one_blas_thread()
+def calibration_slope(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+) -> Estimate:
+    """Return Cox's calibration slope: that of the likeliest line in log-odds.
+
+    1 is right; below 1 the scores are too extreme, above 1 not extreme enough. The parameters are
+    those of `oe_ratio`. Scores of exactly 0 and 1 are placed as in `Curve.log_odds`.
+
+    Returns
+    -------
+    Estimate
+        NaN with open ends where all outcomes, or all scores, are equal; infinite where a score
+        separates the outcomes.
+
+    >>> found = calibration_slope([0.2, 0.4, 0.6, 0.8] * 50, [0, 0, 1, 0] * 50)
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    (0.543, 0.215, 0.891)
+    """
+    curve = _short(as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind))
+    eta = curve.log_odds
+    if curve.total_hits in {0.0, float(curve.n)} or _same(float(eta[0]), float(eta[-1])):
+        return Estimate(nan, -inf, inf)
+    lines = _Lines(curve)
+    side = _separated(curve)
+    if side:
+        inside = side * _first(lambda b: lines.worse(side * b, lines.tied_loss()))
+        end = _crossing(lambda b: lines.worse(b, lines.tied_loss()), inside, -side)
+        return Estimate(side * inf, *((end, inf) if side > 0 else (-inf, end)))
+    return lines.slope()
+
+
+class _Lines:
+    """The likelihood of lines in log-odds."""
+
+    def __init__(self, curve: Curve) -> None:
+        self.curve, self.eta = curve, curve.log_odds
+        # Sampling weights: as many rows as Kish's number.
+        self.scale = float(curve.effective_n) / float(curve.n)
+        self.count, self.hits = self.scale * curve.count, self.scale * curve.hits
+
+    def loss(self, b: float) -> float:
+        """Return the negative log-likelihood of the best line of slope b."""
+        eta = b * self.eta
+        share = float(self.hits.sum()) / float(self.count.sum())
+        line = intercept_for_share(eta, self.count, share) + eta
+        return float(self.count @ np.logaddexp(0.0, line) - self.hits @ line)
+
+    def worse(self, b: float, least: float, times: float = 1.0) -> float:
+        """Return how far slope b is beyond the edge of the interval: below 0 inside."""
+        return self.loss(b) - least - times * HALF_CHI_SQUARE
+
+    def slope(self) -> Estimate:
+        """Return the likeliest slope, with its interval."""
+        fit = logistic_fit(self.eta[:, None], self.count, self.hits)
+        slope = float(fit.slopes[0])
+        variance, robust = self._variances(fit.intercept, slope)
+        times = max(robust / variance, 1.0)
+        least, step = self.loss(slope), sqrt(variance * times)
+        ends = (
+            _crossing(lambda b: self.worse(b, least, times), slope, side * step)
+            for side in (-1.0, 1.0)
+        )
+        return Estimate(slope, *ends)
+
+    def _variances(self, intercept: float, slope: float) -> tuple[float, float]:
+        """Return the variance of the slope if the line is the truth, and by its residuals."""
+        p = expit(intercept + slope * self.eta)
+        X = np.stack([np.ones_like(p), self.eta])
+        inverse = np.linalg.pinv((X * (self.count * p * (1.0 - p))) @ X.T, hermitian=True)
+        # The information is of Kish's number of rows, and so must be the squares of weights.
+        noise = (X * (self.scale**2 * _squares(self.curve, p))) @ X.T
+        return float(inverse[1, 1]), float((inverse @ noise @ inverse)[1, 1])
+
+    def tied_loss(self) -> float:
+        """Return the loss of a line that separates the outcomes: that of a score with both."""
+        both = (self.hits > 0.0) & (self.hits < self.count)
+        k, n = float(self.hits[both].sum()), float(self.count[both].sum())
+        return -(k * np.log(k / n) + (n - k) * np.log1p(-k / n)) if n else 0.0
+
+
+def _separated(curve: Curve) -> float:
+    """Return 1 if no outcome 0 has a higher score than an outcome 1, −1 if reversed, else 0."""
+    hit = np.flatnonzero(curve.hits > 0.0)
+    miss = np.flatnonzero(curve.hits < curve.count)
+    if miss[-1] <= hit[0]:
+        return 1.0
+    return -1.0 if hit[-1] <= miss[0] else 0.0
+
+
+def _first(worse: Callable[[float], float]) -> float:
+    """Return a positive slope inside the interval, which goes on for ever."""
+    b = 1.0
+    for _ in range(_DOUBLINGS):
+        if worse(b) < 0.0:
+            break
+        b *= 2.0
+    return b
+
+
+def _crossing(worse: Callable[[float], float], inside: float, step: float) -> float:
+    """Return where the interval ends, from a slope inside it; infinite if that is out of sight."""
+    from scipy.optimize import brentq  # noqa: PLC0415 - heavy, and only used here
+
+    for _ in range(_DOUBLINGS):
+        if worse(inside + step) >= 0.0:
+            return float(brentq(worse, inside, inside + step, xtol=1e-10 * abs(step)))
+        step *= 2.0
+    return inf if step > 0.0 else -inf
+
+
+def _short(curve: Curve) -> Curve:
+    """Return the curve, with rows of nearly equal score joined if there are many."""
+    return coarse(curve) if curve.n > MAX_ROWS and curve.score.size > MAX_ROWS else curve
+
+
+def _same(first: float, last: float) -> bool:
+    return last - first <= SAME_SCORE * max(1.0, abs(first), abs(last))
+
+
+def _squares(curve: Curve, p: FloatArray) -> FloatArray:
+    """Return the sum of w² (y − p)² at each score, (m,)."""
+    hits = curve.square_hits
+    result: FloatArray = hits * (1.0 - p) ** 2 + (curve.square - hits) * p**2
+    return result
+
+
+def _noise(curve: Curve, p: FloatArray) -> float:
+    return float(_squares(curve, p).sum())
+
+
+def _hits_interval(curve: Curve, variance: float) -> tuple[float, float]:
+    """Return the interval of the weight of outcomes 1: that of both sums, by their shares."""
+    n, hits = float(curve.n), float(curve.total_hits)
+    unit = float(curve.square.sum()) / n
+    low, high = np.minimum(sum_interval(hits, variance, unit), n)
+    least, most = np.minimum(sum_interval(n - hits, variance, unit), n)
+    share = hits / n
+    mean = [(1.0 - share) * a + share * b for a, b in ((low, n - most), (high, n - least))]
+    return min(float(mean[0]), hits), max(float(mean[1]), hits)
+
+
+def _shift_for(curve: Curve, hits: float) -> float:
+    """Return the shift of log-odds that makes the expected weight of outcomes 1 this much."""
+    share = hits / float(curve.n)
+    if not 0.0 < share < 1.0:
+        return inf if share >= 1.0 else -inf
+    return intercept_for_share(curve.log_odds, curve.count, share)

@@ -1,0 +1,269 @@
+r"""Numbers that other fields ask for, beside those of every measurement.
+
+`ogive.metrics.line` has the O/E ratio, the intercept and the slope. This file has what needs a
+calibrator, always the default spline γ, so that no bandwidth or number of bins is chosen:
+
+- **ICI, E50, E90, Emax** (Austin and Steyerberg 2019, Harrell's val.prob): mean, median, 90 %
+  quantile and maximum of :math:`|\gamma(p) - p|` over the rows.
+- **Refinement**: the log loss after calibration, each row calibrated by a spline fitted without it.
+  No calibrator can lower it by much, so models are best selected by it.
+
+**Intervals of ICI, E50, E90 and Emax.** The posterior of γ is drawn from: with the weight that it
+gives to leaving the scores alone a draw is 0, else it is the number of a drawn curve. Noise makes
+every drawn curve rougher, hence its errors larger; the lower end is therefore moved down by the
+mean excess of drawn curves over γ's own number. It is 0 where the scores may be perfectly
+calibrated. ``docs/numbers.md`` has the coverage.
+"""
+
+from __future__ import annotations
+
+from math import nan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ogive._numerics.blas import one_blas_thread
+from ogive._numerics.logistic import expit
+from ogive._numerics.natural_spline import NaturalSpline
+from ogive.calibrators.grouped_trials import trials_of
+from ogive.curve.curve import as_curve
+from ogive.curve.folds import folds
+from ogive.metrics.line import (
+    HIGH,
+    LOW,
+    Estimate,
+    calibration_intercept,
+    calibration_slope,
+    oe_ratio,
+    sum_interval,
+)
+from ogive.metrics.proper import CLIP
+from ogive.studies.wording import spline_of
+
+if TYPE_CHECKING:
+    from ogive._typing import ArrayLike, FloatArray, WeightKind
+    from ogive.curve import Curve
+
+DRAWS = (
+    1000  # of the posterior: the ends of the intervals then vary by a few percent of their width
+)
+FOLDS = 5
+_MEDIAN, _NINETY = 0.5, 0.9
+_ROUNDING = 1e-12  # a share that should end on a row does, in spite of rounding
+
+
+class SplineErrors(NamedTuple):
+    """How far the scores are from the default spline, over the rows: fractions with intervals."""
+
+    ici: Estimate
+    e50: Estimate
+    e90: Estimate
+    emax: Estimate
+
+
+@one_blas_thread()
+def spline_errors(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+    random_state: int = 0,
+) -> SplineErrors:
+    """Return ICI, E50, E90 and Emax: mean, median, 90 % quantile and maximum of |γ(p) − p|.
+
+    γ is the default spline, fitted to the curve: there is no bandwidth to choose.
+
+    Parameters
+    ----------
+    curve : Curve, or array-like (N,)
+        A curve, or scores in [0, 1].
+    outcomes, sample_weight, weight_kind : optional
+        Of scores, as in `Curve.from_scores`.
+    random_state : int
+        Of the draws that the intervals are made from.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random(4000)
+    >>> found = spline_errors(scores, rng.random(4000) < scores**2)
+    >>> round(found.ici.value, 3), found.ici.low < 1 / 6 < found.ici.high
+    (0.168, True)
+    """
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    gamma = spline_of(curve)
+    error = np.abs(gamma.from_tails(curve.high, curve.tail) - curve.score)
+    value = _errors(error[None], curve.count)[0]
+    drawn = _drawn(gamma, curve, np.random.default_rng(random_state))
+    low, high = _ends(drawn, value)
+    return SplineErrors(*map(Estimate, value.tolist(), low.tolist(), high.tolist()))
+
+
+def _errors(error: FloatArray, count: FloatArray) -> FloatArray:
+    """Return mean, median, 90 % quantile and maximum of rows of errors (k, m): (k, 4)."""
+    order = np.argsort(error, axis=1)
+    ranked = np.take_along_axis(error, order, axis=1)
+    share = np.cumsum(count[order], axis=1) / count.sum()
+    found = [error @ count / count.sum()]
+    for level in (_MEDIAN, _NINETY):
+        at = (share < level - _ROUNDING).sum(axis=1, keepdims=True)
+        found.append(np.take_along_axis(ranked, at, axis=1)[:, 0])
+    return np.stack([*found, ranked[:, -1]], axis=1)
+
+
+def _drawn(gamma: Any, curve: Curve, rng: np.random.Generator) -> FloatArray:  # noqa: ANN401
+    """Return the numbers of curves drawn from the posterior, (DRAWS, 4); 0 for "as they are"."""
+    trials = trials_of(curve)
+    eta = trials.offset
+    value, vector = np.linalg.eigh(gamma.covariance)
+    root = vector * np.sqrt(np.maximum(value, 0.0))
+    moved = NaturalSpline(gamma.knots).basis(np.clip(eta, gamma.knots[0], gamma.knots[-1])) @ root
+    middle, score = gamma.log_odds_at(eta.copy()), expit(eta)
+    found = np.zeros((DRAWS, 4))
+    kept = rng.random(DRAWS) < gamma.keep
+    for at in np.array_split(np.arange(DRAWS), max(1, eta.size // 64)):  # a few MB at a time
+        lines = rng.standard_normal((at.size, root.shape[1])) @ moved.T
+        found[at] = _errors(np.abs(expit(middle + lines) - score), trials.count)
+    return np.where(kept[:, None], np.nan, found)
+
+
+def _ends(drawn: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the intervals; the module's docstring says how."""
+    kept = np.isnan(drawn[:, 0])
+    excess = drawn[~kept].mean(axis=0) - value if not kept.all() else np.zeros(4)
+    low, high = np.quantile(np.where(kept[:, None], 0.0, drawn), (LOW, HIGH), axis=0)
+    low = np.clip(low - np.maximum(excess, 0.0), 0.0, value)
+    return low, np.maximum(high, value)
+
+
+@one_blas_thread()
+def refinement(
+    curve: Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+    cv: int = FOLDS,
+    random_state: int = 0,
+) -> Estimate:
+    """Return the refinement loss: the log loss after cross-fitted calibration.
+
+    It is what calibration cannot repair. Of two models the one with the lower refinement loss is
+    the better one once both are calibrated, whatever their calibration errors are now.
+
+    Parameters
+    ----------
+    curve : Curve, or array-like (N,)
+        A curve, or scores in [0, 1].
+    outcomes, sample_weight, weight_kind : optional
+        Of scores, as in `Curve.from_scores`.
+    cv, random_state : int
+        How many parts, and the seed that deals the rows to them. Each part is calibrated by the
+        default spline, fitted to the others.
+
+    Returns
+    -------
+    Estimate
+        NaN where the rows are too few to be dealt to two parts.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random(4000)
+    >>> outcomes = rng.random(4000) < scores
+    >>> [round(refinement(s, outcomes).value, 2) for s in (scores, scores**4)]
+    [0.51, 0.51]
+    """
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    sums = np.zeros(5)  # of w, w loss, w², w² loss and w² loss²
+    for rest, part in folds(curve, cv, random_state=random_state):
+        p = np.clip(spline_of(rest).from_tails(part.high, part.tail), CLIP, 1.0 - CLIP)
+        for loss, w, square in (
+            (-np.log(p), part.hits, part.square_hits),
+            (-np.log1p(-p), part.count - part.hits, part.square - part.square_hits),
+        ):
+            sums += [w.sum(), w @ loss, square.sum(), square @ loss, square @ loss**2]
+    n, total, squares, first, second = sums.tolist()
+    if not n:
+        return Estimate(nan, nan, nan)
+    mean = total / n
+    variance = second - 2.0 * mean * first + mean * mean * squares
+    low, high = sum_interval(total, variance, mean * squares / n)
+    return Estimate(mean, low / n, high / n)
+
+
+class Number(NamedTuple):
+    """One of the numbers, for people: its key in JSON, its name, and what it means."""
+
+    key: str
+    name: str
+    value: float
+    low: float
+    high: float
+    percent: bool
+    meaning: str
+
+    def shown(self) -> tuple[str, str]:
+        """Return value and interval as words."""
+        return self._word(self.value), f"{self._word(self.low)} … {self._word(self.high)}"
+
+    def _word(self, value: float) -> str:
+        if np.isnan(value):
+            return "unknown"
+        if np.isinf(value):
+            return "∞" if value > 0 else "-∞"
+        return f"{100 * value:.2f} %" if self.percent else f"{value:.4f}"
+
+
+#: Key, name, whether it is a share shown in percent, and one sentence.
+NUMBERS = (
+    (
+        "oe_ratio",
+        "O/E ratio",
+        False,
+        "Outcomes observed over outcomes expected. 1 is right; below 1 the scores are too high.",
+    ),
+    (
+        "intercept",
+        "intercept",
+        False,
+        "Calibration-in-the-large: the shift of log-odds that makes the mean right. 0 is right.",
+    ),
+    (
+        "slope",
+        "slope",
+        False,
+        "Cox's calibration slope. 1 is right; below 1 the scores are too extreme.",
+    ),
+    ("ici", "ICI", True, "Mean distance of the scores from the fitted curve."),
+    ("e50", "E50", True, "Median distance from the fitted curve."),
+    ("e90", "E90", True, "Distance from the fitted curve that 90 % of the rows do not exceed."),
+    ("emax", "Emax", True, "Largest distance at any score seen; few rows make it large."),
+    (
+        "refinement",
+        "refinement loss",
+        False,
+        "Log loss after cross-fitted calibration: what calibration cannot repair.",
+    ),
+)
+#: What is said instead where there is no number.
+UNKNOWN = {
+    "oe_ratio": "Unknown: all scores are 0, so that no outcome is expected.",
+    "intercept": "Infinite: all outcomes are equal, and no shift makes that mean.",
+    "slope": "No finite slope: all outcomes or all scores are equal, or a score separates them.",
+    "refinement": "Unknown: too few rows to calibrate some by the others.",
+}
+
+
+def numbers_of(curve: Curve, *, random_state: int = 0) -> tuple[Number, ...]:
+    """Return all numbers of a curve, in order."""
+    found = (
+        oe_ratio(curve),
+        calibration_intercept(curve),
+        calibration_slope(curve),
+        *spline_errors(curve, random_state=random_state),
+        refinement(curve, random_state=random_state),
+    )
+    return tuple(
+        Number(key, name, *one, share, meaning if np.isfinite(one.value) else UNKNOWN[key])
+        for (key, name, share, meaning), one in zip(NUMBERS, found, strict=True)
+    )
