@@ -24,7 +24,7 @@ PERCENT = 100.0
 NEAR_ROUNDING = 0.1
 HEAVIEST = 1e100  # sums of squared weights stay finite
 MOST_REPETITIONS = 2.0**53  # the largest count that float64 holds exactly
-_FLOATS = ("float16", "float32", "float64")
+_FLOATS = {"e": "float16", "f": "float32", "d": "float64"}  # by `dtype.char`: its name takes 10 µs
 Choice = TypeVar("Choice", bound=str)
 
 
@@ -35,6 +35,8 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
     Objects are refused, unless all of them are strings, as in a column of pandas. A missing value
     of polars, Arrow or pandas is refused, and never turned into NaN.
     """
+    if type(values) is np.ndarray and values.dtype.kind in "biuf":  # the usual case, and at once
+        return values
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         msg = f"`{name}` has masked entries. Drop or fill them."
         raise InvalidType(msg)
@@ -105,8 +107,8 @@ def as_floats(
     array = as_array(values, name)
     if array.dtype.kind in "iub":
         array = array.astype(np.float64)
-    if array.dtype.name not in _FLOATS:
-        msg = f"`{name}` must be numbers ({', '.join(_FLOATS)} or integers), not {array.dtype}."
+    if array.dtype.char not in _FLOATS:
+        msg = f"`{name}` must be numbers ({', '.join(_FLOATS.values())} or integers), not {array.dtype}."
         raise InvalidType(msg)
     if array.ndim not in ndim:
         allowed = " or ".join(f"{d}-D" for d in ndim)

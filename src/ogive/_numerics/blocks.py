@@ -58,6 +58,10 @@ def for_each_block(
     n_jobs: int | None = None,
 ) -> None:
     """Call ``work(rows)`` for each block of an n x width array, on all cores."""
+    if n * width <= BLOCK:  # one row is calibrated in microseconds
+        if n:
+            work(slice(0, n))
+        return
     cuts = list(blocks(n, width=width, together=together))
     worth = n * width // (_MIN_BLOCKS_PER_THREAD * BLOCK)
     count = max(1, min(len(cuts), worth))

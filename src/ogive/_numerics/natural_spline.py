@@ -165,7 +165,7 @@ class Evaluator:
         cell = x - self.first
         cell *= self.per_unit
         cell += 1.0
-        np.clip(cell, 0.0, _TABLE_CELLS + 1.0, out=cell)
+        cell.clip(0.0, _TABLE_CELLS + 1.0, out=cell)  # the function takes twice as long
         piece = self.table.take(cell.astype(np.intp))
         scratch = cell
         for _ in range(self.most):

@@ -44,10 +44,14 @@ class LogOddsMap(Map):
     at_one: float
 
     def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
+        return self._of_log_odds(self._log_odds_of(high, tail))
+
+    def _log_odds_of(self, high: BoolArray, tail: FloatArray) -> FloatArray:
+        """Return the log-odds of scores, within `lowest` and `highest`."""
         with np.errstate(divide="ignore"):
-            eta = np.log(tail) - np.log1p(-tail)
-        np.negative(eta, out=eta, where=high)
-        return self._of_log_odds(np.clip(eta, self.lowest, self.highest, out=eta))
+            below = np.log(tail / (1.0 - tail))  # of the tail: at most 0
+        eta = np.where(high, -below, below)  # `np.negative(where=high)` takes four times as long
+        return eta.clip(self.lowest, self.highest, out=eta)
 
     def _at_one(self, result: FloatArray, certain: BoolArray) -> FloatArray:
         result[certain] = self.at_one

@@ -36,7 +36,7 @@ from ogive.calibrators.log_odds import LogOddsMap
 from ogive.calibrators.maps import bad_log_odds
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike, BoolArray, FloatArray
+    from ogive._typing import ArrayLike, FloatArray
     from ogive.calibrators.gain import Gain
     from ogive.calibrators.spline_summary import SplineSummary
 
@@ -173,28 +173,17 @@ class SplineMap(LogOddsMap):
             eta = np.rint(eta / self._grid) * self._grid  # exact, but for the rounding meant
         result = self._evaluator(eta)
         for end in self._ends:
-            outside = np.flatnonzero(eta > end.place if end.side > 0 else eta < end.place)
+            (outside,) = (eta > end.place if end.side > 0 else eta < end.place).nonzero()
             if outside.size:
                 result[outside] = end.value + end.slope * (eta[outside] - end.place)
         return result
 
     def _of_log_odds(self, eta: FloatArray) -> FloatArray:
         logit = self.log_odds_at(eta)
-        return expit(np.clip(logit, -LIMIT, LIMIT, out=logit))
-
-    def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
-        return self._of_log_odds(self._log_odds_of(high, tail))
-
-    def _log_odds_of(self, high: BoolArray, tail: FloatArray) -> FloatArray:
-        """Return the log-odds of scores, within `lowest` and `highest`."""
-        odds = tail / (1.0 - tail)
-        with np.errstate(divide="ignore"):
-            eta = np.log(odds, out=odds)
-        np.negative(eta, out=eta, where=high)
-        return np.clip(eta, self.lowest, self.highest, out=eta)
+        return expit(logit.clip(-LIMIT, LIMIT, out=logit))
 
     def _of_log_odds_block(self, eta: FloatArray) -> FloatArray:
-        return self._of_log_odds(np.clip(eta, self.lowest, self.highest))
+        return self._of_log_odds(eta.clip(self.lowest, self.highest))
 
     def band(self, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the pointwise 95 % band of γ at scores in [0, 1], each of their shape.
