@@ -108,7 +108,8 @@ def as_floats(
     if array.dtype.kind in "iub":
         array = array.astype(np.float64)
     if array.dtype.char not in _FLOATS:
-        msg = f"`{name}` must be numbers ({', '.join(_FLOATS.values())} or integers), not {array.dtype}."
+        kinds = ", ".join(_FLOATS.values())
+        msg = f"`{name}` must be numbers ({kinds} or integers), not {array.dtype}."
         raise InvalidType(msg)
     if array.ndim not in ndim:
         allowed = " or ".join(f"{d}-D" for d in ndim)
