@@ -913,3 +913,56 @@ def refinement(parts, fit):
     mean = np.mean(losses)
     low, high = gamma_ends(sum(losses), np.sum((losses - mean) ** 2), mean)
     return mean, low / len(losses), high / len(losses)
+
+
+def expected_cost(scores, hits, threshold, miss, alarm, weights=None):
+    """Row by row: what each decision costs, averaged."""
+    w = _weights(scores, weights)
+    costs = []
+    for score, hit in zip(scores, hits, strict=True):
+        acted = score >= threshold
+        costs.append(alarm if acted and not hit else miss if hit and not acted else 0.0)
+    return float(np.average(costs, weights=w))
+
+
+def best_cost(scores, hits, miss, alarm, weights=None):
+    """The lowest cost of any threshold: all scores are tried, and one above them."""
+    tried = [*scores, 2.0]
+    return min(expected_cost(scores, hits, t, miss, alarm, weights) for t in tried)
+
+
+def net_benefit(scores, hits, t, weights=None):
+    """As dcurves has it: true positives minus false positives at the odds of the threshold."""
+    w = _weights(scores, weights)
+    acted, hits = np.asarray(scores) >= t, np.asarray(hits, dtype=bool)
+    tp, fp = w[acted & hits].sum() / w.sum(), w[acted & ~hits].sum() / w.sum()
+    everyone = w[hits].sum() / w.sum() - w[~hits].sum() / w.sum() * t / (1 - t)
+    value = tp - fp * t / (1 - t)
+    avoided = (value - everyone) / (t / (1 - t)) if t else np.nan
+    return value, everyone, avoided
+
+
+def normalised_cost(scores, hits, x, threshold, weights=None):
+    """Drummond and Holte: rates of misses and alarms, each with its share of the largest cost."""
+    w = _weights(scores, weights)
+    acted, hits = np.asarray(scores) >= threshold, np.asarray(hits, dtype=bool)
+    misses = w[hits & ~acted].sum() / w[hits].sum()
+    alarms = w[~hits & acted].sum() / w[~hits].sum()
+    return misses * x + alarms * (1 - x)
+
+
+def limited_threshold(scores, hits, miss, alarm, capacity=None, precision=None):
+    """The lowest threshold, from the best one on, at which the limits hold."""
+    best = alarm / (miss + alarm)
+    for t in sorted({best, *(s for s in scores if s > best), 2.0}):
+        acted = [i for i, s in enumerate(scores) if s >= t]
+        if capacity is not None and len(acted) > capacity:
+            continue
+        if precision is not None:
+            if not acted:
+                return None
+            reached = min(np.mean([x[i] for i in acted]) for x in (scores, hits))
+            if reached < precision - 1e-12:
+                continue
+        return acted
+    return None

@@ -63,12 +63,16 @@ def test_modules_are_attributes():
 ONE_VIEW = {  # every public measure of one view: its numbers
     "bootstrap": lambda *a, **k: astuple(ogive.bootstrap(*a, **k, measure="ks", resamples=5))[:3],
     "brackets": ogive.brackets,
+    "best_threshold": lambda *a, **k: ogive.best_threshold(*a, **k, miss=3, alarm=1),
     "brier": ogive.brier,
     "calibration_test": ogive.calibration_test,
     "calibration_intercept": ogive.calibration_intercept,
     "calibration_slope": ogive.calibration_slope,
+    "cost_curve": lambda *a, **k: [x.tolist() for x in astuple(ogive.cost_curve(*a, **k))],
+    "decide": lambda *a, **k: ogive.decide(*a, **k, miss=3, alarm=1, method="platt"),
     "decompose": ogive.decompose,
     "ece": ogive.ece,
+    "expected_cost": lambda *a, **k: ogive.expected_cost(*a, **k, miss=3, alarm=1),
     "kde_ece": ogive.kde_ece,
     "ks_error": ogive.ks_error,
     "ks_test": ogive.ks_test,
@@ -76,6 +80,7 @@ ONE_VIEW = {  # every public measure of one view: its numbers
     "kuiper_test": ogive.kuiper_test,
     "largest_gap": ogive.largest_gap,
     "mce": ogive.mce,
+    "net_benefit": lambda *a, **k: [x.tolist() for x in astuple(ogive.net_benefit(*a, **k))],
     "nll": ogive.nll,
     "oe_ratio": ogive.oe_ratio,
     "refinement": ogive.refinement,
@@ -122,7 +127,13 @@ CALLED = ["engines.local", "engines.dask", "engines.spark", "readers"]
 CALLED += ["export.artifact", "export.targets", "export.to_onnx", "export.to_python"]
 CALLED += ["export.to_sql", "export.to_torch", "metrics.binned", "metrics.classwise"]
 CALLED += ["metrics.proper", "metrics.resample", "metrics.significance", "metrics.vector"]
-CALLED += ["studies.apply_log", "studies.compare", "studies.fitted_on", "studies.fitting"]
+CALLED += [
+    "studies.acting.study",
+    "studies.apply_log",
+    "studies.compare",
+    "studies.fitted_on",
+    "studies.fitting",
+]
 CALLED += ["studies.gain", "studies.gate", "studies.groups", "studies.logs", "studies.measure"]
 CALLED += ["studies.paper.study", "report.plain", "plotting.display", "plotting.figures"]
 

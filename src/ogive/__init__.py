@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from ogive.metrics.bracket import brackets
     from ogive.metrics.classwise import classwise, classwise_ks
     from ogive.metrics.corp import decompose
+    from ogive.metrics.decisions import best_threshold, cost_curve, expected_cost, net_benefit
     from ogive.metrics.kde import kde_ece
     from ogive.metrics.ks import ks_error, kuiper_error, largest_gap
     from ogive.metrics.line import calibration_intercept, calibration_slope, oe_ratio
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
     from ogive.readers import read
     from ogive.report.plain import report
+    from ogive.studies.acting import decide
     from ogive.studies.arena.study import arena
     from ogive.studies.gain import cross_fitted_gain
     from ogive.studies.gate import gate
@@ -88,6 +90,7 @@ _MODULES = {
     "VectorCalibrator": "ogive.estimators.scaling",
     "Watch": "ogive.studies.watch",
     "arena": "ogive.studies.arena",
+    "best_threshold": "ogive.metrics.decisions",
     "bootstrap": "ogive.metrics.resample",
     "brackets": "ogive.metrics.bracket",
     "brier": "ogive.metrics.proper",
@@ -99,9 +102,12 @@ _MODULES = {
     "classwise_ks": "ogive.metrics.classwise",
     "calibrate": "ogive.studies.plain",
     "compare": "ogive.studies.plain",
+    "cost_curve": "ogive.metrics.decisions",
     "cross_fitted_gain": "ogive.studies.gain",
+    "decide": "ogive.studies.acting",
     "decompose": "ogive.metrics.corp",
     "ece": "ogive.metrics.binned",
+    "expected_cost": "ogive.metrics.decisions",
     "fit_beta": "ogive.calibrators.beta",
     "fit_dir_odir": "ogive.calibrators.scaling.odir",
     "fit_groups": "ogive.calibrators.groups",
@@ -126,6 +132,7 @@ _MODULES = {
     "measure": "ogive.studies.plain",
     "measure_all": "ogive.studies.plain",
     "measure_groups": "ogive.studies.groups",
+    "net_benefit": "ogive.metrics.decisions",
     "nll": "ogive.metrics.proper",
     "nll_vector": "ogive.metrics.vector",
     "oe_ratio": "ogive.metrics.line",
@@ -173,6 +180,7 @@ __all__ = [
     "VectorCalibrator",
     "Watch",
     "arena",
+    "best_threshold",
     "bootstrap",
     "brackets",
     "brier",
@@ -184,9 +192,12 @@ __all__ = [
     "classwise",
     "classwise_ks",
     "compare",
+    "cost_curve",
     "cross_fitted_gain",
+    "decide",
     "decompose",
     "ece",
+    "expected_cost",
     "fit_beta",
     "fit_dir_odir",
     "fit_groups",
@@ -211,6 +222,7 @@ __all__ = [
     "measure",
     "measure_all",
     "measure_groups",
+    "net_benefit",
     "nll",
     "nll_vector",
     "oe_ratio",

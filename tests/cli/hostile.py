@@ -62,6 +62,10 @@ VALUES = {
     "--to": ("python", "sql", "onxx"),
     "--kind": ("probs", "logits"),
     "--dtype": ("float64", "float16"),
+    "--miss": ("20", "1", "0", "-1", "inf"),
+    "--alarm": ("1", "0", "-1", "1e308"),
+    "--capacity": ("5", "0", "-1", "1e9"),
+    "--precision": ("0.5", "0", "1.5"),
 }
 _COLUMNS = ("--score", "--outcome", "--label", "--weight", "--experiment")
 _LOGS = ("--memory", "--bits", "--engine", "--scheduler", "--master")
@@ -78,7 +82,10 @@ COMMANDS = {
     "arena": (("file",), ("--methods", "--view", "--peers", "--families", "--resume", "--jobs",
               "--seed", "--output")),
     "paper": (("file",), ("--methods", "--resume")),
+    "decide": (("file", "--miss", "--alarm"), (*_COLUMNS, *_LOGS, "--part", "--view", "--method",
+               "--capacity", "--precision", "--calibrator", "--costs", "--seed", "--skip-bad")),
 }  # fmt: skip
+_FILES_IN = {"--peers", "--families", "--calibrator", "--costs"}
 FLAGS = {"--skip-bad", "--one-pass", "--force"}
 SUFFIXES = (".json", ".csv", ".parquet", ".npz", ".html", ".png", ".svg", ".py", ".sql", ".PARQUET",
             ".curve", "", ".pdf")  # fmt: skip
@@ -213,7 +220,7 @@ def _command_line(root, rng):
             words += [name, _value(name, root, rng, words, outputs)]
     for name in rng.sample(options, min(len(options), rng.choice((0, 0, 0, 1, 1, 2)))):
         more = [] if name in FLAGS else [_value(name, root, rng, words, outputs)]
-        inputs += more if name in {"--peers", "--families"} else []
+        inputs += more if name in _FILES_IN else []
         words += [name, *more]
     if rng.random() < 0.5:
         words.append("--json")
@@ -224,7 +231,7 @@ def _value(name, root, rng, words, outputs):
     if name in {"-o", "--output", "--save-curve", "--resume"}:
         outputs.append(_output(rng, words))
         return outputs[-1]
-    if name in {"--peers", "--families"}:
+    if name in _FILES_IN:
         return _input(root, rng, calibrator=True)
     usual = VALUES.get(name, ())
     return rng.choice(usual if usual and rng.random() < 0.7 else WORDS)

@@ -181,6 +181,43 @@ SHIFT_LIKE = {
     "additionalProperties": False,
 }
 
+_COST = {"type": "number", "minimum": 0}
+_TEXT = {"type": "string", "minLength": 1}
+DECIDE = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("threshold", "raw_threshold"), _COST | {"type": ["number", "null"]}),
+        **dict.fromkeys(("cost_before", "cost_after"), _COST),
+        **dict.fromkeys(("saved", "low", "high"), NUMBER),
+        **{f"cost_{when}_{end}": _COST for when in ("before", "after") for end in ("low", "high")},
+        **dict.fromkeys(("acted_before", "acted_after"), FRACTION),
+        **dict.fromkeys(("precision_before", "precision_after"), WITHHELD),
+        "n": {"type": "number", "exclusiveMinimum": 0},
+        **dict.fromkeys(("view", "method", "how", "verdict"), _TEXT),
+        **dict.fromkeys(("miss", "alarm", "capacity", "precision"), _COST),
+        "actions": {
+            "type": "array",
+            "minItems": 2,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    **dict.fromkeys(("before", "after"), FRACTION),
+                    "always": _COST,
+                },
+                "required": ["name", "before", "after", "always"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": [
+        "threshold", "cost_before", "cost_after", "saved", "low", "high", "raw_threshold",
+        "cost_before_low", "cost_before_high", "cost_after_low", "cost_after_high", "n", "view",
+        "method", "how", "verdict",
+    ],
+    "additionalProperties": False,
+}  # fmt: skip
+
 OUT = {
     "type": "object",
     "properties": {"out": {"type": "string"}},

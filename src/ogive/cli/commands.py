@@ -8,6 +8,7 @@ from ogive import __version__
 from ogive.cli.applying import apply
 from ogive.cli.arena import arena
 from ogive.cli.comparing import compare, demo
+from ogive.cli.deciding import decide
 from ogive.cli.exporting import export
 from ogive.cli.fitting import fit
 from ogive.cli.help import Group
@@ -34,6 +35,7 @@ for command in (
     apply,
     arena,
     compare,
+    decide,
     demo,
     export,
     fit,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "Start here": ("demo",),
     "Measure": ("measure", "plot", "report", "watch"),
+    "Decide": ("decide",),
     "Calibrate": ("fit", "apply", "shift", "export"),
     "Choose a method": ("compare", "arena", "paper"),
 }

@@ -8,7 +8,7 @@ of all rows so calibrated, together.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from ogive.metrics.vector import nll_vector
 from ogive.predictions import Predictions
 from ogive.readers.provenance import file_checksum, rows_checksum
 from ogive.studies.base_rate import calibration_scores
-from ogive.studies.fitting import TWO_CLASSES, VECTOR, apply, fit, may_move
+from ogive.studies.fitting import TWO_CLASSES, VECTOR, Rows, apply, fit, may_move
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray, Progress
     from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.maps import Fitted
-    from ogive.studies.fitting import Rows
 
 FOLDS = 5
 
@@ -235,6 +234,27 @@ def _after(  # noqa: PLR0917 - internal
     progress: Progress | None,
 ) -> _Errors | None:
     """Return the errors of rows calibrated by maps that had not seen them."""
+    how: Any = {"impossible": impossible, "progress": progress}
+    rows = cross_fitted(preds, method, view, cv, **how)
+    if rows is None or rows.hit is None:
+        return None
+    if rows.vectors is not None and view == VECTOR:
+        return _errors(preds, rows.vectors, VECTOR)
+    weights, kind = preds.sample_weight, preds.weight_kind
+    curve = Curve.from_scores(rows.score, rows.hit, sample_weight=weights, weight_kind=kind)
+    return _Errors(ks_error(curve), nll(curve))
+
+
+def cross_fitted(
+    preds: Predictions,
+    method: str,
+    view: str,
+    cv: int = FOLDS,
+    *,
+    impossible: Impossible = None,
+    progress: Progress | None = None,
+) -> Rows | None:
+    """Return rows calibrated by maps that had not seen them; None: too few rows for the folds."""
     assert preds.labels is not None  # noqa: S101 - it was fitted
     # Equal scores are not copies of one row, and must not stay together.
     rows_of = preds.values.reshape(preds.n, -1)
@@ -254,11 +274,7 @@ def _after(  # noqa: PLR0917 - internal
         score[held_out], hit[held_out] = rows.score, rows.hit
         if vectors is not None:
             vectors[held_out] = rows.vectors
-    if vectors is not None:
-        return _errors(preds, vectors, VECTOR)
-    weights = preds.sample_weight
-    curve = Curve.from_scores(score, hit, sample_weight=weights, weight_kind=preds.weight_kind)
-    return _Errors(ks_error(curve), nll(curve))
+    return Rows(score, hit, vectors)
 
 
 def _after_of_curve(curve: Curve, method: str, cv: int) -> _Errors | None:

@@ -81,7 +81,7 @@ def measure(
     """
     if isinstance(data, Predictions | Curve) and isinstance(outcomes, str | View):
         outcomes, view = None, outcomes
-    given = _as_data(data, outcomes, kind, classes, sample_weight, weight_kind)
+    given = as_data(data, outcomes, kind, classes, sample_weight, weight_kind)
     return measuring.measure(
         given,
         view,
@@ -115,12 +115,12 @@ def measure_all(
     >>> ogive.measure_all([0.9, 0.8, 0.6, 0.7] * 9, [1, 0, 1, 0] * 9).views[0].view
     'score'
     """
-    given = _as_data(data, outcomes, kind, classes, sample_weight, weight_kind)
+    given = as_data(data, outcomes, kind, classes, sample_weight, weight_kind)
     how: Any = {"bins": bins, "random_state": random_state, "resamples": resamples, "more": more}
     return measuring.measure_all(given, **how, progress=progress)
 
 
-def _as_data(  # noqa: PLR0917 - those of `measure`, in order
+def as_data(  # noqa: PLR0917 - those of `measure`, in order
     data: Any,  # noqa: ANN401 - Predictions, a Curve or array-like
     outcomes: Any,  # noqa: ANN401
     kind: Kind | None,

@@ -1,0 +1,117 @@
+r"""Several actions: a matrix of costs, with a row for each action and a column for each class.
+
+Action a costs :math:`C_{ak}` where the class is k, so that for probabilities p of the classes its
+expected cost is :math:`\sum_k p_k C_{ak}`. The action with the lowest is taken; of equal ones the
+first. There may be more or fewer actions than classes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ogive._numerics.mean_interval import Part, mean_interval
+from ogive._validate import as_floats
+from ogive.errors import InvalidInput, rows_that
+from ogive.predictions import labelled
+from ogive.studies.acting.decision import Acting, Action, Decision
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ogive._typing import ArrayLike, FloatArray, IntArray
+    from ogive.predictions import Predictions
+
+_MATRIX = 2
+_FEWEST_ACTIONS = 2
+
+
+def as_costs(costs: ArrayLike, classes: int) -> FloatArray:
+    """Return a matrix of costs: actions by classes, finite and not negative."""
+    matrix = as_floats(costs, "costs", ndim=(_MATRIX,)).astype(np.float64)
+    if matrix.shape[1] != classes or matrix.shape[0] < _FEWEST_ACTIONS:
+        msg = (
+            f"`costs` must have a row for each action, at least {_FEWEST_ACTIONS}, and a column "
+            f"for each of the {classes} classes, but has shape {matrix.shape}."
+        )
+        raise InvalidInput(msg)
+    bad = np.asarray(~((matrix >= 0.0) & (matrix < np.inf)).all(axis=1))
+    if bad.any():
+        row = matrix[int(bad.argmax())]
+        first = row[~((row >= 0.0) & (row < np.inf))][0]
+        msg = (
+            f"`costs` must be finite and >= 0: {rows_that(bad)} ({first:g}). Where an action earns "
+            "something, add the same number to all costs of that class: the decisions stay."
+        )
+        raise InvalidInput(msg)
+    if (matrix == matrix[0]).all():
+        msg = "`costs` are the same for every action, so that there is nothing to decide."
+        raise InvalidInput(msg)
+    return matrix
+
+
+def expected_costs(probabilities: ArrayLike, costs: ArrayLike) -> FloatArray:
+    """Return the expected cost of each action for each row, (N, A).
+
+    >>> expected_costs([[0.9, 0.1], [0.5, 0.5]], [[0, 20], [1, 0]])
+    array([[ 2. ,  0.9],
+           [10. ,  0.5]])
+    """
+    p = as_floats(probabilities, "probabilities", ndim=(_MATRIX,)).astype(np.float64)
+    found: FloatArray = p @ as_costs(costs, p.shape[1]).T
+    return found
+
+
+def judge_actions(
+    preds: Predictions,
+    calibrated: FloatArray,
+    costs: FloatArray,
+    names: Sequence[str],
+    words: tuple[str, str],
+) -> Decision:
+    """Return what the actions cost before and after, on rows that are calibrated, (N, K)."""
+    labels = labelled(preds)
+    w = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
+    kinds = w * w if preds.weight_kind == "sampling" else w
+    n, effective_n = float(w.sum()), float(w.sum() ** 2 / kinds.sum())
+    chosen = [expected_costs(p, costs).argmin(axis=1) for p in (preds.probabilities(), calibrated)]
+    paid = [costs[action, labels] for action in chosen]
+    both = [_mean(x, w, kinds, n, effective_n, float(costs.max())) for x in paid]
+    saved = paid[0] - paid[1]
+    spread = float((costs.max(axis=0) - costs.min(axis=0)).max())
+    gain, loss = (_part(np.maximum(sign * saved, 0.0), w, kinds, spread) for sign in (1.0, -1.0))
+    value, low, high = (float(x) for x in mean_interval(gain, loss, n, effective_n))
+    shares = [_shares(action, w, costs.shape[0]) for action in chosen]
+    always = costs @ (np.bincount(labels, w, minlength=costs.shape[1]) / n)
+    return Decision(
+        threshold=None,
+        before=both[0],
+        after=both[1],
+        saved=value,
+        low=low,
+        high=high,
+        raw_threshold=None,
+        n=int(n) if n.is_integer() else n,
+        view="vector",
+        method=words[0],
+        how=words[1],
+        costs={},
+        actions=tuple(map(Action, names, *(x.tolist() for x in (*shares, always)))),
+    )
+
+
+def _part(x: FloatArray, w: FloatArray, kinds: FloatArray, size: float) -> Part:
+    return Part(float(w @ x), float(kinds @ (x * x)), size)
+
+
+def _mean(  # noqa: PLR0917 - internal
+    x: FloatArray, w: FloatArray, kinds: FloatArray, n: float, effective_n: float, size: float
+) -> Acting:
+    found = mean_interval(_part(x, w, kinds, size), None, n, effective_n)
+    return Acting(*(float(value) for value in found))
+
+
+def _shares(action: IntArray, w: FloatArray, actions: int) -> FloatArray:
+    found: FloatArray = np.bincount(action, w, minlength=actions) / w.sum()
+    return found

@@ -1,0 +1,264 @@
+"""Acting on one event or not: thresholds, limits, and costs before and after calibration.
+
+The rows that are judged are calibrated by a map that has not seen them: one that was given, or one
+for each fold. `final` is what the map of all rows gives; limits are kept by its order.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ogive._numerics.mean_interval import Part, mean_interval
+from ogive.calibrators import find_method
+from ogive.calibrators.maps import Map
+from ogive.curve.folds import folds
+from ogive.errors import InvalidInput, NotEnoughData, OgiveWarning
+from ogive.metrics.decisions import Cell, Cells, cuts
+from ogive.studies.acting.decision import Acting, Decision
+from ogive.studies.fitting import apply
+from ogive.views import score_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ogive._typing import BoolArray, FloatArray
+    from ogive.calibrators.matrix_map import MatrixMap
+    from ogive.curve import Curve
+    from ogive.predictions import Predictions
+
+_ROUNDING = 1e-12
+_HALVINGS = 60
+
+
+class Costs(NamedTuple):
+    """What was asked for: costs, and limits or None."""
+
+    miss: float
+    alarm: float
+    capacity: float | None = None
+    precision: float | None = None
+
+    @property
+    def threshold(self) -> float:
+        """The best threshold of calibrated scores without limits."""
+        return self.alarm / (self.miss + self.alarm)
+
+    @property
+    def limited(self) -> bool:
+        """Whether there are limits."""
+        return self.capacity is not None or self.precision is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Rows to judge, or groups of equal ones, (m,) each: scores, and sums as a curve has them.
+
+    maps : what calibrated them; empty where no single score was calibrated
+    """
+
+    score: FloatArray
+    calibrated: FloatArray
+    final: FloatArray
+    count: FloatArray
+    hits: FloatArray
+    square: FloatArray
+    square_hits: FloatArray
+    maps: tuple[Map, ...] = ()
+
+    @property
+    def effective_n(self) -> float:
+        """The effective number of rows."""
+        return float(self.count.sum() ** 2 / self.square.sum())
+
+    def of(self, chosen: BoolArray, *, hit: bool) -> Cell:
+        """Return the chosen rows of one outcome."""
+        weight, square = self.hits, self.square_hits
+        if not hit:
+            weight, square = self.count - weight, self.square - square
+        return Cell(np.asarray(weight[chosen].sum()), np.asarray(square[chosen].sum()))
+
+
+def by_map(curve: Curve, gamma: Map) -> Judged:
+    """Return the rows of a curve calibrated by a map that has not seen them."""
+    q = gamma.from_tails(curve.high, curve.tail)
+    sums = curve.count, curve.hits, curve.square, curve.square_hits
+    return Judged(curve.score, q, q, *sums, (gamma,))
+
+
+def by_vectors(preds: Predictions, gamma: MatrixMap, view: str) -> Judged:
+    """Return the rows of a view calibrated by a map of whole vectors."""
+    rows, after = score_rows(preds, view), apply(gamma, preds, view)
+    w = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
+    square = w * w if preds.weight_kind == "sampling" else w
+    hit = np.asarray(rows.hit, dtype=np.float64)
+    return Judged(rows.score, after.score, after.score, w, w * hit, square, square * hit)
+
+
+def by_folds(curve: Curve, method: str, cv: int, random_state: int) -> tuple[Judged, Map]:
+    """Return the rows of a curve, each calibrated by a map of the other folds; and that of all."""
+    chosen = find_method(method)
+    if chosen.reads != "curve":
+        msg = (
+            f"`method` {method!r} calibrates whole matrices. Fit it to other rows and give the "
+            "calibrator: calibrator= (--calibrator)."
+        )
+        raise InvalidInput(msg)
+    final = chosen.fit(curve)
+    assert isinstance(final, Map)  # noqa: S101 - it reads a curve
+    columns, maps = [], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has warned already
+        for rest, part in folds(curve, cv, random_state=random_state):
+            gamma = chosen.fit(rest)
+            assert isinstance(gamma, Map)  # noqa: S101
+            scores = (m.from_tails(part.high, part.tail) for m in (gamma, final))
+            sums = part.count, part.hits, part.square, part.square_hits
+            columns.append((part.score, *scores, *sums))
+            maps.append(gamma)
+    if not columns:
+        msg = f"{curve.n:,} rows are too few for {cv} folds. Give more rows, or a calibrator."
+        raise NotEnoughData(msg)
+    joined: Any = [*map(np.concatenate, zip(*columns, strict=True)), tuple(maps)]
+    return Judged(*joined), final
+
+
+def judge(
+    rows: Judged, costs: Costs, final: Map | None, view: str, words: tuple[str, str]
+) -> Decision:
+    """Return the decision for costs, on rows that are calibrated.
+
+    final : the map whose raw threshold is wanted; words : method, and which rows it had seen
+    """
+    t = costs.threshold
+    before = _limited(rows.score, rows, costs, observed=False)
+    after = _limited(rows.final, rows, costs, observed=True)
+    act_before = rows.score >= before
+    act_after = (rows.calibrated >= t) & (rows.final >= after if after > t else True)
+    saved = _saved(rows, costs, act_before, act_after)
+    value, low, high = (float(x) for x in saved)
+    n = float(rows.count.sum())
+    given = {key: x for key, x in costs._asdict().items() if x is not None}
+    return Decision(
+        threshold=after,
+        before=_acting(rows, act_before, costs),
+        after=_acting(rows, act_after, costs),
+        saved=value,
+        low=low,
+        high=high,
+        raw_threshold=None if final is None else raw_threshold(final, after, rows.score),
+        n=int(n) if n.is_integer() else n,
+        view=view,
+        method=words[0],
+        how=words[1],
+        costs=given,
+    )
+
+
+def _acting(rows: Judged, act: BoolArray, costs: Costs) -> Acting:
+    """Return the cost of acting on some rows."""
+    hit, alarm, miss = rows.of(act, hit=True), rows.of(act, hit=False), rows.of(~act, hit=True)
+    n = float(rows.count.sum())
+    found = Cells(hit, alarm, miss, n, rows.effective_n).cost(costs.miss, costs.alarm)
+    acted = float(hit.weight + alarm.weight)
+    precision = float(hit.weight) / acted if acted > 0.0 else None
+    cost, low, high = (float(x) for x in found)
+    return Acting(cost, max(low, 0.0), high, acted / n, precision)
+
+
+def _saved(
+    rows: Judged, costs: Costs, before: BoolArray, after: BoolArray
+) -> tuple[FloatArray, ...]:
+    """Return the cost before minus the cost after, and its interval: of the rows that change.
+
+    A row that is acted on only after saves a miss or adds an alarm; one that is acted on only
+    before saves an alarm or adds a miss.
+    """
+    more, fewer = after & ~before, before & ~after
+    M, A = costs.miss, costs.alarm
+    can_more, can_fewer = _possible(rows, costs, bool(more.any()), bool(fewer.any()))
+    gain = [rows.of(more, hit=True).part(M), rows.of(fewer, hit=False).part(A)]
+    loss = [rows.of(more, hit=False).part(A), rows.of(fewer, hit=True).part(M)]
+    sizes = max(M * can_more, A * can_fewer), max(A * can_more, M * can_fewer)
+    plus, minus = (_together(*both) for both in zip((gain, loss), sizes, strict=True))
+    return mean_interval(plus, minus, float(rows.count.sum()), rows.effective_n)
+
+
+def _together(pair: Sequence[Part], size: float) -> Part:
+    a, b = pair
+    return Part(np.add(a.total, b.total), np.add(a.square, b.square), size)
+
+
+def _possible(rows: Judged, costs: Costs, more: bool, fewer: bool) -> tuple[bool, bool]:
+    """Return whether calibrating can add rows that are acted on, and remove such rows.
+
+    It may be that no row changes here but others would: the maps say so at the threshold. Limits
+    are of these rows, and change no others.
+    """
+    if costs.limited:
+        return more, fewer
+    if not rows.maps:
+        return True, True
+    t = costs.threshold
+    ends = np.array([max(np.nextafter(t, 0.0), 0.0), t])
+    below, at = zip(*(gamma(ends) for gamma in rows.maps), strict=True)
+    return more or (t > 0.0 and max(below) >= t), fewer or min(at) < t
+
+
+def _limited(score: FloatArray, rows: Judged, costs: Costs, *, observed: bool) -> float:
+    """Return the lowest threshold from the best one on that keeps the limits.
+
+    Acting is worth it above the best threshold, so the lowest one costs least. The precision must
+    be what the scores say, their mean; with `observed`, also the share of outcomes that are 1.
+    """
+    t = costs.threshold
+    if not costs.limited:
+        return t
+    at = cuts(score)
+    at = np.concatenate([[t], at[at > t]])
+    order = np.argsort(score)
+    start = np.searchsorted(score[order], at, side="left")
+    columns = rows.count, rows.count * score, rows.hits
+    acted, expected, hits = (
+        np.concatenate([np.cumsum(x[order][::-1])[::-1], [0.0]])[start] for x in columns
+    )
+    fine = np.ones(at.size, dtype=np.bool_)
+    if costs.capacity is not None:
+        fine &= acted <= costs.capacity * (1.0 + _ROUNDING)
+    if costs.precision is not None:
+        some = np.maximum(acted, np.finfo(float).tiny)
+        reached = expected / some
+        reached = np.minimum(reached, hits / some) if observed else reached
+        enough = (acted > 0.0) & (reached >= costs.precision - _ROUNDING)
+        if observed and not (fine & enough).any():
+            most = float(np.max(reached, where=fine & (acted > 0.0), initial=0.0))
+            msg = (
+                f"no threshold reaches a precision of {costs.precision:g} on these rows: the "
+                f"highest is {most:.4g}. Ask for less (precision=, --precision)."
+            )
+            raise InvalidInput(msg)
+        fine &= enough
+    return float(at[int(fine.argmax())]) if fine.any() else float(at[-1])
+
+
+def raw_threshold(gamma: Map, threshold: float, scores: FloatArray) -> float | None:
+    """Return the score at which a map reaches a threshold; None if acting is not "from there on".
+
+    >>> from ogive import Curve, fit_platt
+    >>> gamma = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9] * 9, [0, 1, 0, 1] * 9))
+    >>> float(gamma(raw_threshold(gamma, 0.3, np.array([0.1, 0.9])))).__round__(6)
+    0.3
+    """
+    s = np.unique(np.concatenate([[0.0], scores, [1.0]]))
+    acts = gamma(s) >= threshold
+    first = int(acts.argmax())
+    if not acts.any() or not acts[first:].all():
+        return None
+    low, high = s[max(first - 1, 0)], s[first]
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if gamma(middle) >= threshold else (middle, high)
+    return float(high)

@@ -1,0 +1,128 @@
+"""Decide for files and logs, with a calibrator from a file or one that is fitted here."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ogive.engines.files import open_log
+from ogive.errors import InvalidInput, OgiveWarning
+from ogive.export.artifact import load_fitted_on, load_map
+from ogive.export.curve_file import is_curve_file
+from ogive.predictions import labelled
+from ogive.readers.costs import read_costs
+from ogive.readers.multi_file import read_together
+from ogive.readers.provenance import rows_checksum
+from ogive.studies.acting.study import decide, event_view
+from ogive.studies.fitting import VECTOR, fit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from ogive._typing import Progress
+    from ogive.calibrators.maps import Fitted
+    from ogive.engines.refine import Reading
+    from ogive.predictions import Predictions
+    from ogive.readers.source import Columns
+    from ogive.studies.acting.decision import Decision
+
+
+def decide_files(
+    files: Sequence[Path],
+    columns: Columns | None = None,
+    experiment: str | None = None,
+    part: str | None = None,
+    *,
+    costs: Path | None = None,
+    calibrator: Path | None = None,
+    method: str = "spline",
+    view: str | None = None,
+    memory: str | int | None = None,
+    note: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
+    **asked: Any,  # noqa: ANN401 - those of `decide`
+) -> Decision:
+    """Decide for files that fit memory; with parts cal and test, fitted to cal and judged on test.
+
+    Parameters
+    ----------
+    files, columns, experiment, part, memory, note
+        As in `ogive.readers.multi_file.read_together`.
+    costs : path, optional
+        A matrix of costs: see `ogive.readers.costs`.
+    calibrator : path, optional
+        A saved calibrator that was fitted to other rows.
+    method, view, progress, **asked
+        As in `ogive.decide`.
+    """
+    parts: list[str] = []
+    how: Any = {"default": "test", "memory": memory}
+    data = read_together(files, columns, experiment, part, **how, note=note, of_part=parts.append)
+    labelled(data)
+    if costs is not None:
+        table = read_costs(costs)
+        asked |= {"costs": table.in_order(data.classes.tolist(), str(costs))}
+        asked |= {"actions": table.actions}
+    gamma: Fitted | None = None
+    words = None
+    if calibrator is not None:
+        gamma = load_map(calibrator)
+        words = _warn_if_fitted(calibrator, data)
+    elif set(parts) == {"test"}:
+        cal = read_together(files, columns, experiment, "cal", **how)
+        if cal.labels is not None:
+            gamma = fit(cal, method, _fitted_view(data, view, matrix=costs is not None))
+            words = f"fitted to the {cal.n:,} rows of the cal part"
+    given: Any = {"view": view, "method": method, "calibrator": gamma, "progress": progress}
+    found = decide(data, **given, **asked)
+    return found if words is None else replace(found, how=words)
+
+
+def _fitted_view(data: Predictions, view: str | None, *, matrix: bool) -> str | None:
+    """Return what is fitted to the cal part: the event, or whole vectors for a matrix of costs."""
+    if matrix:
+        return None if data.one_column else VECTOR
+    return event_view(data.K, view, one_column=data.one_column)
+
+
+def _warn_if_fitted(calibrator: Path, data: Predictions) -> str | None:
+    """Warn of rows that a calibrator was fitted to; return what is said of them."""
+    if load_fitted_on(calibrator).rows == rows_checksum(data.values):
+        warnings.warn(
+            f"{calibrator} was fitted to these very rows, so that the cost after calibration is "
+            "lower here than it will be on new rows. Give other rows, or leave out --calibrator: "
+            "then it is cross-validated.",
+            OgiveWarning,
+            stacklevel=3,
+        )
+        return "fitted to these very rows"
+    return None
+
+
+def event_of_log(
+    files: Sequence[Path],
+    columns: Columns | None,
+    view: str | None,
+    calibrator: Path | None,
+    *,
+    skip_bad: bool = False,
+) -> str | None:
+    """Return the view that is read from a log; None for saved curves, which have their own."""
+    tables = [file for file in files if not is_curve_file(file)]
+    if not tables:
+        return view
+    log = open_log(tables, columns, skip_bad=skip_bad)
+    one_column = log.layout.kind == "scores" or log.classes == 1
+    gamma = None if calibrator is None else load_map(calibrator)
+    return event_view(log.classes, view, one_column=one_column, calibrator=gamma)
+
+
+def decide_log(reading: Reading, calibrator: Path | None, **asked: Any) -> Decision:  # noqa: ANN401
+    """Decide for a log that an engine has read once; `asked` is that of `decide`."""
+    if not reading.curves:
+        msg = f"the log has no rows to decide on: {reading.rows:,} were read."
+        raise InvalidInput(msg)
+    gamma = None if calibrator is None else load_map(calibrator)
+    return decide(reading.curve, calibrator=gamma, **asked)

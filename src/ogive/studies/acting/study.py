@@ -1,0 +1,255 @@
+"""Decide when to act: the call for arrays, predictions and curves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.calibrators.maps import Fitted, Map
+from ogive.calibrators.matrix_map import MatrixMap
+from ogive.curve import Curve
+from ogive.errors import DoesNotApply, InvalidInput, InvalidType, NotEnoughData
+from ogive.metrics.decisions import check_costs, check_two_outcomes
+from ogive.predictions import labelled
+from ogive.studies.acting.actions import as_costs, judge_actions
+from ogive.studies.acting.events import Costs, by_folds, by_map, by_vectors, judge
+from ogive.studies.fitted_on import FOLDS, cross_fitted, method_of
+from ogive.studies.fitting import TWO_CLASSES, VECTOR, apply
+from ogive.studies.plain import as_data
+from ogive.views import check_view
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ogive._typing import ArrayLike, FloatArray, Kind, Progress, WeightKind
+    from ogive.predictions import Predictions
+    from ogive.studies.acting.decision import Decision
+
+_MIN_FOLDS = 2
+_GIVEN = "on rows that it was not fitted to"
+
+
+def decide(
+    data: Predictions | Curve | ArrayLike,
+    outcomes: ArrayLike | None = None,
+    *,
+    miss: float | None = None,
+    alarm: float | None = None,
+    costs: ArrayLike | None = None,
+    actions: Sequence[str] | None = None,
+    capacity: float | None = None,
+    precision: float | None = None,
+    calibrator: Fitted | None = None,
+    method: str = "spline",
+    view: str | None = None,
+    kind: Kind | None = None,
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
+    cv: int = FOLDS,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Decision:
+    """Find the threshold for given costs, and what acting costs before and after calibration.
+
+    Before, the scores are acted on as if they were calibrated: where they are at least
+    alarm / (miss + alarm). After, calibrated scores are, at the same threshold. The costs after
+    are those of new rows: without a calibrator, each row is calibrated by one that was fitted to
+    other rows (cross-validation).
+
+    Parameters
+    ----------
+    data, outcomes, kind, classes, sample_weight, weight_kind
+        Scores and their outcomes, a matrix and its labels, Predictions or a Curve, as in `measure`.
+    miss, alarm : float
+        Costs of an outcome 1 that is not acted on, and of an outcome 0 that is.
+    costs : array-like, (A, K)
+        Instead of `miss` and `alarm`: what each action costs for each class.
+    actions : sequence of A str, optional
+        Names of the actions.
+    capacity : float, optional
+        At most so many of the rows can be acted on.
+    precision : float, optional
+        At least this share of the rows that are acted on should have outcome 1.
+    calibrator : fitted map or calibrator, optional
+        Fitted to other rows. Default: `method`, cross-validated.
+    method, cv, random_state
+        What is fitted, in how many folds, and the seed that deals the rows to them.
+    view : str, optional
+        The event, such as ``"class-2"``. Default: class 1 of two.
+    progress : function of (what, done, total), optional
+
+    Examples
+    --------
+    >>> import ogive
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.uniform(size=4000) ** 3
+    >>> found = ogive.decide(truth**0.5, rng.uniform(size=4000) < truth, miss=5, alarm=1)
+    >>> round(found.threshold, 4), found.saved > 0, found.low < found.saved < found.high
+    (0.1667, True, True)
+    """
+    given = as_data(data, outcomes, kind, classes, sample_weight, weight_kind)
+    if not isinstance(cv, int) or cv < _MIN_FOLDS:
+        msg = f"`cv` must be a whole number >= {_MIN_FOLDS}, not {cv!r}."
+        raise InvalidInput(msg)
+    _check_calibrator(calibrator)
+    if costs is not None:
+        alone = {"miss": miss, "alarm": alarm, "capacity": capacity, "precision": precision}
+        _refuse_with_costs(alone | {"view": view})
+        return _decide_actions(given, costs, actions, calibrator, method, cv, progress)
+    if miss is None or alarm is None:
+        msg = (
+            "`miss` and `alarm`, the costs of a missed case and of a false alarm, are both needed "
+            "(--miss 20 --alarm 1); or a matrix of costs (costs=, --costs FILE)."
+        )
+        raise InvalidInput(msg)
+    asked = Costs(*check_costs(miss, alarm), capacity, precision)
+    return _decide_event(given, asked, view, calibrator, method, cv, random_state)
+
+
+def _check_calibrator(calibrator: object) -> None:
+    if calibrator is None or isinstance(calibrator, Map | MatrixMap):
+        return
+    if isinstance(calibrator, Fitted):
+        msg = "a calibrator of groups is not decided with: give one of all rows, or none."
+        raise DoesNotApply(msg)
+    msg = f"`calibrator` must be a fitted calibrator, not {type(calibrator).__name__}."
+    raise InvalidType(msg)
+
+
+def _refuse_with_costs(alone: dict[str, Any]) -> None:
+    for name, value in alone.items():
+        if value is not None:
+            msg = f"`{name}` does not go with a matrix of costs, which has all costs. Leave it out."
+            raise DoesNotApply(msg)
+
+
+def _check_limits(costs: Costs, n: float) -> None:
+    """Refuse limits that no threshold or every threshold keeps."""
+    capacity, precision = costs.capacity, costs.precision
+    if capacity is not None and not 0.0 < float(capacity) <= n:
+        msg = (
+            f"`capacity` must be above 0 and at most the number of rows, {n:,g}, not {capacity:g}: "
+            "it is how many of these rows can be acted on."
+        )
+        raise InvalidInput(msg)
+    if precision is not None and not 0.0 < float(precision) <= 1.0:
+        msg = f"`precision` must be a share above 0 and at most 1, not {precision:g}."
+        raise InvalidInput(msg)
+
+
+def event_view(
+    classes: int, view: str | None, *, one_column: bool, calibrator: Fitted | None = None
+) -> str:
+    """Return the event that is acted on: what was asked for, or class 1 of two."""
+    if view is None and isinstance(calibrator, Map):
+        return calibrator.view
+    if view is not None and view != VECTOR:
+        return view
+    if one_column:
+        return "score"
+    if classes == TWO_CLASSES:
+        return "class-1"
+    msg = (
+        f"with {classes} classes, say what is acted on: one class (view='class-2', --view "
+        "class-2), or give a matrix of what each action costs for each class (costs=, --costs)."
+    )
+    raise DoesNotApply(msg)
+
+
+def _decide_event(  # noqa: PLR0917 - internal
+    data: Predictions | Curve,
+    costs: Costs,
+    view: str | None,
+    calibrator: Fitted | None,
+    method: str,
+    cv: int,
+    random_state: int,
+) -> Decision:
+    """Decide on one event."""
+    if isinstance(data, Curve):
+        curve, name = data, data.view
+        wanted = {view, calibrator.view if isinstance(calibrator, Map) else None} - {None}
+        if wanted - {name}:
+            msg = f"the curve is of the view {name!r}, and {wanted.pop()!r} was asked for."
+            raise DoesNotApply(msg)
+    else:
+        labelled(data)
+        how: Any = {"one_column": data.one_column, "calibrator": calibrator}
+        name = check_view(event_view(data.K, view, **how), data).name
+        curve = Curve.from_predictions(data, name)
+    check_two_outcomes(curve)
+    _check_limits(costs, float(curve.n))
+    if calibrator is None:
+        rows, final = by_folds(curve, method, cv, random_state)
+        return judge(rows, costs, final, name, (method, f"cross-validated ({cv} folds)"))
+    words = (method_of(calibrator), _GIVEN)
+    if isinstance(calibrator, Map):
+        if calibrator.view != name:
+            msg = (
+                f"the calibrator is of the view {calibrator.view!r}, not {name!r}. Fit one for it."
+            )
+            raise DoesNotApply(msg)
+        return judge(by_map(curve, calibrator), costs, calibrator, name, words)
+    assert isinstance(calibrator, MatrixMap)  # noqa: S101 - checked before
+    if isinstance(data, Curve):
+        msg = (
+            "a calibrator of whole vectors needs the rows, and a curve or a log has scores: give "
+            f"one of the view (ogive fit --view {name})."
+        )
+        raise DoesNotApply(msg)
+    return judge(by_vectors(data, calibrator, name), costs, None, name, words)
+
+
+def _decide_actions(  # noqa: PLR0917 - internal
+    data: Predictions | Curve,
+    costs: ArrayLike,
+    actions: Sequence[str] | None,
+    calibrator: Fitted | None,
+    method: str,
+    cv: int,
+    progress: Progress | None,
+) -> Decision:
+    """Decide between actions, by the probabilities of all classes."""
+    if isinstance(data, Curve):
+        msg = "a matrix of costs needs the probabilities of every class, and a curve has scores."
+        raise DoesNotApply(msg)
+    labels = labelled(data)
+    matrix = as_costs(costs, data.K)
+    if np.unique(labels).size < TWO_CLASSES:
+        msg = (
+            f"all {data.n:,} rows are of one class: costs can be weighed only where several occur."
+        )
+        raise InvalidInput(msg)
+    names = [f"action {a}" for a in range(matrix.shape[0])] if actions is None else list(actions)
+    if len(names) != matrix.shape[0]:
+        msg = f"`actions` must name the {matrix.shape[0]} rows of `costs`, not {len(names)}."
+        raise InvalidInput(msg)
+    if calibrator is not None:
+        words = (method_of(calibrator), _GIVEN)
+        return judge_actions(data, _vectors(data, calibrator), matrix, names, words)
+    view = "score" if data.one_column else VECTOR
+    rows = cross_fitted(data, method, view, cv, progress=progress)
+    if rows is None:
+        msg = f"{data.n:,} rows are too few for {cv} folds. Give more rows, or a calibrator."
+        raise NotEnoughData(msg)
+    found = _two_columns(rows.score) if rows.vectors is None else rows.vectors
+    return judge_actions(data, found, matrix, names, (method, f"cross-validated ({cv} folds)"))
+
+
+def _vectors(data: Predictions, calibrator: Fitted) -> FloatArray:
+    """Return calibrated probabilities of every class, (N, K)."""
+    if isinstance(calibrator, MatrixMap):
+        return calibrator(data)
+    if data.K != TWO_CLASSES or calibrator.view not in {"score", "class-1"}:
+        msg = (
+            f"the calibrator is of the view {calibrator.view!r}, and a matrix of costs needs the "
+            "probabilities of every class: fit one of whole vectors."
+        )
+        raise DoesNotApply(msg)
+    return _two_columns(apply(calibrator, data).score)
+
+
+def _two_columns(score: FloatArray) -> FloatArray:
+    return np.stack([1.0 - score, score], axis=1)

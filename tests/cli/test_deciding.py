@@ -1,0 +1,155 @@
+"""`ogive decide`."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.cli import schemas
+
+COSTS = ("--miss", 20, "--alarm", 1)
+
+
+@pytest.fixture
+def rows(rng):
+    truth = rng.beta(1, 9, 2000)
+    return truth**1.5, (rng.random(2000) < truth).astype(int)
+
+
+@pytest.fixture
+def table(tmp_path, rows):
+    path = tmp_path / "s.csv"
+    lines = [f"{s},{y}" for s, y in zip(*rows, strict=True)]
+    path.write_text("\n".join(["score,outcome", *lines]) + "\n")
+    return path
+
+
+def test_the_contract(run, run_json, table):
+    found = run_json(schemas.DECIDE, "decide", table, *COSTS)
+    assert found["threshold"] == pytest.approx(1 / 21)
+    assert found["saved"] == pytest.approx(found["cost_before"] - found["cost_after"])
+    assert found["low"] < found["saved"] < found["high"]
+    code, text, _ = run("decide", table, *COSTS)
+    assert code == 0
+    assert "Act on a case when its calibrated probability is at least 4.76 %" in text
+    assert "Calibrating saves" in text
+    assert "cross-validated (5 folds)" in " ".join(text.split())
+
+
+def test_a_log_is_read_once_and_gives_the_same(run_json, tmp_path, table):
+    whole = run_json(schemas.DECIDE, "decide", table, *COSTS)
+    folder = tmp_path / "log"
+    folder.mkdir()
+    head, *lines = table.read_text().splitlines()
+    for k in range(3):
+        (folder / f"{k}.csv").write_text("\n".join([head, *lines[k::3]]) + "\n")
+    assert run_json(schemas.DECIDE, "decide", folder, *COSTS) == whole
+
+
+@pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
+def test_parts_and_calibrators(run, run_json, tmp_path, rows):
+    s, y = rows
+    both = {"cal_scores": s[:1000], "cal_outcomes": y[:1000]}
+    path, cal = tmp_path / "p.npz", tmp_path / "cal.json"
+    np.savez(path, **both, test_scores=s[1000:], test_outcomes=y[1000:])
+    found = run_json(schemas.DECIDE, "decide", path, *COSTS)
+    assert found["n"] == 1000
+    assert found["how"] == "fitted to the 1,000 rows of the cal part"
+    assert run("fit", path, "-o", cal, "--folds", 0)[0] == 0
+    given = run_json(schemas.DECIDE, "decide", path, *COSTS, "--calibrator", cal)
+    assert {k: v for k, v in given.items() if k != "how"} == {
+        k: v for k, v in found.items() if k != "how"
+    }
+    code, _, err = run("decide", path, *COSTS, "--calibrator", cal, "--part", "cal")
+    assert code == 0
+    assert "was fitted to these very rows" in " ".join(err.split())
+
+
+@pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
+def test_two_columns_and_three(run, run_json, tmp_path, rows):
+    s, y = rows
+    np.savez(tmp_path / "two.npz", probs=np.stack([1 - s, s], 1), labels=y)
+    found = run_json(schemas.DECIDE, "decide", tmp_path / "two.npz", *COSTS)
+    assert found["view"] == "class-1"
+    cal = tmp_path / "cal.json"
+    assert run("fit", tmp_path / "two.npz", "-o", cal, "--folds", 0)[0] == 0
+    code, text, _ = run("decide", tmp_path / "two.npz", *COSTS, "--calibrator", cal, "--json")
+    assert code == 0
+    assert json.loads(text)["raw_threshold"] is None
+    three = np.stack([1 - s, s / 2, s / 2], 1)
+    np.savez(tmp_path / "three.npz", probs=three, labels=y)
+    code, _, err = run("decide", tmp_path / "three.npz", *COSTS)
+    assert code == 2
+    assert "say what is acted on" in err
+
+
+def test_a_matrix_of_costs(run, run_json, tmp_path, rng):
+    z = rng.normal(size=(600, 3))
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    labels = (rng.random((600, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    path, costs = tmp_path / "m.npz", tmp_path / "costs.csv"
+    np.savez(path, logits=2 * z, labels=labels)
+    costs.write_text("do,2,0,1\ntreat,5,0,10\nwait,1,1,0\n")
+    how = ("--method", "temperature")
+    found = run_json(schemas.DECIDE, "decide", path, "--costs", costs, *how)
+    assert found["threshold"] is None
+    assert [action["name"] for action in found["actions"]] == ["treat", "wait"]
+    costs.write_text("0,10,5\n1,0,1\n")
+    plain = run_json(schemas.DECIDE, "decide", path, "--costs", costs, *how)
+    assert plain["cost_after"] == found["cost_after"]
+    np.save(tmp_path / "costs.npy", [[0, 10, 5], [1, 0, 1]])
+    arrays = run_json(schemas.DECIDE, "decide", path, "--costs", tmp_path / "costs.npy", *how)
+    assert arrays == plain
+    assert "share of action 0" in run("decide", path, "--costs", costs, *how)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0,1,x\n1,0,1\n", "'x' in line 1 is not a number"),
+        ("0,1,2\n1,0\n", "a line for each action"),
+        ("", "a line for each action"),
+        ("a,x,y,z\nb,1,2,0\nc,0,0,1\n", "Name the columns of costs like the classes"),
+        ("0,1,2\n-1,0,0\n", "must be finite and >= 0"),
+        ("0,nan,2\n-1,0,0\n", "must be finite and >= 0"),
+    ],
+)
+def test_costs_that_are_no_matrix(run, tmp_path, rng, text, message):
+    np.savez(tmp_path / "m.npz", logits=rng.normal(size=(60, 3)), labels=rng.integers(3, size=60))
+    (tmp_path / "c.csv").write_text(text)
+    code, out, err = run("decide", tmp_path / "m.npz", "--costs", tmp_path / "c.csv")
+    assert (code, out) == (1, "")
+    assert message in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--miss", 1], "give both costs"),
+        (["--miss", -1, "--alarm", 1], "`miss` must be a finite cost >= 0"),
+        (["--miss", "nan", "--alarm", 1], "not a number"),
+        (["--miss", 0, "--alarm", 0], "both 0"),
+        ([*COSTS, "--capacity", 0], "`capacity` must be above 0"),
+        ([*COSTS, "--capacity", 3000], "at most the number of rows, 2,000"),
+        ([*COSTS, "--precision", 0.99], "no threshold reaches a precision of 0.99"),
+        ([*COSTS, "--calibrator", "cal.json", "--method", "platt"], "--method does not apply"),
+        ([*COSTS, "--costs", "s.csv"], "--miss does not apply: --costs has all costs"),
+    ],
+)
+def test_bad_options(run, table, words, message):
+    words = [table if word == "s.csv" else word for word in words]
+    code, out, err = run("decide", table, *words)
+    assert code in {1, 2}
+    assert out == ""
+    assert message in " ".join(err.split())
+
+
+def test_rows_without_outcomes_or_of_one(run, tmp_path):
+    np.savez(tmp_path / "s.npz", scores=[0.1, 0.2, 0.3])
+    code, _, err = run("decide", tmp_path / "s.npz", *COSTS)
+    assert code == 1
+    assert "outcomes" in err
+    np.savez(tmp_path / "s.npz", scores=[0.1, 0.2, 0.3], outcomes=[0, 0, 0])
+    code, _, err = run("decide", tmp_path / "s.npz", *COSTS)
+    assert code == 1
+    assert "all 3 outcomes are 0" in err

@@ -1,0 +1,250 @@
+"""When to act: thresholds, costs before and after, limits, and several actions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ogive
+from ogive import Curve, Predictions, decide, expected_cost
+from ogive.calibrators.identity import IdentityMap
+from ogive.errors import DoesNotApply, InvalidInput, InvalidType
+from ogive.studies.acting.actions import expected_costs
+from ogive.studies.acting.events import Costs, by_map, judge
+from tests import naive, strategies
+
+NONE = IdentityMap(view="score", n=1)
+WORDS = ("none", "as given")
+
+
+def data(rng, n=3000, power=1.5):
+    truth = rng.beta(1, 9, n)
+    return truth**power, rng.random(n) < truth
+
+
+def test_the_threshold_is_the_closed_form_and_costs_are_those_of_the_rows(rng):
+    scores, outcomes = data(rng)
+    other, seen = data(rng)
+    gamma = ogive.fit_spline(Curve.from_scores(other, seen))
+    found = decide(scores, outcomes, miss=20, alarm=1, calibrator=gamma)
+    assert found.threshold == 1 / 21
+    costs = {"miss": 20, "alarm": 1}
+    for s, acting in ((scores, found.before), (gamma(scores), found.after)):
+        exact = naive.expected_cost(s, outcomes, 1 / 21, 20, 1)
+        assert acting.cost == pytest.approx(exact)
+        whole = expected_cost(s, outcomes, **costs)
+        assert (acting.low, acting.high) == pytest.approx((whole.low, whole.high))
+    assert found.saved == pytest.approx(found.cost_before - found.cost_after)
+    assert found.low < found.saved < found.high
+    assert found.saved > 0.05
+    assert found.to_dict()["cost_after"] == found.cost_after
+    # On raw scores it is the same decision.
+    assert ((scores >= found.raw_threshold) == (gamma(scores) >= 1 / 21)).all()
+
+
+def test_cross_validated_costs_are_near_those_of_new_rows(rng):
+    scores, outcomes = data(rng)
+    found = decide(scores, outcomes, miss=20, alarm=1)
+    gamma = ogive.fit_spline(Curve.from_scores(scores, outcomes))
+    new, fresh = data(rng, 200_000)
+    truth = decide(new, fresh, miss=20, alarm=1, calibrator=gamma)
+    assert found.how == "cross-validated (5 folds)"
+    assert found.after.low < truth.cost_after < found.after.high
+    assert found.low < truth.saved < found.high
+    assert found.raw_threshold == pytest.approx(truth.raw_threshold)
+
+
+def test_what_is_saved_is_paired(rng):
+    """Costs before and after are of the same rows: the difference is known better than either."""
+    scores, outcomes = data(rng, power=1.1)
+    found = decide(scores, outcomes, miss=20, alarm=1)
+    both = np.hypot(*(x.high - x.low for x in (found.before, found.after)))
+    assert found.high - found.low < 0.7 * both
+
+
+def test_a_map_that_changes_nothing_saves_nothing_for_certain(rng):
+    scores, outcomes = data(rng)
+    found = decide(scores, outcomes, miss=20, alarm=1, calibrator=NONE)
+    assert (found.saved, found.low, found.high) == (0.0, 0.0, 0.0)
+    assert "changes no decision" in found.verdict
+    assert found.raw_threshold == pytest.approx(1 / 21)
+
+
+def test_that_no_row_changes_is_not_certainty():
+    scores, outcomes = [0.1, 0.9] * 20, [0, 1] * 20
+    gamma = ogive.fit_platt(Curve.from_scores([0.2, 0.4, 0.6, 0.8] * 9, [0, 1, 1, 1] * 9))
+    found = decide(scores, outcomes, miss=1, alarm=1, calibrator=gamma)
+    assert found.saved == 0.0
+    assert found.low < 0.0 < found.high
+    assert "do not show" in found.verdict
+
+
+@pytest.mark.parametrize("kind", ["repetition", "sampling"])
+def test_weights_and_the_order_of_rows(rng, kind):
+    scores, outcomes = data(rng, 800)
+    w = rng.integers(1, 4, 800)
+    other = ogive.fit_platt(Curve.from_scores(*data(rng)))
+    how = {"miss": 9, "alarm": 1, "calibrator": other}
+    found = decide(scores, outcomes, sample_weight=w, weight_kind=kind, **how).to_dict()
+    order = rng.permutation(800)
+    again = decide(
+        scores[order], outcomes[order], sample_weight=w[order], weight_kind=kind, **how
+    ).to_dict()
+    assert found == pytest.approx(again) if kind == "sampling" else found == again
+    if kind == "repetition":
+        twice = decide(np.repeat(scores, w), np.repeat(outcomes, w), **how).to_dict()
+        assert {k: v for k, v in found.items() if isinstance(v, float)} == pytest.approx(
+            {k: v for k, v in twice.items() if isinstance(v, float)}
+        )
+
+
+def test_curves_merged_curves_and_predictions_give_the_same(rng):
+    scores, outcomes = data(rng, 900)
+    gamma = ogive.fit_platt(Curve.from_scores(*data(rng)))
+    how = {"miss": 9, "alarm": 1, "calibrator": gamma}
+    whole = decide(scores, outcomes, **how)
+    parts = [Curve.from_scores(scores[at], outcomes[at]) for at in (slice(400), slice(400, 900))]
+    assert decide(parts[0].merge(parts[1]), **how) == whole
+    preds = Predictions(np.stack([1 - scores, scores], 1), outcomes.astype(int), kind="probs")
+    two = decide(preds, miss=9, alarm=1, method="platt")
+    assert two.view == "class-1"
+    assert two.saved == pytest.approx(
+        decide(scores, outcomes, miss=9, alarm=1, method="platt").saved
+    )
+    small = decide(Curve.from_scores(scores, outcomes).summarised(10), **how)
+    assert small.cost_after == pytest.approx(whole.cost_after, rel=0.02)
+
+
+def test_calibrators_of_whole_vectors(rng):
+    p = rng.beta(1, 5, 2000)
+    labels = (rng.random(2000) < p).astype(int)
+    preds = Predictions(np.stack([1 - p, p], 1), labels, kind="probs")
+    gamma = ogive.fit_multiclass(preds.take(slice(1000)), "platt", multiclass="ovr")
+    found = decide(preds.take(slice(1000, None)), miss=5, alarm=1, calibrator=gamma)
+    plain = ogive.fit_platt(Curve.from_predictions(preds.take(slice(1000)), "class-1"))
+    same = decide(preds.take(slice(1000, None)), miss=5, alarm=1, calibrator=plain)
+    assert found.cost_after == pytest.approx(same.cost_after)
+    assert found.raw_threshold is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    strategies.scored(min_size=4, max_size=25),
+    st.sampled_from([0.1, 0.3, 0.5]),
+    st.integers(1, 8),
+    st.sampled_from([None, 0.2, 0.5, 0.9]),
+)
+def test_limits_equal_their_definition(rows, share, capacity, precision):
+    scores, hits = rows[0].astype(float), rows[1]
+    miss, alarm = 1 - share, share
+    costs = Costs(miss, alarm, float(capacity), precision)
+    expected = naive.limited_threshold(scores, hits, miss, alarm, capacity, precision)
+    judged = by_map(Curve.from_scores(scores, hits), NONE)
+    if expected is None:
+        with pytest.raises(InvalidInput, match="no threshold reaches a precision"):
+            judge(judged, costs, NONE, "score", WORDS)
+        return
+    found = judge(judged, costs, NONE, "score", WORDS)
+    assert np.flatnonzero(scores >= found.threshold).tolist() == expected
+    assert found.after.acted == pytest.approx(len(expected) / scores.size)
+
+
+def test_a_capacity_that_binds_leaves_nothing_to_save(rng):
+    scores, outcomes = data(rng)
+    found = decide(scores, outcomes, miss=20, alarm=1, capacity=100)
+    assert found.after.acted <= 100 / 3000
+    assert found.threshold > 1 / 21
+    assert (found.saved, found.low, found.high) == (0.0, 0.0, 0.0)
+    free = decide(scores, outcomes, miss=20, alarm=1)
+    loose = decide(scores, outcomes, miss=20, alarm=1, capacity=3000)
+    assert (free.saved, free.threshold) == (loose.saved, loose.threshold)
+
+
+def test_precision_is_reached_on_calibrated_scores(rng):
+    scores, outcomes = data(rng)
+    found = decide(scores, outcomes, miss=20, alarm=1, precision=0.3)
+    assert found.threshold > 1 / 21
+    assert found.after.precision > 0.27  # cross-validated
+    assert found.before.precision > 0.35  # raw scores are too low
+
+
+def test_several_actions(rng):
+    z = 2 * rng.normal(size=(2000, 3))
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    labels = (rng.random((2000, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    costs = [[0, 10, 5], [1, 0, 1], [3, 3, 0], [1, 1, 1]]
+    gamma = ogive.fit_temperature(Predictions(2 * z[:500], labels[:500], kind="logits"))
+    preds = Predictions(2 * z[500:], labels[500:], kind="logits")
+    found = decide(preds, costs=costs, calibrator=gamma, actions=["a", "b", "c", "d"])
+    assert found.threshold is None
+    for q, cost, share in (
+        (preds.probabilities(), found.cost_before, "before"),
+        (gamma(preds), found.cost_after, "after"),
+    ):
+        chosen = [min(range(4), key=lambda a: (np.dot(row, costs[a]), a)) for row in q]
+        paid = [costs[a][k] for a, k in zip(chosen, labels[500:], strict=True)]
+        assert cost == pytest.approx(np.mean(paid))
+        shares = [chosen.count(a) / 1500 for a in range(4)]
+        assert [getattr(x, share) for x in found.actions] == pytest.approx(shares)
+    assert found.saved == pytest.approx(found.cost_before - found.cost_after)
+    assert found.low < found.saved < found.high
+    always = [np.mean([row[k] for k in labels[500:]]) for row in costs]
+    assert [x.always for x in found.actions] == pytest.approx(always)
+    crossed = decide(preds, costs=costs, method="temperature")
+    assert crossed.saved > 0.0
+    assert crossed.how == "cross-validated (5 folds)"
+
+
+def test_two_actions_of_two_classes_are_a_threshold(rng):
+    scores, outcomes = data(rng, 1500)
+    gamma = ogive.fit_platt(Curve.from_scores(*data(rng)))
+    one = decide(scores, outcomes, miss=7, alarm=2, calibrator=gamma)
+    two = decide(scores, outcomes, costs=[[0, 7], [2, 0]], calibrator=gamma)
+    assert two.cost_before == pytest.approx(one.cost_before)
+    assert two.cost_after == pytest.approx(one.cost_after)
+    assert two.saved == pytest.approx(one.saved)
+    assert (two.low, two.high) == pytest.approx((one.low, one.high), rel=0.02)
+    cost = expected_costs([[0.5, 0.5]], [[0, 7], [2, 0]])
+    assert cost.tolist() == [[3.5, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "message"),
+    [
+        ({"miss": 1}, InvalidInput, "are both needed"),
+        ({"miss": -1, "alarm": 1}, InvalidInput, "`miss` must be a finite cost"),
+        ({"miss": 0, "alarm": 0}, InvalidInput, "both 0"),
+        ({"miss": 1, "alarm": 1, "capacity": 0}, InvalidInput, "`capacity` must be above 0"),
+        ({"miss": 1, "alarm": 1, "capacity": 41}, InvalidInput, "number of rows, 40, not 41"),
+        ({"miss": 1, "alarm": 1, "capacity": np.nan}, InvalidInput, "`capacity` must be"),
+        ({"miss": 1, "alarm": 1, "precision": 0}, InvalidInput, "`precision` must be a share"),
+        ({"miss": 1, "alarm": 1, "cv": 1}, InvalidInput, "`cv` must be"),
+        ({"miss": 1, "alarm": 1, "calibrator": "cal.json"}, InvalidType, "not str"),
+        ({"miss": 1, "alarm": 1, "method": "temperature"}, InvalidInput, "whole matrices"),
+        ({"costs": [[0, 1], [1, 0]], "miss": 1}, DoesNotApply, "`miss` does not go with"),
+        ({"costs": [[0, 1, 2], [1, 0, 2]]}, InvalidInput, "each of the 2 classes"),
+        ({"costs": [[0, 1]]}, InvalidInput, "at least 2"),
+        ({"costs": [[0, -1], [1, 0]]}, InvalidInput, r"1 of 2 rows, the first at row 0 \(-1\)"),
+        ({"costs": [[0, np.nan], [1, 0]]}, InvalidInput, "finite and >= 0"),
+        ({"costs": [[1, 2], [1, 2]]}, InvalidInput, "nothing to decide"),
+        ({"costs": [[0, 1], [1, 0]], "actions": ["a"]}, InvalidInput, "name the 2 rows"),
+    ],
+)
+def test_bad_input_is_refused(asked, error, message):
+    with pytest.raises(error, match=message):
+        decide([0.2, 0.4, 0.6, 0.8] * 10, [0, 1, 0, 1] * 10, **asked)
+
+
+def test_rows_that_cannot_be_decided_on():
+    with pytest.raises(InvalidInput, match="all 3 outcomes are 1"):
+        decide([0.2, 0.4, 0.6], [1, 1, 1], miss=1, alarm=1)
+    with pytest.raises(InvalidInput, match="has no labels"):
+        decide(Predictions([0.2, 0.4], kind="probs"), miss=1, alarm=1)
+    three = Predictions(np.full((4, 3), 1 / 3), [0, 1, 2, 0], kind="probs")
+    with pytest.raises(DoesNotApply, match="with 3 classes, say what is acted on"):
+        decide(three, miss=1, alarm=1)
+    with pytest.raises(InvalidInput, match="of one class"):
+        decide(np.full((3, 2), 0.5), [1, 1, 1], kind="probs", costs=[[0, 1], [1, 0]])
+    curve = Curve.from_scores([0.2, 0.4], [0, 1], view="top-1")
+    with pytest.raises(DoesNotApply, match="the curve is of the view 'top-1'"):
+        decide(curve, miss=1, alarm=1, calibrator=NONE)
