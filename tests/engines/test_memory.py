@@ -1,5 +1,6 @@
 """The memory limit holds, under a limit that the system enforces."""
 
+import inspect
 import subprocess
 import sys
 
@@ -72,6 +73,21 @@ def test_files_too_large_are_refused_before_they_are_read(tmp_path):
     assert done.returncode == 1
     assert "a.arrow needs about 340 MB" in done.stderr
     assert "smaller batches" in done.stderr
+
+
+def test_a_huge_page_of_a_parquet_is_refused_before_it_is_unpacked(tmp_path):
+    n = 30_000_000
+    table = pa.table({"score": np.arange(n) / n, "outcome": np.zeros(n, np.int8)})
+    one_page = {"data_page_size": 1 << 30, "max_rows_per_page": n}  # older writers know the first
+    known = inspect.signature(pq.write_table).parameters
+    pq.write_table(
+        table, tmp_path / "a.parquet", row_group_size=n, use_dictionary=False, compression="zstd",
+        **{name: value for name, value in one_page.items() if name in known},
+    )  # fmt: skip
+    done = limited(150, "measure", tmp_path / "a.parquet", "--memory", "200MB", "--one-pass")
+    assert done.returncode == 1, done.stdout
+    assert "a.parquet needs about 460 MB of memory when it is read" in done.stderr
+    assert "smaller pages (data_page_size)" in done.stderr
 
 
 def test_groups_are_refused_early_or_fit(tmp_path):

@@ -118,7 +118,7 @@ def read_log(
     log, frame = _source(data, asked.columns, skip_bad=asked.skip_bad)
     plan = log.plan(view, **options)
     budget = parse_memory(asked.memory)
-    log.check_memory(budget)
+    log.check_memory(plan.needed, budget)
     plan, limit = replace(plan, budget=budget), limit_in(budget)
     with client_of(scheduler, n_jobs) as client:
         job = _Job(log, frame, client, progress)

@@ -140,12 +140,13 @@ class Log:
             every=asked.every,
         )
 
-    def check_memory(self, limit: int) -> None:
-        """Refuse a log with a batch that does not fit the memory limit once it is unpacked."""
+    def check_memory(self, columns: Sequence[str], limit: int) -> None:
+        """Refuse a log with a part that does not fit the memory limit once it is unpacked."""
         for file in self.files:
-            largest = open_table(file).largest()
-            way = "or write it with smaller batches (max_chunksize)"
-            check_fits(file, largest, limit, way)
+            table = open_table(file)
+            check_fits(
+                file, table.largest(columns), limit, f"or write it with smaller {table.part}"
+            )
 
     def groups(self, by: str) -> int:
         """Return how many groups there are among the first rows, or in the names of folders."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ogive.errors import need
 from ogive.readers.arrow import checked, first_length, is_list
@@ -18,6 +18,7 @@ from ogive.readers.guard import JSON_LINES, check_regular, guarded, suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.json_lines import blocks, parsed, schema_of
 from ogive.readers.memory import arrow
+from ogive.readers.parquet_pages import largest_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,6 +57,8 @@ class Table:
 
     #: A pyarrow.Schema; None where cells decide, one by one.
     schema: Any = None
+    #: What is unpacked as a whole, and the option of pyarrow that makes it smaller.
+    part: ClassVar[str] = ""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -78,8 +81,8 @@ class Table:
         """Return the length of the first list of a column of lists, 0 if there is none."""
         return 0
 
-    def largest(self) -> int:
-        """Return the bytes of the largest part that is unpacked at once; 0 if it is small."""
+    def largest(self, columns: Sequence[str]) -> int:  # noqa: ARG002 - where there are parts
+        """Return the bytes of the largest part of these columns that is unpacked at once."""
         return 0
 
     @abstractmethod
@@ -107,6 +110,8 @@ def column_names(path: Path) -> list[str]:
 
 
 class _Parquet(Table):
+    part = "pages (data_page_size)"
+
     def __init__(self, path: Path) -> None:
         pq = need("pyarrow.parquet", extra="files")
         super().__init__(path)
@@ -121,6 +126,9 @@ class _Parquet(Table):
 
     def width(self, column: str) -> int:
         return first_length(self._file.iter_batches(1, columns=[column]), column)
+
+    def largest(self, columns: Sequence[str]) -> int:
+        return largest_pages(self.path, columns)
 
     def batches(
         self,
@@ -137,6 +145,8 @@ class _Parquet(Table):
 
 
 class _Arrow(Table):
+    part = "batches (max_chunksize)"
+
     def __init__(self, path: Path) -> None:
         pa = need("pyarrow", extra="files")
         super().__init__(path)
@@ -151,7 +161,7 @@ class _Arrow(Table):
         every = range(self._file.num_record_batches)
         return first_length((self._batch(i, [column]) for i in every), column)
 
-    def largest(self) -> int:
+    def largest(self, columns: Sequence[str]) -> int:  # noqa: ARG002 - all are unpacked
         """Packed batches are unpacked whole, with all columns; others stay in the file."""
         batches = [batch.size for batch in self._sizes if batch.packed]
         return max(batches, default=0) + sum(words.size for words in self._words if words.packed)

@@ -137,7 +137,7 @@ def read_log(
     log = open_log(paths, asked.columns, skip_bad=asked.skip_bad)
     plan = log.plan(view, **options)
     budget = parse_memory(asked.memory)
-    log.check_memory(budget)
+    log.check_memory(plan.needed, budget)
     job = _Job(log, budget, thread_count(n_jobs), progress)
     limit = limit_in(budget)
     keep = max(budget // _BYTES_PER_KEY, limit)

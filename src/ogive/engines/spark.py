@@ -121,7 +121,7 @@ def read_log(
     log, frame = _source(data, asked.columns, skip_bad=asked.skip_bad)
     plan = log.plan(view, **options)
     budget = parse_memory(asked.memory)
-    log.check_memory(budget)
+    log.check_memory(plan.needed, budget)
     plan, limit = replace(plan, budget=budget), limit_in(budget)
     with session_of(master, session if frame is None else frame.sparkSession) as spark:
         job = _Job(log, frame, spark, progress)

@@ -11,6 +11,7 @@ from ogive.readers.csv_text import open_bytes
 from ogive.readers.guard import TEXT, check_regular, guarded, suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.memory import needed_bytes
+from ogive.readers.parquet_pages import largest_pages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +49,9 @@ def _table_bytes(path: Path, columns: Columns, *, whole: bool) -> int:
         names = file.schema_arrow.names
         layout = find_columns(names, columns, path)
         width = 2 if layout.is_list or len(layout.values) > 1 else 1
-        size = parquet_bytes(file, names if whole else layout.needed)
-        return needed_bytes(size, file.metadata.num_rows, width)
+        wanted = names if whole else layout.needed
+        size = parquet_bytes(file, wanted)
+        return needed_bytes(size, file.metadata.num_rows, width) + largest_pages(path, wanted)
 
 
 def _unpacked(path: Path) -> int:
