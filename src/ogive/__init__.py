@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from ogive.studies.groups import measure_groups
     from ogive.studies.numbers import refinement, spline_errors
     from ogive.studies.plain import calibrate, compare, measure, measure_all
-    from ogive.studies.watch import Watch
+    from ogive.studies.watch import GroupWatch, Watch
     from ogive.views import score_rows
 
 # Public names and the modules they live in: loaded on first use, so that `import ogive` is light.
@@ -79,6 +79,7 @@ _MODULES = {
     "CurveDisplay": "ogive.plotting.display",
     "CurveStream": "ogive.curve.stream",
     "DirichletCalibrator": "ogive.estimators.scaling",
+    "GroupWatch": "ogive.studies.watch",
     "HistogramCalibrator": "ogive.estimators.curves",
     "IsotonicCalibrator": "ogive.estimators.curves",
     "MatrixCalibrator": "ogive.estimators.scaling",
@@ -169,6 +170,7 @@ __all__ = [
     "CurveDisplay",
     "CurveStream",
     "DirichletCalibrator",
+    "GroupWatch",
     "HistogramCalibrator",
     "IsotonicCalibrator",
     "MatrixCalibrator",

@@ -336,8 +336,25 @@ WATCH = {
         "since": _TIME,
         "since_low": _TIME,
         "since_high": _TIME,
-        "kind": {"enum": ["base rate", "slope", "shape", None]},
+        "kind": {"enum": ["base rate", "slope", "shape", "one group", None]},
         "log_e": NUMBER,
+        "groups": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "group": {"type": "string"},
+                    "n": COUNT,
+                    "log_e": NUMBER,
+                    "named": {"type": "boolean"},
+                    **dict.fromkeys(("since", "since_low", "since_high"), _TIME),
+                    "kind": {"enum": ["base rate", "slope", "shape", None]},
+                },
+                "required": ["group", "n", "log_e", "named", "since", "kind"],
+                "additionalProperties": False,
+            },
+        },
         "days": {
             "type": "array",
             "minItems": 1,

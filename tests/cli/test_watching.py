@@ -1,9 +1,11 @@
 """The command watch: an answer, an exit code, and a state that goes on."""
 
+import io
 import json
 import multiprocessing
 import os
 import signal
+import sys
 import time
 
 import jsonschema
@@ -65,14 +67,18 @@ def test_nightly_runs_give_the_numbers_of_one_run(run, log, tmp_path):
     for day in DAYS[:5]:
         write_day(log, day, power=1.2)
         _, nightly, err = watched(run, log, "--time", "day", "--state", state)
-    assert "4 days were counted before, with the same rows" in err
+    assert "4 files were counted before and have not changed: not read again." in err
     _, whole, _ = watched(run, log, "--time", "day")
     assert nightly == whole
     before = state.read_bytes()
     _, again, err = watched(run, log, "--time", "day", "--state", state)
     assert again == whole
-    assert "5 days were counted before" in err
+    assert "5 files were counted before" in err
     assert state.read_bytes() == before
+    next(log.iterdir()).touch()  # a file that may have changed: all are read again
+    _, again, err = watched(run, log, "--time", "day", "--state", state)
+    assert again == whole
+    assert "5 days were counted before, with the same rows: not counted again." in err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["log", "state.json"]
 
 
@@ -101,7 +107,7 @@ def test_the_rule_of_a_state_cannot_change(run, log, tmp_path):
     run("watch", log, "--time", "day", "--state", state, "--alpha", 0.01)
     code, _, err = run("watch", log, "--time", "day", "--state", state)
     assert code == 2
-    assert "was begun with --alpha 0.01" in err
+    assert "was begun with --alpha 0.01, and this run is with --alpha 0.05" in err
     assert run("watch", log, "--time", "day", "--run-length", 1000)[0] == 0
 
 
@@ -171,23 +177,61 @@ def test_a_row_counts_on_the_day_its_label_arrives(run, log):
         ("2026-05-02", 2), ("2026-05-09", 1)]  # fmt: skip
 
 
-@pytest.mark.parametrize("step", ["replace", "write_text"])
-def test_a_run_that_is_cut_short_changes_nothing(run, log, tmp_path, monkeypatch, step):
-    state = tmp_path / "state.json"
-    write_day(log, DAYS[0])
-    run("watch", log, "--time", "day", "--state", state)
-    before = state.read_bytes()
-    write_day(log, DAYS[1])
+#: Events of the interpreter that come before a write: a file is opened, renamed or removed.
+WRITES = ("open", "os.rename", "os.remove", "os.chmod")
 
-    def killed(*_, **__):
-        raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr("pathlib.Path." + step, killed)
-        assert run("watch", log, "--time", "day", "--state", state)[0] not in {0, 3}
-    assert state.read_bytes() == before
-    _, found, _ = watched(run, log, "--time", "day", "--state", state)
-    assert found == watched(run, log, "--time", "day")[1]
+def run_and_die(folder, words, at):
+    """In a process of its own, run a command that is killed before its write number `at`."""
+    seen = 0
+
+    def hook(event, args):
+        nonlocal seen
+        if event not in WRITES or str(folder) not in str(args[0]) or ".curve" in str(args[0]):
+            return
+        if event == "open" and not (args[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            return
+        if seen == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        seen += 1
+
+    from ogive.cli import main
+
+    sys.stdout = sys.stderr = io.StringIO()
+    sys.addaudithook(hook)
+    os._exit(main(words))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process that begins as this one")
+def test_a_run_that_is_killed_between_any_two_writes_changes_nothing(run, tmp_path):
+    rng = np.random.default_rng(0)
+    files = []
+    for day in DAYS[:5]:
+        scores = rng.random(300)
+        files.append(tmp_path / f"{day}.curve")
+        save(Curve.from_scores(scores, rng.random(300) < scores**1.2), files[-1])
+    _, whole, _ = watched(run, *files)
+    folder = tmp_path / "state"
+    folder.mkdir()
+    state = folder / "watch.json"
+    run("watch", *files[:3], "--state", state)
+    first = state.read_bytes()
+    context = multiprocessing.get_context("fork")
+    words = ["watch", *map(str, files), "--state", str(state)]
+    kills = 0
+    for at in range(20):
+        state.write_bytes(first)
+        process = context.Process(target=run_and_die, args=(folder, words, at))
+        process.start()
+        process.join(60)
+        if process.exitcode in {0, 3}:
+            break
+        assert process.exitcode == -signal.SIGKILL
+        kills += 1
+        _, found, _ = watched(run, *files, "--state", state)
+        assert found == whole
+        assert [path.name for path in folder.iterdir()] == ["watch.json"]
+    assert kills >= 4  # the lock, the file beside, its contents, its new name
 
 
 def hold(path, ready):
@@ -213,3 +257,112 @@ def test_of_two_runs_at_once_one_is_refused_and_a_killed_one_leaves_no_lock(run,
     os.kill(other.pid, signal.SIGKILL)
     other.join()
     assert run("watch", log, "--time", "day", "--state", state)[0] == 0
+
+
+def write_groups(folder, day, powers, rows=500):
+    rng = np.random.default_rng(DAYS.index(day))
+    tables = []
+    for name, power in powers.items():
+        scores = rng.random(rows)
+        hits = (rng.random(rows) < scores**power).astype(int)
+        tables.append(pa.table({"score": scores, "outcome": hits, "day": [day] * rows,
+                                "country": [name] * rows}))  # fmt: skip
+    pq.write_table(pa.concat_tables(tables), folder / f"{day}.parquet")
+
+
+def test_groups_are_watched_and_named(run, log, tmp_path):
+    state = tmp_path / "state.json"
+    for i, day in enumerate(DAYS[:9]):
+        write_groups(log, day, {"DE": 1.0, "FR": 1.8 if i >= 5 else 1.0})
+        _, nightly, _ = watched(run, log, "--time", "day", "--by", "country", "--state", state)
+    code, found, _ = watched(run, log, "--time", "day", "--by", "country")
+    assert nightly == found
+    assert (code, found["kind"]) == (3, "one group")
+    assert found["since_low"] <= "2026-05-06" <= found["since_high"]
+    assert [(one["group"], one["named"]) for one in found["groups"]] == [
+        ("DE", False), ("FR", True)]  # fmt: skip
+    code, out, _ = run("watch", log, "--time", "day", "--by", "country")
+    assert code == 3
+    assert "Group FR: Calibrated until" in out.replace("\n", " ")
+    code, _, err = run("watch", log, "--time", "day", "--state", state)
+    assert code == 2
+    assert "was begun with --by country, and this run is without --by" in err
+    assert run("watch", log, "--time", "day", "--by", "county")[0] == 2
+
+
+def test_a_state_goes_on_only_as_it_began(run, log, tmp_path):
+    state, cal = tmp_path / "state.json", tmp_path / "cal.json"
+    save(fit_spline(write_day(log, DAYS[0], power=1.5)), cal)
+    words = ("watch", log, "--time", "day", "--state", state)
+    assert run(*words, "--every", "week", "--calibrator", cal)[0] == 0
+    before = state.read_bytes()
+    for other, why in (
+        (("--calibrator", cal), "was begun with --every week, and this run is with --every day"),
+        (("--every", "week"), "was begun with --calibrator sha256:"),
+        (("--every", "week", "--calibrator", cal, "--view", "top-1"), "with --view score"),
+        (("--every", "week", "--calibrator", cal, "--score", "day"), "begun without --score"),
+    ):
+        code, _, err = run(*words, *other)
+        assert code == 2
+        assert why in " ".join(err.split())
+    save(fit_spline(write_day(log, DAYS[0], power=1.6)), cal)
+    code, _, err = run(*words, "--every", "week", "--calibrator", cal)
+    assert (code, "and this run is with --calibrator sha256:" in err) == (2, True)
+    assert state.read_bytes() == before
+
+
+def test_only_files_that_are_new_or_changed_are_read(run, log, tmp_path, monkeypatch):
+    from ogive.studies import logs
+
+    opened = []
+
+    def seen(files, *args, _read=logs.read_log, **options):
+        opened.append(sorted(file.name[:10] for file in files))
+        return _read(files, *args, **options)
+
+    monkeypatch.setattr(logs, "read_log", seen)
+    state = tmp_path / "state.json"
+    words = (log, "--time", "day", "--state", state)
+    for day in DAYS[:3]:
+        write_day(log, day)
+        watched(run, *words)
+    assert opened == [[day] for day in DAYS[:3]]
+    watched(run, *words)
+    assert len(opened) == 3  # nothing is new
+    # A file of a counted day under another name: the same rows are noticed, and not counted.
+    copy = log / f"{DAYS[1]}-copy.parquet"
+    copy.write_bytes((log / f"{DAYS[1]}-None.parquet").read_bytes())
+    _, found, err = watched(run, *words)
+    assert opened.pop() == [DAYS[1]]
+    assert "1 days were counted before, with the same rows: not counted again." in err
+    assert [day["n"] for day in found["days"]] == [400, 400, 400]
+    # Old days that are deleted are not missed; a file that moved is no late rows.
+    (log / f"{DAYS[0]}-None.parquet").unlink()
+    copy.unlink()
+    (log / f"{DAYS[2]}-None.parquet").rename(log / f"{DAYS[2]}-moved.parquet")
+    _, again, err = watched(run, *words)
+    assert again == found
+    assert opened[-2:] == [[DAYS[2]], DAYS[1:3]]
+    assert "2 days were counted before" in err
+
+
+def test_a_day_that_lost_rows_is_refused(run, log, tmp_path):
+    state = tmp_path / "state.json"
+    words = (log, "--time", "day", "--state", state)
+    for day in DAYS[:2]:
+        write_day(log, day)
+    watched(run, *words)
+    write_day(log, DAYS[0], rows=388)
+    code, _, err = run("watch", *words)
+    assert code == 1
+    assert "the rows of 2026-05-01 changed after they were counted: 388 now, 400 before" in err
+    assert watched(run, *words, "--skip-late")[1]["days"][0]["n"] == 400
+
+
+def test_a_label_that_has_not_arrived_is_left_out(run, log):
+    table = {"score": [0.2, 0.7, 0.4], "outcome": [0, 1, 1], "at": ["2026-05-01"] * 3,
+             "known": ["2026-05-02", None, None]}  # fmt: skip
+    pq.write_table(pa.table(table), log / "a.parquet")
+    _, found, err = watched(run, log, "--time", "at", "--label-time", "known")
+    assert [(day["time"], day["n"]) for day in found["days"]] == [("2026-05-02", 1)]
+    assert "2 rows have no label time and were left out." in err

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.options import columns_of, refuse
+from ogive.cli.options import columns_of, memory_option, refuse
 from ogive.cli.terminal import note
-from ogive.cli.values import BITS, MEMORY, WORD, one_of
+from ogive.cli.values import BITS, WORD, one_of
 from ogive.engines import ENGINES
 
 if TYPE_CHECKING:
@@ -46,14 +46,7 @@ def reads_once(command: Callable[..., None]) -> Callable[..., None]:
             is_flag=True,
             help="Leave out rows of a log that are not valid, and say how many.",
         ),
-        click.option(
-            "--memory",
-            type=MEMORY,
-            metavar="SIZE",
-            default="1GB",
-            show_default=True,
-            help="Memory limit for reading files, e.g. 500MB.",
-        ),
+        memory_option,
     ):
         command = option(command)
     return command

@@ -14,7 +14,7 @@ import click
 
 from ogive._files import identities, safe_output
 from ogive.cli.help import ALL_METHODS, PARTS, QUICK_METHODS, VIEWS, Listed
-from ogive.cli.values import INPUT, OUTPUT, SEED, SHARE, WORD, one_of
+from ogive.cli.values import INPUT, MEMORY, OUTPUT, SEED, SHARE, WORD, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -90,6 +90,15 @@ def splits(command: Callable[..., None]) -> Callable[..., None]:
     command = seed_option("Random seed of --split.")(command)
     return click.option("--split", type=SHARE, metavar="SHARE", help=help_)(command)
 
+
+memory_option = click.option(
+    "--memory",
+    type=MEMORY,
+    metavar="SIZE",
+    default="1GB",
+    show_default=True,
+    help="Memory limit for reading files, e.g. 500MB.",
+)
 
 as_json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."

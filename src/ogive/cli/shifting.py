@@ -11,13 +11,14 @@ from ogive.cli.options import (
     check_columns,
     check_output,
     columns_of,
+    memory_option,
     names_of,
     output_option,
     reads_files,
     refuse,
 )
 from ogive.cli.terminal import Command, say
-from ogive.cli.values import INPUT, MEMORY, NOTE, WORD
+from ogive.cli.values import INPUT, NOTE, WORD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,14 +73,7 @@ _OF_FILES = (
 @click.option(
     "--ignore-outcomes", is_flag=True, help="With --like: take a log with outcomes, unread."
 )
-@click.option(
-    "--memory",
-    type=MEMORY,
-    metavar="SIZE",
-    default="1GB",
-    show_default=True,
-    help="Memory limit for reading files, e.g. 500MB.",
-)
+@memory_option
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
 @reads_files
 @as_json_option

@@ -21,13 +21,21 @@ from ogive.cli.terminal import Command, note, say
 from ogive.cli.values import INPUT, OUTPUT, RUN_LENGTH, SHARE, WORD, one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from ogive.studies.watch import Watch
+    from ogive._typing import Progress
+    from ogive.studies.watch import GroupWatch, Watch
+    from ogive.studies.watch.days import Reader, Watched
+    from ogive.studies.watch.state import State
 
 QUIET, ALARM = 0, 3
-_OF_ROWS = ("time", "label_time", "view", "part", "bits", "skip_bad", "engine")
+_OF_ROWS = ("time", "label_time", "view", "part", "by", "bits", "skip_bad", "engine")
+#: Options that decide what is counted: a state keeps them, and later runs must have the same.
+_KEPT = (
+    *("every", "time", "label_time", "by", "part"),
+    *("score", "outcome", "positive", "label", "weight"),
+)
 
 
 @click.command(
@@ -81,13 +89,19 @@ _OF_ROWS = ("time", "label_time", "view", "part", "bits", "skip_bad", "engine")
     "--run-length",
     type=RUN_LENGTH,
     metavar="DAYS",
-    help="Ring by another rule: a false alarm every DAYS days on average, or less often.",
+    help="Another rule for the alarm: on average at least DAYS days to a false alarm.",
+)
+@click.option(
+    "--by",
+    type=WORD,
+    metavar="COL",
+    help="Also watch each group of rows with the same value here, and name those that changed.",
 )
 @click.option(
     "--state",
     type=OUTPUT,
     metavar="STATE.json",
-    help="Go on from this file, and write it: days that it has counted are not counted again.",
+    help="Go on from this file, and write it: files that it has counted are not read again.",
 )
 @click.option(
     "--skip-late",
@@ -100,10 +114,6 @@ _OF_ROWS = ("time", "label_time", "view", "part", "bits", "skip_bad", "engine")
 @as_json_option
 def watch(
     files: tuple[Path, ...],
-    time: str | None,
-    label_time: str | None,
-    view: str | None,
-    part: str | None,
     *,
     alpha: float,
     run_length: float | None,
@@ -122,29 +132,28 @@ def watch(
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import load_map  # noqa: PLC0415
-    from ogive.studies.watch.days import saved_days, watch_days  # noqa: PLC0415
+    from ogive.studies.watch.days import watch_files  # noqa: PLC0415
+    from ogive.studies.watch.state import save_state  # noqa: PLC0415
 
     check_columns(files)
     check_output(state, files)
-    calibrator = options.pop("calibrator")
-    skip_late = options.pop("skip_late")
-    options |= {"by": label_time or time, "one_pass": True}
-    saved = _are_saved_curves(files, options["by"])
+    time = options["label_time"] or options["time"]
+    saved = _are_saved_curves(files, time)
     with _held(state), terminal.progress("watching") as step:
-        before = _before(state, alpha, run_length)
-        gamma = None if calibrator is None else load_map(calibrator)
-        if saved:
-            curves = saved_days(files, options["every"])
-        else:
-            curves = read(files, view, part, options, step, default_part="all").by_group
-        found = watch_days(before, curves, calibrator=gamma, skip_late=skip_late, step=step)
-        result = found.watch
-        if state is not None and (found.new or not state.exists()):
-            result.save(state)
-    if found.again:
-        note(f"{found.again:,} days were counted before, with the same rows: not counted again.")
-    if found.late:
-        note(f"{found.late:,.0f} rows came late and were left out.")
+        before = _before(state, alpha, run_length, options)
+        found = watch_files(
+            before,
+            _expanded(files, options, saved=saved),
+            _reader(options, before.watch.view, step, saved=saved),
+            calibrator=options["calibrator"] and load_map(options["calibrator"]),
+            skip_late=options["skip_late"],
+            skip_untimed=options["label_time"] is not None,
+            step=step,
+        )
+        if state is not None and (found.state.files != before.files or not state.exists()):
+            save_state(found.state, state)
+    _note(found)
+    result = found.state.watch
     if as_json:
         terminal.print_json(result.to_dict())
     else:
@@ -152,17 +161,55 @@ def watch(
     click.get_current_context().exit(ALARM if result.alarm else QUIET)
 
 
-def _are_saved_curves(files: tuple[Path, ...], by: str | None) -> bool:
+def _note(found: Watched) -> None:
+    """Say on stderr what was not counted."""
+    if found.unread:
+        note(f"{found.unread:,} files were counted before and have not changed: not read again.")
+    if found.again:
+        note(f"{found.again:,} days were counted before, with the same rows: not counted again.")
+    if found.late:
+        note(f"{found.late:,.0f} rows came late and were left out.")
+    if found.untimed:
+        note(f"{found.untimed:,.0f} rows have no label time and were left out.")
+
+
+def _are_saved_curves(files: tuple[Path, ...], time: str | None) -> bool:
     """Return whether all files are saved curves, named by their day; a log needs a column."""
     from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
 
     if all(is_curve_file(file) for file in files):
         refuse("saved curves have the time in their name (2026-05-03.curve)", *_OF_ROWS)
         return True
-    if by is None:
+    if time is None:
         msg = "--time is missing: name the column of the time of a row, e.g. --time day"
         raise click.UsageError(msg)
     return False
+
+
+def _expanded(files: tuple[Path, ...], options: dict[str, Any], *, saved: bool) -> list[Path]:
+    """Return the files of folders and globs."""
+    from ogive.engines.files import open_log  # noqa: PLC0415
+
+    if saved:
+        return list(files)
+    return list(open_log(files, skip_bad=options["skip_bad"]).files)
+
+
+def _reader(options: dict[str, Any], view: str | None, step: Progress, *, saved: bool) -> Reader:
+    """Return the function that reads files as the options ask for."""
+    from ogive.studies.watch.days import by_day, saved_days  # noqa: PLC0415
+
+    time, by = options["label_time"] or options["time"], options["by"]
+    asked = {**options, "by": time if by is None else f"{time},{by}", "one_pass": True}
+    view, part = options["view"] or view, options["part"]
+
+    def reader(files: Sequence[Path]) -> Mapping[str, Any]:
+        if saved:
+            return saved_days(files, options["every"])
+        curves = read(files, view, part, asked, step, default_part="all").by_group
+        return curves if by is None else by_day(curves)
+
+    return reader
 
 
 @contextmanager
@@ -177,38 +224,90 @@ def _held(state: Path | None) -> Iterator[None]:
         yield
 
 
-def _before(state: Path | None, alpha: float, run_length: float | None) -> Watch:
-    """Return the watch of the state, or a new one; other rules than its own are refused."""
-    from ogive.studies.watch import Watch  # noqa: PLC0415
+def _before(
+    path: Path | None, alpha: float, run_length: float | None, options: dict[str, Any]
+) -> State:
+    """Return the state, or a new one; a run that reads rows in another way is refused."""
+    from ogive.studies.watch import GroupWatch, Watch  # noqa: PLC0415
+    from ogive.studies.watch.state import State, load_state  # noqa: PLC0415
 
-    if state is None or not state.exists():
-        return Watch(alpha=alpha, run_length=run_length)
-    found = Watch.load(state)
-    if (found.alpha, found.run_length) != (alpha, run_length):
-        msg = (
-            f"{state} was begun with --alpha {found.alpha:g}"
-            + (f" --run-length {found.run_length:g}" if found.run_length else "")
-            + ": the rule cannot change on the way. Give the same, or a new --state."
-        )
-        raise click.UsageError(msg)
+    settings = _settings(options)
+    if path is None or not path.exists():
+        new = (Watch if options["by"] is None else GroupWatch)(alpha=alpha, run_length=run_length)
+        return State(new, settings)
+    found = load_state(path)
+    old = {"alpha": found.watch.alpha, "run_length": found.watch.run_length, **found.settings}
+    view = found.watch.view
+    now = {"alpha": alpha, "run_length": run_length, **settings}
+    if options["view"] is not None and view is not None:
+        from ogive.views import parse_view  # noqa: PLC0415
+
+        old, now = {**old, "view": view}, {**now, "view": parse_view(options["view"]).name}
+    for name, value in now.items():
+        if name in old and old[name] != value:
+            began, runs = (_given(name, one) for one in (old[name], value))
+            msg = (
+                f"{path} was begun {began}, and this run is {runs}: a watch goes on as it began. "
+                "Give the same, or a new --state."
+            )
+            raise click.UsageError(msg)
     return found
 
 
+def _given(name: str, value: object) -> str:
+    """Say how an option was given."""
+    option = "--" + name.replace("_", "-")
+    return f"without {option}" if value is None else f"with {option} {value}"
+
+
+def _settings(options: dict[str, Any]) -> dict[str, str | None]:
+    """Return the options that decide what is counted, as a state keeps them."""
+    import hashlib  # noqa: PLC0415
+
+    found = {name: options[name] for name in _KEPT}
+    file = options["calibrator"]
+    digest = None if file is None else hashlib.sha256(file.read_bytes()).hexdigest()
+    return {**found, "calibrator": digest and f"sha256:{digest}"}
+
+
 DAYS_SHOWN = 14  # the last two weeks; --json has all
+GROUPS_SHOWN = 20  # those with the largest evidence
 
 
-def _show(result: Watch) -> None:
-    """Print the last days as rows, and the answer."""
+def _show(result: Watch | GroupWatch) -> None:
+    """Print the last days as rows, the groups, and the answer."""
     from ogive.cli import tables, terminal  # noqa: PLC0415
+    from ogive.studies.watch import GroupWatch  # noqa: PLC0415
 
     columns = ("time", "rows", "log e", "KS %", "95 % interval", "base rate %", "mean score %")
     rows = []
     for day in result.days[-DAYS_SHOWN:]:
-        shares = (f"{100 * share:.2f}" for share in (day.base_rate, day.mean_score))
-        interval = f"{100 * day.ks_low:.2f} to {100 * day.ks_high:.2f}"
-        cells = [str(day.time), f"{day.n:,.0f}", f"{day.log_e:.2f}", f"{100 * day.ks:.2f}"]
-        rows.append(([*cells, interval, *shares], ""))
+        ks, low, high, rate, score = (
+            f"{100 * (share or 0.0):.2f}"
+            for share in (day.ks, day.ks_low, day.ks_high, day.base_rate, day.mean_score)
+        )
+        cells = [str(day.time), f"{day.n:,.0f}", f"{day.log_e:.2f}", ks, f"{low} to {high}"]
+        rows.append(([*cells, rate, score], ""))
     left = len(result.days) - len(rows)
     title = f"the last {len(rows)} of {len(result.days):,}" if left else f"{len(rows)} in all"
     tables.show_table(terminal.console(), title, columns, rows, ("95 % interval",))
+    if isinstance(result, GroupWatch):
+        _show_groups(result)
     say(result.verdict)
+
+
+def _show_groups(result: GroupWatch) -> None:
+    """Print the groups with the largest evidence."""
+    from ogive.cli import tables, terminal  # noqa: PLC0415
+
+    order = sorted(result.groups, key=lambda name: -result.groups[name].log_e)[:GROUPS_SHOWN]
+    rows = []
+    for name in order:
+        one, change = result.groups[name], result.changes.get(name)
+        n = sum(day.n for day in one.days)
+        off = ("", "") if change is None else (str(change.since), change.kind)
+        rows.append(([name, f"{n:,.0f}", f"{one.log_e:.2f}", *off], ""))
+    left = len(result.groups) - len(rows)
+    title = f"{len(rows)} of {len(result.groups):,} groups" if left else f"{len(rows)} groups"
+    columns = ("group", "rows", "log e", "off since", "what changed")
+    tables.show_table(terminal.console(), title, columns, rows, ("off since", "what changed"))

@@ -113,9 +113,10 @@ class Log:
         blunt = bits
         if by is not None and bits is None:
             sizes = [self.groups(name) for name in columns]
+            if asked.every is not None:
+                sizes[0] = DAYS_EXPECTED
             choices = chosen_columns(len(columns), asked.depth)
-            groups = sum(prod(sizes[i] for i in some) for some in choices)
-            blunt = group_bits(groups if asked.every is None else DAYS_EXPECTED)
+            blunt = group_bits(sum(prod(sizes[i] for i in some) for some in choices))
         if part is None and self.layout.part is not None:
             part = asked.default_part
         plan = make_plan(

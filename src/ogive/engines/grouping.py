@@ -61,13 +61,17 @@ def chosen_columns(columns: int, depth: int | None) -> list[tuple[int, ...]]:
 
 
 def groupings_of(batch: Any, plan: Plan) -> tuple[Grouping, ...]:  # noqa: ANN401
-    """Return the groups of the rows of a batch, for each choice of columns that a plan has."""
+    """Return the groups of the rows of a batch, for each choice of columns that a plan has.
+
+    Of a plan with `every`, the first column holds times.
+    """
     if plan.by is None:
         return ()
     found = []
-    for name in plan.group_columns:
-        index, names = groups_of_column(batch.column(name), name, plan.every)
-        if plan.depth is not None and len(plan.group_columns) > 1:
+    for place, name in enumerate(plan.group_columns):
+        every = None if place else plan.every
+        index, names = groups_of_column(batch.column(name), name, every)
+        if (plan.depth is not None or every) and len(plan.group_columns) > 1:
             check_values(names, name)
         found.append(Grouping(index, names))
     choices = chosen_columns(len(found), plan.depth)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ogive.studies.watch.starts import Start
     from ogive.studies.watch.times import Time
 
-Kind: TypeAlias = Literal["base rate", "slope", "shape"]
+Kind: TypeAlias = Literal["base rate", "slope", "shape", "one group"]
 
 #: Starts whose likelihood is within this factor of the best may be the change.
 LIKELIHOOD_RATIO_OF_INTERVAL = 20.0
@@ -55,11 +55,13 @@ class Change:
         The first day on which the scores are off, as estimated.
     since_low, since_high : str or int
         The earliest and the latest day that explain the outcomes nearly as well.
-    kind : {"base rate", "slope", "shape"}
+    kind : {"base rate", "slope", "shape", "one group"}
     until : str or int, or None
         The day before; None if the scores were off from the first day on.
     words : str
         All of it in words.
+    advice : str
+        What to do, with a command.
     """
 
     KEYS: ClassVar = ("since", "since_low", "since_high", "kind")
@@ -70,10 +72,14 @@ class Change:
     kind: Kind
     until: Time | None
     words: str
+    advice: str
 
 
-def change_of(starts: Sequence[Start], times: Sequence[Time]) -> Change:
-    """Return the change that explains the outcomes best; `times` are those of all days."""
+def change_of(starts: Sequence[Start], times: Sequence[Time], group: str | None = None) -> Change:
+    """Return the change that explains the outcomes best; `times` are those of all days.
+
+    `group` is named in the words, if the rows are those of one.
+    """
     rows = since(starts)
     maps = [fitted(curve) for curve in rows]
     gains = np.array([saved_by(g, curve) for g, curve in zip(maps, rows, strict=True)])
@@ -87,8 +93,22 @@ def change_of(starts: Sequence[Start], times: Sequence[Time]) -> Change:
     kind = kind_of(rows[best], maps[best])
     interval = times[first - 1], times[last - 1]
     until = times[day - 2] if day > 1 else None
-    words = _words(times[day - 1], until, interval, kind, rows[best], maps[best])
-    return Change(times[day - 1], *interval, kind, until, words)
+    scores = about_scores(rows[best], maps[best]).strip().removesuffix(".")
+    scores = scores[:1].lower() + scores[1:] or "the scores are off, each by little"
+    first = times[day - 1]
+    when = f"Calibrated until {until}; since then"
+    if until is None:
+        when = f"Not calibrated since the first day, {first}:"
+    who = f"Group {group}: " if group is not None else ""
+    began = f" The change began between {interval[0]} and {interval[1]}."
+    what = "What is off" if until is None else "What changed"
+    words = (
+        f"{who}{when} {scores} ({_example(rows[best], maps[best])})."
+        f"{began if interval[0] != interval[1] else ''} {what}: {_KINDS[kind]}."
+    )
+    by = "" if group is None else " --by COL"
+    advice = f"Refit on data from {first} on: ogive fit FILES{by} -o cal.json"
+    return Change(first, *interval, kind, until, words, advice)
 
 
 def kind_of(curve: Curve, gamma: SplineMap) -> Kind:
@@ -112,28 +132,6 @@ def kind_of(curve: Curve, gamma: SplineMap) -> Kind:
     return max(worth, key=lambda kind: worth[kind])
 
 
-def _words(  # noqa: PLR0917 - what a sentence says
-    day: Time,
-    until: Time | None,
-    interval: tuple[Time, Time],
-    kind: Kind,
-    curve: Curve,
-    gamma: SplineMap,
-) -> str:
-    """Return the answer in words."""
-    low, high = interval
-    began = f"the change began between {low} and {high}" if low != high else "to the day"
-    what = "What is off" if until is None else "What changed"
-    head = f"Calibrated until {until}; not since {day} ({began})."
-    if until is None:
-        head = f"Not calibrated since the first day, {day}."
-    where = about_scores(curve, gamma) or " Scores are off by little each."
-    return (
-        f"{head}{where}{_example(curve, gamma)} {what}: {_KINDS[kind]}. "
-        f"Refit on data from {day} on: ogive fit FILES -o cal.json"
-    )
-
-
 def _example(curve: Curve, gamma: SplineMap) -> str:
     """Name the typical score that is off: of those that move more than the mean, the median."""
     p = np.where(curve.high, 1.0 - curve.tail, curve.tail)
@@ -144,4 +142,4 @@ def _example(curve: Curve, gamma: SplineMap) -> str:
     at = np.flatnonzero(far)[int(np.searchsorted(below, 0.5 * below[-1]))]
     score = round(float(p[at]), 2)
     means = float(gamma([score])[0]) if 0.0 < score < 1.0 else float(q[at])
-    return f" For example, a score of {100 * score:.0f} % means {100 * means:.0f} %."
+    return f"a score of {100 * score:.0f} % means {100 * means:.0f} %"

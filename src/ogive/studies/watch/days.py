@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import hashlib
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from ogive.calibrators.grouped_map import JOIN
 from ogive.calibrators.maps import Map
 from ogive.curve import Curve
 from ogive.engines.grouping import NO_GROUP
@@ -21,74 +24,130 @@ if TYPE_CHECKING:
 
     from ogive.calibrators.maps import Fitted
     from ogive.engines.periods import Every
+    from ogive.studies.watch.grouped import GroupWatch
+    from ogive.studies.watch.state import State
     from ogive.studies.watch.times import Time
     from ogive.studies.watch.watch import Day, Watch
+
+    #: The rows of a day: one curve, or one for each group.
+    Rows: TypeAlias = Curve | Mapping[str, Curve]
+    #: From files to the rows of each day, by its name.
+    Reader: TypeAlias = Callable[[Sequence[Path]], Mapping[str, Rows]]
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
     """A watch after a log.
 
-    watch : Watch
+    state : State
     new : how many days were counted now
     again : how many days of the log had been counted before, with the same rows
     late : rows of days that had been counted before, or are older: left out
+    unread : how many files had not changed since they were counted, and were not read
+    untimed : rows without a time, left out
     """
 
-    watch: Watch
+    state: State
     new: int
-    again: int
-    late: float
+    again: int = 0
+    late: float = 0.0
+    unread: int = 0
+    untimed: float = 0.0
 
 
-def watch_days(
-    watch: Watch,
-    curves: Mapping[str, Curve],
+def watch_files(
+    state: State,
+    files: Sequence[Path],
+    reader: Reader,
     *,
     calibrator: Fitted | None = None,
     skip_late: bool = False,
+    skip_untimed: bool = False,
     step: Callable[[str, float, int], None] | None = None,
 ) -> Watched:
     """Return the watch after all days of a log that it has not counted.
 
+    Files that have not changed since they were counted are not read. If others hold rows of days
+    that were counted, and some file that was counted is changed or gone, then all files are read:
+    rows may have moved from one to another.
+
     Parameters
     ----------
-    watch : Watch
-    curves : mapping of curves
-        The curve of each day, by its time, in any order.
+    state : State
+    files : sequence of Path
+        All files of the log.
+    reader : function
+        From some of them to the curve of each day, or the curves of its groups, by its name.
     calibrator : fitted map of a score, optional
         What is served is what this map makes of the scores.
     skip_late : bool
         Leave out rows of old days that came later; otherwise they are an error with their number.
+    skip_untimed : bool
+        Leave out rows without a time: their labels have not arrived.
     step : function of (what, done, total), optional
     """
-    if NO_GROUP in curves:
-        msg = f"{curves[NO_GROUP].n:,.0f} rows have no time. Drop them, or give them one."
+    marks = {file: mark_of(file) for file in files}
+    fresh = [file for file in files if marks[file] not in state.files]
+    rows = dict(reader(fresh)) if fresh else {}
+    last = state.watch.days[-1].time if state.watch.days else None
+    moved = bool(state.files - set(marks.values()))
+    if moved and len(fresh) < len(files) and _has_old(rows, last):
+        rows, fresh = dict(reader(files)), list(files)
+    untimed = rows.pop(NO_GROUP, None)
+    if untimed is not None and not skip_untimed:
+        msg = f"{_whole(untimed).n:,.0f} rows have no time. Drop them, or give them one."
         raise InvalidInput(msg)
-    served = {as_time(name): _served(curve, calibrator) for name, curve in curves.items()}
+    served = {as_time(name): _served(day, calibrator) for name, day in rows.items()}
+    complete = len(fresh) == len(files)
+    watch, new, late = _counted(state.watch, served, complete=complete, skip_late=skip_late,
+                                step=step)  # fmt: skip
+    return Watched(
+        replace(state, watch=watch, files=frozenset(marks.values())),
+        new=new,
+        again=len(served) - new - len(late),
+        late=float(sum(max(more, 0.0) for more in late.values())),
+        unread=len(files) - len(fresh),
+        untimed=0.0 if untimed is None else float(_whole(untimed).n),
+    )
+
+
+def _counted(
+    watch: Watch | GroupWatch,
+    served: Mapping[Time, Rows],
+    *,
+    complete: bool,
+    skip_late: bool,
+    step: Callable[[str, float, int], None] | None,
+) -> tuple[Watch | GroupWatch, int, dict[Time, float]]:
+    """Return the watch after the new days, their number, and by how many rows old days differ.
+
+    `complete`: days that were counted before come with all their rows, not with later ones alone.
+    """
     known = {day.time: day for day in watch.days}
     times = in_order([*known, *(time for time in served if time not in known)])
-    last = watch.days[-1].time if watch.days else None
-    again = 0
-    late: dict[Time, float] = {}
-    new: list[Time] = []
-    after = last is None
-    for time in times:
-        if time in served and (after or time in known):
-            more = _more(known[time], served[time]) if time in known else 0.0
-            again += time in known and not more
-            late |= {time: more} if more else {}
-            new += [] if time in known else [time]
-        elif time in served:
-            late[time] = float(served[time].n)
-        after = after or time == last
+    last = times.index(watch.days[-1].time) if watch.days else -1
+    new = [time for time in times[last + 1 :] if time in served]
+    late = {
+        time: _whole(served[time]).n - (known[time].n if complete and time in known else 0.0)
+        for time in times[: last + 1]
+        if time in served and (time not in known or not _is_same(known[time], _whole(served[time])))
+    }
     if late and not skip_late:
-        raise _too_late(late, last)
+        raise _too_late(late, known, watch.days[-1].time)
     for done, time in enumerate(new):
-        watch = watch.update(served[time], time)
+        watch = watch.update(cast("Any", served[time]), time)
         if step is not None:
             step("watching", done + 1, len(new))
-    return Watched(watch, len(new), again, sum(late.values()))
+    return watch, len(new), late
+
+
+def by_day(groups: Mapping[str, Curve]) -> dict[str, dict[str, Curve]]:
+    """Return curves by day, then by group, from those named by both."""
+    found: dict[str, dict[str, Curve]] = {}
+    for name, curve in groups.items():
+        time, _, group = name.partition(JOIN)
+        found.setdefault(time, {})[group] = curve
+    return found
 
 
 def saved_days(files: Sequence[Path], every: Every) -> dict[str, Curve]:
@@ -100,32 +159,68 @@ def saved_days(files: Sequence[Path], every: Every) -> dict[str, Curve]:
     return found
 
 
-def _more(day: Day, curve: Curve) -> float:
-    """Return by how many rows a day differs from what was counted: 0 if it is the same day."""
-    same = curve.n == day.n and abs(curve.total_hits / curve.n - day.base_rate) < 1.0 / curve.n / 2
-    return 0.0 if same else abs(float(curve.n) - day.n) or float(curve.n)
+def mark_of(file: Path) -> str:
+    """Return a mark that changes when a file is moved, written again or grows."""
+    status = file.stat()
+    text = f"{file.resolve()}\n{status.st_size}\n{status.st_mtime_ns}"
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:24]
 
 
-def _too_late(late: dict[Time, float], last: Time | None) -> InvalidInput:
-    time, rows = next(iter(late.items()))
+def _whole(rows: Rows) -> Curve:
+    """Return all rows of a day."""
+    if isinstance(rows, Curve):
+        return rows
+    return reduce(lambda a, b: a.merge(b), rows.values())
+
+
+def _has_old(rows: Mapping[str, Rows], last: Time | None) -> bool:
+    """Return whether there are rows of days up to the last one that was counted."""
+    times = [as_time(name) for name in rows if name != NO_GROUP]
+    return last is not None and any(in_order([last, time])[0] == time for time in times)
+
+
+def _is_same(day: Day, curve: Curve) -> bool:
+    """Return whether a day has the rows that were counted: as many, and as many of outcome 1."""
+    return curve.n == day.n and abs(curve.total_hits / curve.n - day.base_rate) < 0.5 / curve.n
+
+
+def _too_late(late: Mapping[Time, float], known: Mapping[Time, Day], last: Time) -> InvalidInput:
+    way = (
+        "Leave them out with --skip-late; to count them, wait until a day is complete, or start "
+        "again with a new --state."
+    )
     more = f" (and {len(late) - 1:,} more days)" if len(late) > 1 else ""
+    extra = {time: rows for time, rows in late.items() if rows > 0}
+    if not extra:
+        time, rows = next(iter(late.items()))
+        now, before = known[time].n + rows, known[time].n
+        return InvalidInput(
+            f"the rows of {time}{more} changed after they were counted: {now:,.0f} now, "
+            f"{before:,.0f} before. A day counts once. {way}"
+        )
+    time, rows = next(iter(extra.items()))
     return InvalidInput(
-        f"{sum(late.values()):,.0f} rows came late: {rows:,.0f} of {time}{more}, but the days up "
-        f"to {last} are counted already, and a day counts once. Leave them out with --skip-late; "
-        "to count them, wait until a day is complete, or start again with a new --state."
+        f"{sum(extra.values()):,.0f} rows came late: {rows:,.0f} of {time}{more}, but the days up "
+        f"to {last} are counted already, and a day counts once. {way}"
     )
 
 
-def _served(curve: Curve, calibrator: Fitted | None) -> Curve:
-    """Return the curve of what a calibrator makes of the scores."""
+def _served(rows: Rows, calibrator: Fitted | None) -> Rows:
+    """Return the curves of what a calibrator makes of the scores."""
     if calibrator is None:
-        return curve
+        return rows
     if not isinstance(calibrator, Map):
         msg = (
             "a calibrator of whole vectors cannot be applied to the scores of a view: run `ogive "
             "apply` on the log and watch its output."
         )
         raise DoesNotApply(msg)
+    if isinstance(rows, Curve):
+        return _calibrated(rows, calibrator)
+    return {name: _calibrated(curve, calibrator) for name, curve in rows.items()}
+
+
+def _calibrated(curve: Curve, calibrator: Map) -> Curve:
     if calibrator.view != curve.view:
         msg = f"the calibrator is of the view {calibrator.view!r}, the log of {curve.view!r}."
         raise DoesNotApply(msg)

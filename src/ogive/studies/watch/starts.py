@@ -104,6 +104,16 @@ class Start:
             log_sum=float(np.logaddexp(self.log_sum, other.log_sum)),
         )
 
+    def beside(self, other: Start) -> Start:
+        """Return the same start of two shards: the rows of both, and half of the shares of each."""
+        return replace(
+            self.taking(other),
+            log_e=self.log_e + other.log_e,
+            log_share=float(np.logaddexp(self.log_share, other.log_share)) - log(2.0),
+            log_sum=float(np.logaddexp(self.log_sum, other.log_sum)) - log(2.0),
+            gamma=None,
+        )
+
 
 def past_of(curve: Curve) -> Curve:
     """Return what is kept of a day that is past."""

@@ -6,13 +6,16 @@
       "format": "ogive-watch",
       "version": 1,
       "library": "0.1.0",
+      "settings": {...},                how the rows were read
+      "files": [...],                   marks of the files that were counted
       "watch": {"alpha", "run_length", "days": [...], "starts": [...]},
+                or, with groups: {"alpha", "run_length", "days", "whole", "groups": [...]}
       "checksum": "sha256:..."          of all the rest, in canonical form
     }
 
 The rows since each start are the bytes of a saved curve (`ogive.export.curve_file`) in base 64.
 Numbers read back as the same float64, so a watch that goes on from a file gives the same numbers
-as one that never stopped.
+as one that never stopped. A file may come from anyone: every field is checked.
 """
 
 from __future__ import annotations
@@ -20,8 +23,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import asdict, fields
-from math import isfinite
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -30,49 +32,172 @@ from ogive._files import replacing
 from ogive.errors import ArtifactError, OgiveError
 from ogive.export.artifact import build
 from ogive.export.curve_file import curve_bytes, curve_of_bytes
+from ogive.export.rules import Listing, Number, Object, Text, broken, shown
+from ogive.studies.watch.grouped import GroupWatch
 from ogive.studies.watch.starts import Start
 from ogive.studies.watch.times import as_time, in_order
 from ogive.studies.watch.watch import Day, Watch
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from ogive.calibrators.spline_map import SplineMap
+    from ogive.export.rules import Rule
 
 FORMAT, VERSION = "ogive-watch", 1
-#: A watch of a year takes 0.2 MB with hundreds of rows a day and about 2 MB with a million.
+#: A watch of a year takes 0.2 MB with hundreds of rows a day and about 2 MB with a million; each
+#: group takes as much again.
 MAX_BYTES = 100_000_000
+#: Days, groups and files of one watch: more is a mistake, or an attack.
+MAX_ITEMS = 10_000_000
 _NUMBERS = ("number", "log_e", "log_share", "log_sum")
+_ROUNDING = 1e-9  # of sums of weights
 
 
-def save_watch(watch: Watch, path: str | os.PathLike[str]) -> None:
-    """Write a watch."""
+@dataclass(frozen=True, slots=True)
+class _Time:
+    """A time as `as_time` writes it."""
+
+    optional: bool = False
+
+    def check(self, value: Any, where: str) -> None:  # noqa: ANN401
+        if isinstance(value, bool) or not isinstance(value, str | int) or as_time(value) != value:
+            raise broken(where, "a time", value)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": ["string", "integer"]}
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Lines of text by name; a value may be null."""
+
+    optional: bool = True
+
+    def check(self, value: Any, where: str) -> None:  # noqa: ANN401
+        if not isinstance(value, dict) or len(value) > MAX_ITEMS:
+            raise broken(where, "an object of words", value)
+        for name, word in value.items():
+            Text().check(name, where)
+            Text(null=True).check(word, f"{where}.{name}")
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "object", "additionalProperties": Text(null=True).schema()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Anything:
+    """A field that what reads it checks: the bytes of a curve, a map."""
+
+    optional: bool = False
+
+    def check(self, value: Any, where: str) -> None:  # noqa: ANN401
+        pass
+
+    def schema(self) -> dict[str, Any]:
+        return {}
+
+
+def _many(item: Rule) -> Listing:
+    return Listing(item=item, most=MAX_ITEMS)
+
+
+_SHARE = Number(low=0.0, high=1.0)
+_RULE = {
+    "alpha": Number(above=0.0, high=1.0),
+    "run_length": Number(low=2.0, null=True),
+}
+_DAY = Object(
+    {
+        "time": _Time(),
+        "n": Number(above=0.0),
+        **dict.fromkeys(("log_e", "log_sum", "saved"), Number()),
+        **dict.fromkeys(("ks", "ks_low", "ks_high"), Number(low=0.0, high=1.0, null=True)),
+        **dict.fromkeys(("base_rate", "mean_score"), _SHARE),
+    }
+)
+_START = Object(
+    {
+        "number": Number(low=1, high=MAX_ITEMS, whole=True),
+        **dict.fromkeys(_NUMBERS[1:], Number()),
+        "rows": _Anything(),
+        "map": _Anything(),
+    }
+)
+_ONE = Object({**_RULE, "days": _many(_DAY), "starts": _many(_START)})
+_GROUP = Object({"group": Text(), "share": Number(above=0.0, high=1.0), "watch": _ONE})
+
+
+class _OneOrGroups:
+    """A watch, or one with groups."""
+
+    optional = False
+
+    @staticmethod
+    def check(value: Any, where: str) -> None:  # noqa: ANN401
+        rule = _ONE
+        if isinstance(value, dict) and "groups" in value:
+            rule = Object(
+                {**_RULE, "days": _many(_DAY), "whole": _Anything(), "groups": _many(_GROUP)}
+            )
+            if value.get("whole") is not None:
+                _ONE.check(value["whole"], f"{where}.whole")
+        rule.check(value, where)
+
+    @staticmethod
+    def schema() -> dict[str, Any]:
+        return {"type": "object"}
+
+
+STATE = Object(
+    {
+        "settings": _Words(),
+        "files": Listing(item=Text(), most=MAX_ITEMS, optional=True),
+        "watch": _OneOrGroups(),
+    },
+    open_=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A watch, with what it was made of.
+
+    Attributes
+    ----------
+    watch : Watch or GroupWatch
+    settings : mapping of text
+        How the rows were read, by the name of the option: a later run must read them likewise.
+    files : set of str
+        Marks of the files whose rows were counted: see `ogive.studies.watch.days.mark_of`.
+    """
+
+    watch: Watch | GroupWatch
+    settings: Mapping[str, str | None] = field(default_factory=dict)
+    files: frozenset[str] = frozenset()
+
+
+def save_state(state: State, path: str | os.PathLike[str]) -> None:
+    """Write a state."""
+    watch = state.watch
     document = {
         "format": FORMAT,
         "version": VERSION,
         "library": ogive.__version__,
-        "watch": {
-            "alpha": watch.alpha,
-            "run_length": watch.run_length,
-            "days": [asdict(day) for day in watch.days],
-            "starts": [_plain(start) for start in watch.starts],
-        },
+        "settings": dict(state.settings),
+        "files": sorted(state.files),
+        "watch": _plain_groups(watch) if isinstance(watch, GroupWatch) else _plain(watch),
     }
     text = json.dumps(document | {"checksum": _checksum(document)}, allow_nan=False)
     with replacing(path) as beside:
         beside.write_text(text + "\n", encoding="utf-8")
 
 
-def load_watch(path: str | os.PathLike[str]) -> Watch:
-    """Read a watch; anything foreign, newer or altered is refused."""
-    with Path(path).open("rb") as file:
-        text = file.read(MAX_BYTES + 1)
-    try:
-        document = json.loads(text) if len(text) <= MAX_BYTES else None
-    except (ValueError, RecursionError) as error:
-        msg = f"{path} is not the state of a watch, or it is cut short."
-        raise ArtifactError(msg) from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+def load_state(path: str | os.PathLike[str]) -> State:
+    """Read a state; anything foreign, newer or altered is refused."""
+    document = _document(path)
+    if document is None:
         msg = f"{path} is not the state of a watch. Give the file that --state wrote, or a new one."
         raise ArtifactError(msg)
     if document.pop("checksum", None) != _checksum(document):
@@ -85,10 +210,32 @@ def load_watch(path: str | os.PathLike[str]) -> Watch:
         msg = f"{path} was written by a newer version: pip install --upgrade ogive"
         raise ArtifactError(msg)
     try:
-        return _watch(document["watch"], path)
+        return _state(document, path)
     except (OgiveError, KeyError, TypeError, ValueError, AttributeError) as error:
-        msg = f"{path} is not a state that can be used ({type(error).__name__}: {error})."
+        msg = (
+            f"{path} is not a state that can be used ({type(error).__name__}: {shown(str(error))})."
+        )
         raise ArtifactError(msg) from error
+
+
+def is_state_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file says that it is the state of a watch."""
+    try:
+        return Path(path).suffix.lower() == ".json" and _document(path) is not None
+    except (OSError, OgiveError):
+        return False
+
+
+def _document(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Return the JSON of a file, None if it is not that of a watch."""
+    with Path(path).open("rb") as file:
+        text = file.read(MAX_BYTES + 1)
+    try:
+        document = json.loads(text) if len(text) <= MAX_BYTES else None
+    except (ValueError, RecursionError) as error:
+        msg = f"{path} is not the state of a watch, or it is cut short."
+        raise ArtifactError(msg) from error
+    return document if isinstance(document, dict) and document.get("format") == FORMAT else None
 
 
 def _checksum(document: dict[str, Any]) -> str:
@@ -96,28 +243,75 @@ def _checksum(document: dict[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _plain(start: Start) -> dict[str, Any]:
+def _plain(watch: Watch) -> dict[str, Any]:
+    return {
+        "alpha": watch.alpha,
+        "run_length": watch.run_length,
+        "days": [asdict(day) for day in watch.days],
+        "starts": [_plain_start(start) for start in watch.starts],
+    }
+
+
+def _plain_groups(watch: GroupWatch) -> dict[str, Any]:
+    return {
+        "alpha": watch.alpha,
+        "run_length": watch.run_length,
+        "days": [asdict(day) for day in watch.days],
+        "whole": None if watch.whole is None else _plain(watch.whole),
+        "groups": [
+            {"group": name, "share": watch.shares[name], "watch": _plain(one)}
+            for name, one in watch.groups.items()
+        ],
+    }
+
+
+def _plain_start(start: Start) -> dict[str, Any]:
     return {name: getattr(start, name) for name in _NUMBERS} | {
         "rows": base64.b64encode(curve_bytes(start.rows)).decode(),
         "map": None if start.gamma is None else start.gamma.to_dict(),
     }
 
 
+def _state(document: dict[str, Any], path: str | os.PathLike[str]) -> State:
+    STATE.check(document, "state")
+    values = document["watch"]
+    watch = _groups(values, path) if "groups" in values else _watch(values, path)
+    return State(watch, document.get("settings", {}), frozenset(document.get("files", ())))
+
+
+def _groups(values: dict[str, Any], path: str | os.PathLike[str]) -> GroupWatch:
+    rule = {"alpha": values["alpha"], "run_length": values["run_length"]}
+    groups = {one["group"]: _watch(one["watch"], path) for one in values["groups"]}
+    _require(len(groups) == len(values["groups"]), "each group once")
+    whole = None if values["whole"] is None else _watch(values["whole"], path)
+    days = _days(values["days"])
+    known = {day.time for day in days}
+    every = [*groups.values(), *([] if whole is None else [whole])]
+    _require(all(one.days and one.days[0].time in known for one in groups.values()), "its days")
+    _require(all(rule == {"alpha": one.alpha, "run_length": one.run_length} for one in every),
+             "one rule")  # fmt: skip
+    _require(whole is None or [day.time for day in whole.days] == [day.time for day in days],
+             "the same days")  # fmt: skip
+    shares = {one["group"]: one["share"] for one in values["groups"]}
+    _require(sum(shares.values()) <= 1.0 + _ROUNDING, "weights that sum to 1 at most")
+    return GroupWatch(**rule, days=days, whole=whole, groups=groups, shares=shares)
+
+
 def _watch(values: dict[str, Any], path: str | os.PathLike[str]) -> Watch:
-    numbers = [field.name for field in fields(Day) if field.name != "time"]
-    days = tuple(
-        Day(time=as_time(day["time"]), **{name: _number(day[name]) for name in numbers})
-        for day in values["days"]
-    )
-    if in_order([day.time for day in days]) != [day.time for day in days]:
-        msg = "its days are not in order"
-        raise ValueError(msg)
+    days = _days(values["days"])
     starts = tuple(_start(start, path) for start in values["starts"])
     order = [start.number for start in starts]
-    if order != sorted(set(order)) or bool(days) != bool(order) or order[:1] not in ([], [1]):
-        msg = "its starts are not in order"
-        raise ValueError(msg)
+    _require(order == sorted(set(order)) and order[-1:] in ([], [len(days)]), "starts in order")
+    _require(bool(days) == bool(order) and order[:1] in ([], [1]), "a start on the first day")
+    _require(len({start.rows.view for start in starts}) <= 1, "one view")
     return Watch(alpha=values["alpha"], run_length=values["run_length"], days=days, starts=starts)
+
+
+def _days(rows: list[dict[str, Any]]) -> tuple[Day, ...]:
+    days = tuple(Day(**{**row, "time": as_time(row["time"])}) for row in rows)
+    times = [day.time for day in days]
+    _require(in_order(times) == times and len(set(times)) == len(times), "days in order")
+    return days
 
 
 def _start(values: dict[str, Any], path: str | os.PathLike[str]) -> Start:
@@ -125,12 +319,10 @@ def _start(values: dict[str, Any], path: str | os.PathLike[str]) -> Start:
     if gamma is not None:
         gamma = cast("SplineMap", build({"method": "spline", "map": gamma}))
     rows = curve_of_bytes(base64.b64decode(values["rows"], validate=True), path)
-    number, log_e, log_share, log_sum = (_number(values[name]) for name in _NUMBERS)
-    return Start(int(number), rows, log_e, log_share, log_sum, gamma)
+    return Start(rows=rows, gamma=gamma, **{name: values[name] for name in _NUMBERS})
 
 
-def _number(value: Any) -> Any:  # noqa: ANN401 - of JSON
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        msg = f"a number is {value!r}"
+def _require(right: bool, what: str) -> None:
+    if not right:
+        msg = f"it does not have {what}"
         raise ValueError(msg)
-    return value

@@ -39,11 +39,13 @@ from ogive.studies.watch.times import as_time, check_later
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from ogive.curve import Curve
+    from ogive.studies.watch.grouped import GroupWatch
     from ogive.studies.watch.times import Time
 
-LEAST_RUN_LENGTH = 2.0  # of a detector: with 1 it would ring on the first day
+LEAST_RUN_LENGTH = 2.0  # of a detector: with 1 there would be an alarm on the first day
 KS_SEED = 0  # of simulated KS tests: a day's numbers are the same in every run
 
 
@@ -60,8 +62,8 @@ class Day:
         log of the mixture M after this day: alarm from log(1 / alpha) on.
     log_sum : float
         log of the detector's sum R after this day: alarm from log(run_length) on.
-    ks, ks_low, ks_high : float
-        KS error of the day alone, with its 95 % interval.
+    ks, ks_low, ks_high : float or None
+        KS error of the day alone, with its 95 % interval; None in watches that were merged.
     base_rate, mean_score : float
     saved : float
         Log loss per row that calibrating would have saved on this day, with the map that was known
@@ -72,9 +74,9 @@ class Day:
     n: float
     log_e: float
     log_sum: float
-    ks: float
-    ks_low: float
-    ks_high: float
+    ks: float | None
+    ks_low: float | None
+    ks_high: float | None
     base_rate: float
     mean_score: float
     saved: float
@@ -89,8 +91,8 @@ class Watch:
     alpha : float
         The chance of any false alarm, over all days to come, is at most this.
     run_length : float, optional
-        Ring by another rule: the mean number of days to a false alarm is at least this. It finds a
-        change sooner, and rings falsely now and then.
+        Another rule for the alarm: the mean number of days to a false alarm is at least this. It
+        finds a change sooner, and accepts a false alarm now and then.
 
     Attributes
     ----------
@@ -172,16 +174,12 @@ class Watch:
 
     @property
     def alarm_day(self) -> Day | None:
-        """The first day on which the alarm rang; once it has, it stays."""
-        if self.run_length is None:
-            limit = -log(self.alpha)
-            return next((day for day in self.days if day.log_e >= limit), None)
-        limit = log(self.run_length)
-        return next((day for day in self.days if day.log_sum >= limit), None)
+        """The first day of the alarm; it is not withdrawn."""
+        return first_alarm(self.days, rule_of(self.alpha, self.run_length))
 
     @property
     def alarm(self) -> bool:
-        """Whether the alarm has rung."""
+        """Whether there was an alarm."""
         return self.alarm_day is not None
 
     @cached_property
@@ -193,41 +191,98 @@ class Watch:
     @property
     def verdict(self) -> str:
         """The answer in words."""
-        if not self.days:
-            return "No days yet."
-        if self.change is not None:
-            return self.change.words
-        first, last = self.days[0].time, self.days[-1].time
-        return (
-            f"No sign of miscalibration from {first} to {last} ({len(self.days):,} days or "
-            f"batches, {sum(day.n for day in self.days):,.0f} rows)."
-        )
+        if self.change is None:
+            return quiet_words(self.days)
+        return f"{self.change.words} {self.change.advice}"
+
+    def merge(self, other: Watch) -> Watch:
+        """Return the watch of two shards: other rows of the same days.
+
+        Rows, base rates, mean scores and what calibrating saved add up exactly, and the watch goes
+        on with the rows of both. The evidence so far is the average of both, which is valid
+        however the shards depend on each other, and weaker than that of one watch; the KS errors
+        of the days are not known, and None. To lose nothing, merge the curves of each day
+        (`Curve.merge`) before they are counted.
+        """
+        if (self.alpha, self.run_length) != (other.alpha, other.run_length):
+            msg = "watches with different rules (`alpha`, `run_length`) cannot be merged."
+            raise InvalidInput(msg)
+        if [day.time for day in self.days] != [day.time for day in other.days]:
+            msg = "only watches of the same days can be merged: shards of one log."
+            raise InvalidInput(msg)
+        days = tuple(map(_merged_day, self.days, other.days))
+        return replace(self, days=days, starts=tuple(map(Start.beside, self.starts, other.starts)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the watch as a small JSON file with a checksum: whole, or not at all."""
-        from ogive.studies.watch.state import save_watch  # noqa: PLC0415 - it builds watches
+        from ogive.studies.watch.state import State, save_state  # noqa: PLC0415 - it builds watches
 
-        save_watch(self, path)
+        save_state(State(self), path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Watch:
         """Read what `save` wrote; a file that was altered is refused."""
-        from ogive.studies.watch.state import load_watch  # noqa: PLC0415 - it builds watches
+        from ogive.studies.watch.state import load_state  # noqa: PLC0415 - it builds watches
 
-        return load_watch(path)
+        found = load_state(path).watch
+        if not isinstance(found, Watch):
+            msg = f"{path} is a watch of groups: ogive.GroupWatch.load reads it."
+            raise InvalidInput(msg)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values under the keys of ``ogive watch --json``."""
-        change, rang = self.change, self.alarm_day
-        found = {name: getattr(change, name, None) for name in Change.KEYS}
-        return {
-            "alarm": self.alarm,
-            **found,
-            "log_e": self.log_e,
-            "days": [asdict(day) for day in self.days],
-            "alarm_time": None if rang is None else rang.time,
-            "verdict": self.verdict,
-        }
+        return to_plain(self)
+
+
+def rule_of(alpha: float, run_length: float | None) -> tuple[str, float]:
+    """Return which number of a day raises the alarm, and from where on."""
+    return ("log_e", -log(alpha)) if run_length is None else ("log_sum", log(run_length))
+
+
+def first_alarm(days: Sequence[Day], rule: tuple[str, float]) -> Day | None:
+    """Return the first day on which a rule raised the alarm."""
+    name, limit = rule
+    return next((day for day in days if getattr(day, name) >= limit), None)
+
+
+def quiet_words(days: Sequence[Day], groups: int = 0) -> str:
+    """Return the answer in words where there is no alarm."""
+    if not days:
+        return "No days yet."
+    of = f" of {groups:,} groups" if groups else ""
+    return (
+        f"No sign of miscalibration from {days[0].time} to {days[-1].time} ({len(days):,} days or "
+        f"batches, {sum(day.n for day in days):,.0f} rows{of})."
+    )
+
+
+def to_plain(watch: Watch | GroupWatch) -> dict[str, Any]:
+    """Return plain values under the keys of ``ogive watch --json``."""
+    change, first = watch.change, watch.alarm_day
+    found = {name: getattr(change, name, None) for name in Change.KEYS}
+    return {
+        "alarm": watch.alarm,
+        **found,
+        "log_e": watch.log_e,
+        "days": [asdict(day) for day in watch.days],
+        "alarm_time": None if first is None else first.time,
+        "verdict": watch.verdict,
+    }
+
+
+def _merged_day(one: Day, two: Day) -> Day:
+    """Return a day of two shards: the average of the evidence, and the means of all rows."""
+    n = one.n + two.n
+    logs = {
+        key: float(np.logaddexp(getattr(one, key), getattr(two, key))) - log(2.0)
+        for key in ("log_e", "log_sum")
+    }
+    means = {
+        key: (one.n * getattr(one, key) + two.n * getattr(two, key)) / n
+        for key in ("base_rate", "mean_score", "saved")
+    }
+    return Day(one.time, n, ks=None, ks_low=None, ks_high=None, **logs, **means)
 
 
 def _check_counts(curve: Curve) -> None:
