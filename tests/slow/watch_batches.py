@@ -19,7 +19,8 @@ from ogive.studies.watch.starts import GROWTH_FOR_NEW_FIT, MIN_OUTCOMES_TO_BET, 
 PRECISION = PATH_SHIFT**-2
 SHIFT_WEIGHT = _prior(1, again=False).shift_weight
 MAX_HALVINGS = 60
-MAX_NEWTON_STEPS = 50
+MAX_NEWTON_STEPS = 100
+MAX_STEP_OF_PLATT = 2.0  # in log-odds: whole steps may overshoot and never return
 
 
 def expit(x):
@@ -156,7 +157,9 @@ def _platt(like, count, hits, a, b):
     own.at_zero = 0.0
     for _ in range(MAX_NEWTON_STEPS):
         one, two, gain = own.point(a, b).step(a, b, 0.0)
-        a, b = a + one, b + two
+        far = np.abs(one + two * like.x).max(0)  # of one step, in log-odds
+        short = np.minimum(1.0, MAX_STEP_OF_PLATT / np.maximum(far, 1e-9))
+        a, b = a + short * one, b + short * two
         if (gain < 1e-14 * rows).all():
             return a, b
     raise AssertionError("Platt's line was not found")
