@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from ogive import Curve, fit_groups, fit_spline, load, save
 from ogive._numerics.pooled_effects import GroupTrials, average_effects, mode_of
 from ogive.calibrators.grouped_map import GroupedMap
-from ogive.errors import ExportError, InvalidInput, InvalidType
-from ogive.export.targets import export
+from ogive.errors import InvalidInput, InvalidType
 from tests import naive
 
 GRID = np.linspace(0.0, 1.0, 101)
@@ -159,8 +158,6 @@ def test_it_is_saved_as_it_is(rng, tmp_path):
     assert isinstance(again, GroupedMap)
     assert again == gamma
     np.testing.assert_array_equal(values(again), values(gamma))
-    with pytest.raises(ExportError, match="calibrator of groups"):
-        export(gamma, "onnx", tmp_path / "cal.onnx")
 
 
 def test_what_is_no_group_is_refused():

@@ -9,20 +9,9 @@ from ogive.export.check import batch, compare, expected
 from ogive.export.targets import export
 from ogive.predictions import Predictions
 from ogive.studies.fitting import fit
-from tests.export import postgres
 from tests.export.calibrators import SQL_NAMES, fitted, predictions
 
 POINTS = 100_000
-
-
-@pytest.fixture(scope="module")
-def connection():
-    """A connection to a PostgreSQL that runs as long as these tests do."""
-    psycopg = pytest.importorskip("psycopg")
-    if postgres.programs() is None:
-        pytest.skip("PostgreSQL is not installed")
-    with postgres.cluster() as address, psycopg.connect(address, autocommit=True) as connection:
-        yield connection
 
 
 def in_postgres(connection, text, values, column):

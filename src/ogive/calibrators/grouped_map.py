@@ -20,30 +20,67 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ogive._numerics.logistic import expit
-from ogive._validate import as_array, as_floats, bad_scores, check_length
+from ogive._validate import as_floats, bad_scores, check_length, is_missing, on_host
 from ogive.calibrators.maps import Fitted, bad_log_odds
 from ogive.calibrators.spline_map import LIMIT, SplineMap
+from ogive.errors import InvalidInput, InvalidType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray
+    from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 
 EFFECTS = 3  # shift, slope, bend
 #: Between the values of several columns in the name of a group, and what stands for any value.
 JOIN, ANY = " | ", "*"
+NO_GROUP = "(none)"  # the group of rows without a value in that column
 
 
-def joined_names(groups: Sequence[Any] | ArrayLike) -> AnyArray:
-    """Return the name of each row's group as text, (N,); of several columns (N, k) joined.
+def group_name(value: Any) -> str:  # noqa: ANN401 - any scalar
+    """Return the name of the group that a value stands for; None, NaN and "" stand for none.
 
-    >>> joined_names([("BR", "mobile"), ("US", "desktop")]).tolist()
-    ['BR | mobile', 'US | desktop']
+    >>> group_name("BR"), group_name(7), group_name(float("nan"))
+    ('BR', '7', '(none)')
     """
-    names = as_array(groups, "groups").astype(np.str_)
-    if names.ndim == 2:  # noqa: PLR2004 - rows and columns
-        names = np.array([JOIN.join(row) for row in names.tolist()], dtype=np.str_)
-    return names
+    return NO_GROUP if is_missing(value) or value == "" else str(value)
+
+
+def value_columns(groups: Sequence[Any] | ArrayLike) -> list[AnyArray]:
+    """Return the columns of groups, (N,) each: one of N values, k of N rows of k values.
+
+    Values may be missing, so that they are not read as numbers are.
+    """
+    if isinstance(groups, np.ma.MaskedArray):
+        masked = np.ma.getmaskarray(groups)
+        groups = groups.data.astype(object)
+        groups[masked] = None
+    listed = isinstance(groups, list | tuple)
+    array = np.asarray(on_host(groups), dtype=object if listed else None)
+    ragged = array.ndim == 1 and any(isinstance(x, list | tuple) for x in array[:1])
+    if array.ndim not in {1, 2} or ragged:
+        msg = "`groups` must be one value per row, or as many values in each row as columns."
+        raise InvalidInput(msg)
+    return [array] if array.ndim == 1 else list(array.T)
+
+
+def distinct_names(column: AnyArray) -> tuple[list[str], IntArray]:
+    """Return the names of the groups of a column, and the place of each row's, (N,).
+
+    Values are read as text; None, NaN and empty text are the group of rows without a value.
+
+    >>> distinct_names(np.array(["US", None, "US", ""], dtype=object))
+    (['US', '(none)', '(none)'], array([0, 1, 0, 2]))
+    """
+    if column.dtype.kind != "O":
+        values, index = np.unique(column, return_inverse=True)
+        return [group_name(value) for value in values.tolist()], index
+    place: dict[Any, int] = {}
+    try:
+        index = np.array([place.setdefault(value, len(place)) for value in column.tolist()])
+    except TypeError as error:
+        msg = f"`groups` must be text or numbers: {error}."
+        raise InvalidType(msg) from error
+    return [group_name(value) for value in place], index.astype(np.int64)
 
 
 def main_name(values: Sequence[str], column: int) -> str:
@@ -71,6 +108,68 @@ class GroupAxis(NamedTuple):
         z = (np.clip(L, self.first, self.last) - self.centre) / self.unit
         q = (np.sqrt(1.0 + z * z) - self.bend_mean - self.bend_slope * z) / self.bend_unit
         return np.stack([np.ones_like(z), z, q])
+
+
+class GroupTable(NamedTuple):
+    """The effects as they are looked up, by the place of each value among those of its column.
+
+    values : the values of each column
+    main : of each column (m, 3), what its values have by themselves
+    steps : for each column after the first, the combinations seen of the columns up to it, as
+        rising numbers: (place of the combination before it) · m + (place of the value)
+    effect : (cells, 3), of the combinations of the last step
+    """
+
+    values: list[list[str]]
+    main: list[FloatArray]
+    steps: list[IntArray]
+    effect: FloatArray
+
+    def effects(self, codes: IntArray) -> FloatArray:
+        """Return shift, slope and bend of rows of places (N, k), −1 for a value not seen; (N, 3).
+
+        A combination that was not seen has the sum of what its values have by themselves.
+        """
+        nothing = np.zeros((1, EFFECTS))
+        total = sum(
+            np.concatenate([m, nothing])[c] for m, c in zip(self.main, codes.T, strict=True)
+        )
+        cell, found = codes[:, 0], np.asarray(total)
+        for keys, values, code in zip(self.steps, self.values[1:], codes.T[1:], strict=True):
+            key = np.where((cell >= 0) & (code >= 0), cell * len(values) + code, -1)
+            at = np.minimum(np.searchsorted(keys, key), keys.size - 1)
+            cell = np.where(keys[at] == key, at, -1)
+        if self.steps:
+            seen = cell >= 0
+            found[seen] = self.effect[cell[seen]]
+        return found
+
+    @classmethod
+    def of(cls, rows: list[list[str]], effect: FloatArray) -> GroupTable:
+        """Return the table of names, split by columns; those with only one value are main."""
+        width = len(rows[0])
+        if width == 1:
+            none: list[IntArray] = []
+            return cls([[name for (name,) in rows]], [effect], none, np.zeros((0, EFFECTS)))
+        values = [sorted({row[c] for row in rows} - {ANY}) for c in range(width)]
+        places = [{value: i for i, value in enumerate(column)} for column in values]
+        main = [np.zeros((len(column), EFFECTS)) for column in values]
+        cells: list[int] = []
+        for i, row in enumerate(rows):
+            own = [c for c in range(width) if row[c] != ANY]
+            if len(own) == 1:
+                main[own[0]][places[own[0]][row[own[0]]]] = effect[i]
+            elif len(own) == width:
+                cells.append(i)
+        codes = np.array([[p[v] for p, v in zip(places, rows[i], strict=True)] for i in cells])
+        codes = codes.reshape(-1, width).astype(np.int64)
+        cell, steps = codes[:, 0], []
+        for c in range(1, width):
+            keys, cell = np.unique(cell * len(values[c]) + codes[:, c], return_inverse=True)
+            steps.append(keys)
+        inner = np.zeros((steps[-1].size, EFFECTS))
+        inner[cell] = effect[cells]
+        return cls(values, main, steps, inner)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -139,39 +238,79 @@ class GroupedMap(Fitted):
             eta = np.log(tail) - np.log1p(-tail)
         eta = np.clip(np.where(high, -eta, eta), self.overall.lowest, self.overall.highest)
         L = self.overall.log_odds_at(eta)
-        one = self.overall.at_one
-        L[high & (tail == 0.0)] = np.log(one) - np.log1p(-one)
+        L[high & (tail == 0.0)] = self.log_odds_at_one
         return self._moved(L, groups)
 
     def _moved(self, L: FloatArray, groups: Sequence[Any] | ArrayLike) -> FloatArray:
         """Return the probability of calibrated log-odds (N,), moved as their groups ask."""
-        names = joined_names(groups)
-        check_length(names, "groups", L.size, "scores")
-        distinct, index = np.unique(names, return_inverse=True)
-        effects = np.array([self.effect_of(str(name)) for name in distinct]).reshape(-1, EFFECTS)
+        codes = self.codes(groups)
+        check_length(codes[:, 0], "groups", L.size, "scores")
+        effects = self.table.effects(codes)
         L = np.clip(L, -LIMIT, LIMIT)
-        seen = (effects != 0.0).sum(axis=1)[index] > 0
-        L[seen] += np.einsum("dm,md->m", self.axis.columns(L[seen]), effects[index[seen]])
+        seen = (effects != 0.0).any(axis=1)
+        L[seen] += np.einsum("dm,md->m", self.axis.columns(L[seen]), effects[seen])
         return expit(np.clip(L, -LIMIT, LIMIT))
 
-    def effect_of(self, name: str) -> FloatArray:
-        """Return shift, slope and bend of a group, (3,); 0 if nothing was seen of it.
-
-        A pair of values that was not seen together has the sum of what each has by itself.
-        """
-        place = self._places.get(name)
-        if place is not None:
-            found: FloatArray = self.effect[place]
-            return found
-        total, values = np.zeros(EFFECTS), name.split(JOIN)
-        for column in range(len(values) if len(values) > 1 else 0):
-            place = self._places.get(main_name(values, column))
-            total = total if place is None else total + self.effect[place]
-        return total
+    @property
+    def log_odds_at_one(self) -> float:
+        """The log-odds of a score of exactly 1, before a group moves them."""
+        with np.errstate(divide="ignore"):
+            one = np.log(self.overall.at_one) - np.log1p(-self.overall.at_one)
+        return float(np.clip(one, -LIMIT, LIMIT))
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.groups)}
+    def width(self) -> int:
+        """The number of columns that name a group: more than 1 if there are main effects."""
+        sizes = {name.count(JOIN) for name in self.groups}
+        crossed = len(sizes) == 1 and any(ANY in name.split(JOIN) for name in self.groups)
+        return sizes.pop() + 1 if crossed else 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of groups: those of `by`, or group, group_2, ..."""
+        names = (self.by or "",) if self.width == 1 else tuple((self.by or "").split(","))
+        names = tuple(name.strip() for name in names)
+        if len(names) == self.width and all(names):
+            return names
+        return tuple("group" if c == 0 else f"group_{c + 1}" for c in range(self.width))
+
+    @cached_property
+    def table(self) -> GroupTable:
+        """The effects by value and combination."""
+        rows = [name.split(JOIN) if self.width > 1 else [name] for name in self.groups]
+        return GroupTable.of(rows, self.effect)
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the values of each combination in ``table.effect``; none of one column."""
+        table = self.table
+        rows: list[tuple[str, ...]] = [(value,) for value in table.values[0]]
+        for keys, values in zip(table.steps, table.values[1:], strict=True):
+            rows = [(*rows[key // len(values)], values[key % len(values)]) for key in keys.tolist()]
+        return rows if table.steps else []
+
+    def codes(self, groups: Sequence[Any] | ArrayLike) -> IntArray:
+        """Return the place of each value in ``table.values``, (N, columns); −1 if it is not there.
+
+        Rows of several columns may also be named in one text, such as ``"BR | mobile"``.
+        """
+        found = [distinct_names(column) for column in value_columns(groups)]
+        if len(found) == 1 < self.width:
+            names, index = found[0]
+            split = [name.split(JOIN) for name in names]
+            rows = [row if len(row) == self.width else [ANY] * self.width for row in split]
+            found = [([row[c] for row in rows], index) for c in range(self.width)]
+        if len(found) != self.width:
+            msg = f"`groups` must have {self.width} columns ({self.by}), not {len(found)}."
+            raise InvalidInput(msg)
+        codes = [
+            np.array([place.get(name, -1) for name in names], dtype=np.int64)[index]
+            for place, (names, index) in zip(self._places, found, strict=True)
+        ]
+        return np.stack(codes, axis=1)
+
+    @cached_property
+    def _places(self) -> list[dict[str, int]]:
+        return [{v: i for i, v in enumerate(values)} for values in self.table.values]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""

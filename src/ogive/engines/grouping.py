@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.calibrators.grouped_map import ANY, JOIN
+from ogive.calibrators.grouped_map import ANY, JOIN, NO_GROUP, group_name
 from ogive.engines.periods import period_of
 from ogive.errors import FileFormatError, InvalidInput, need
 from ogive.readers.arrow import to_numpy
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _MAX_GROUP_NAME = 1000  # characters; a longer one is probably another column
 _MAX_SHORT_CODES = 1 << 15  # groups whose numbers fit 16 bits, which sort faster
-NO_GROUP = "(none)"  # the group of rows without a value in that column
 ALL_ROWS = ""  # the name of the group of all rows; no value of a column is empty text
 
 
@@ -126,7 +125,7 @@ def groups_of_column(
             column = column.dictionary_decode()
         encoded = pc.dictionary_encode(column, null_encoding="encode")
     values = encoded.dictionary.to_pylist()
-    names = [NO_GROUP if v is None or v == "" or v != v else str(v) for v in values]  # noqa: PLR0124
+    names = [group_name(value) for value in values]
     if every is not None:
         names = [name if name == NO_GROUP else period_of(name, every) for name in names]
     longest = max(map(len, names), default=0)

@@ -36,6 +36,11 @@ class Namespace(Protocol):
     def exp(self, x: Array) -> Array: ...  # noqa: D102
     def log(self, x: Array) -> Array: ...  # noqa: D102
     def absolute(self, x: Array) -> Array: ...  # noqa: D102
+    def sqrt(self, x: Array) -> Array: ...  # noqa: D102
+
+    def find(self, keys: Array, values: Array) -> Array:
+        """Return the place of whole numbers among rising keys; the number of keys if not there."""
+
     def minimum(self, x: Array, y: Array) -> Array: ...  # noqa: D102
     def maximum(self, x: Array, y: Array) -> Array: ...  # noqa: D102
     def where(self, condition: Array, x: Array, y: Array) -> Array: ...  # noqa: D102
@@ -173,6 +178,12 @@ def sides(xp: Namespace, event: Array, rest: Array) -> tuple[Array, Array]:
     return (event > rest) & (tail < 0.5), tail  # noqa: PLR2004
 
 
+def log_odds(xp: Namespace, high: Array, tail: Array) -> Array:
+    """Return the log-odds of sides and tails."""
+    eta = safe_log(xp, tail) - xp.log(1.0 - tail)
+    return xp.where(high, -eta, eta)
+
+
 class Bank:
     """Several maps side by side: column j of a batch goes through map j.
 
@@ -253,8 +264,7 @@ class _Group:
 
     def from_tails(self, xp: Namespace, c: Constants, high: Array, tail: Array) -> Array:
         if self.in_log_odds:
-            eta = safe_log(xp, tail) - xp.log(1.0 - tail)
-            result = self.sigmoid_at(xp, c, xp.where(high, -eta, eta))
+            result = self.sigmoid_at(xp, c, log_odds(xp, high, tail))
         else:
             result = clip(xp, self._pieces(xp, c, xp.where(high, -tail, tail)), 0.0, 1.0)
             result = self._with_odds(c, result)
@@ -262,6 +272,10 @@ class _Group:
 
     def sigmoid_at(self, xp: Namespace, c: Constants, eta: Array) -> Array:
         """Return the sigmoid of the pieces at these log-odds."""
+        return self._with_odds(c, sigmoid(xp, self.log_odds_at(xp, c, eta)))
+
+    def log_odds_at(self, xp: Namespace, c: Constants, eta: Array) -> Array:
+        """Return the pieces at these log-odds, cut to the limit."""
         eta = clip(xp, eta, c[f"{self.name}_lowest"], c[f"{self.name}_highest"])
         logit = self._pieces(xp, c, eta)
         if self.beta:
@@ -269,7 +283,7 @@ class _Group:
             logit = logit + c[f"{self.name}_rising"] * (xp.maximum(eta, 0.0) + bend)
             logit = logit - c[f"{self.name}_falling"] * (xp.maximum(-eta, 0.0) + bend)
         limit = c[f"{self.name}_limit"]
-        return self._with_odds(c, _sigmoid(xp, clip(xp, logit, -limit, limit)))
+        return clip(xp, logit, -limit, limit)
 
     def _with_odds(self, c: Constants, q: Array) -> Array:
         """Return probabilities at another base rate: `calibrators.shifted.with_odds`."""
@@ -292,7 +306,8 @@ class _Group:
         return result if self.degree else result + 0.0 * u  # the batch's shape, also without pieces
 
 
-def _sigmoid(xp: Namespace, logit: Array) -> Array:
+def sigmoid(xp: Namespace, logit: Array) -> Array:
+    """Return 1 / (1 + exp(-logit))."""
     odds = xp.exp(-xp.absolute(logit))
     return xp.where(logit > 0.0, 1.0, odds) / (1.0 + odds)
 

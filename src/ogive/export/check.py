@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.histogram import HistogramMap
 from ogive.calibrators.maps import Map, PiecewiseMap
 from ogive.calibrators.matrix_map import MatrixMap
@@ -58,14 +59,23 @@ def batch(
         return values.astype(dtype)
 
 
-def expected(
-    calibrator: Fitted, values: AnyArray, kind: Kind, *, from_scores: bool, one_number: bool = False
+def expected(  # noqa: PLR0911 - one for each kind of map
+    calibrator: Fitted,
+    values: AnyArray,
+    kind: Kind,
+    *,
+    from_scores: bool,
+    one_number: bool = False,
+    groups: AnyArray | None = None,
 ) -> FloatArray:
     """Return the artifact's values: (n,) of a score, (n, K) of vectors.
 
-    `one_number`: of vectors fitted with a view, that view's score.
+    `one_number`: of vectors fitted with a view, that view's score. `groups`: (n, columns).
     """
-    if isinstance(calibrator, Map) and from_scores:
+    if isinstance(calibrator, GroupedMap):
+        assert groups is not None  # noqa: S101 - `groups_for` gives them
+        return _expected_in_groups(calibrator, values, kind, groups, from_scores=from_scores)
+    if from_scores and isinstance(calibrator, Map):
         return calibrator(values)
     # log-odds of +inf are a score of exactly 1; as logits of predictions they are refused
     certain = values == np.inf if values.ndim == 1 else np.zeros(values.shape[0], dtype=np.bool_)
@@ -88,6 +98,25 @@ def expected(
     return vectors
 
 
+def _expected_in_groups(
+    calibrator: GroupedMap,
+    values: AnyArray,
+    kind: Kind,
+    groups: AnyArray,
+    *,
+    from_scores: bool,
+) -> FloatArray:
+    if from_scores:
+        return calibrator(values, groups)
+    certain = values == np.inf if values.ndim == 1 else np.zeros(values.shape[0], dtype=np.bool_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LooksLikeProbabilities)
+        preds = Predictions(np.where(certain, 0.0, values) if certain.any() else values, kind=kind)
+    rows = score_rows(preds, calibrator.view)
+    high, tail = rows.high | certain, np.where(certain, 0.0, rows.tail)
+    return calibrator.from_tails(high, tail, groups)
+
+
 def compare(
     calibrator: Fitted,
     values: AnyArray,
@@ -97,13 +126,16 @@ def compare(
     from_scores: bool,
     bound: float,
     one_number: bool = False,
+    groups: AnyArray | None = None,
 ) -> Checked:
     """Compare the values of an export with the artifact's; raise if they differ."""
 
-    def of(calibrator: Fitted, values: AnyArray) -> FloatArray:
-        return expected(calibrator, values, kind, from_scores=from_scores, one_number=one_number)
+    def of(calibrator: Fitted, at: Any = slice(None)) -> FloatArray:  # noqa: ANN401 - an index
+        own = None if groups is None else groups[at]
+        how: Any = {"from_scores": from_scores, "one_number": one_number, "groups": own}
+        return expected(calibrator, values[at], kind, **how)
 
-    wanted = of(calibrator, values)
+    wanted = of(calibrator)
     if found.shape != wanted.shape:
         msg = f"the export gives results of shape {found.shape}, the artifact {wanted.shape}."
         raise ExportError(msg)
@@ -116,7 +148,7 @@ def compare(
         exact = isinstance(calibrator, Map) and calibrator.view == "score" and kind == "probs"
         exact |= from_scores
         for side in (-1, 1):
-            there = of(moved(calibrator, side, exact=exact), values[rows])
+            there = of(moved(calibrator, side, exact=exact), rows)
             at_jump[rows] |= _per_row(np.abs(there - wanted[rows])) > bound
         _refuse(wrong & ~at_jump, difference, values, bound)
     if wanted.ndim > 1:

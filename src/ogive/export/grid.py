@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._numerics.logistic import expit
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.export.forms import LogOddsForm, form_of
 
 if TYPE_CHECKING:
-    from ogive._typing import FloatArray
+    from ogive._typing import AnyArray, FloatArray
     from ogive.calibrators.maps import Fitted
     from ogive.export.forms import Form
 
 _FAR = np.array([36.0, 37.5, 100.0, 700.0, 709.0, 744.0, 745.2, 746.0, 800.0, 1e4])
 _MAX_KNOTS = 20_000
+_HOSTILE_NAMES = ("'", '"', "\\", "--", "*/", "\n", "%s", "{0}", "\U0001f600")
 _MAX_NUMBERS = 20_000_000  # in the rows of one check: 160 MB
 
 
@@ -74,6 +76,24 @@ def probabilities_of(logits: FloatArray) -> FloatArray:
     return result
 
 
+def groups_for(calibrator: GroupedMap, n: int, random_state: int) -> AnyArray:
+    """Return the groups of n rows, (n, columns) text: all that were seen come first.
+
+    Then at random: values that were seen, in any combination, some missing and some unknown.
+    """
+    rng = np.random.default_rng(random_state)
+    table = calibrator.table
+    known = calibrator.cells() or [(value,) for value in table.values[0]]
+    columns = []
+    for values in table.values:
+        choice = np.array([*values, None, "", "not a group", *_HOSTILE_NAMES], dtype=object)
+        columns.append(choice[rng.integers(choice.size, size=n)])
+    rows: AnyArray = np.stack(columns, axis=1)
+    first = min(len(known), n // 2)
+    rows[rng.permutation(n)[:first]] = np.array(known[:first], dtype=object).reshape(first, -1)
+    return rows
+
+
 def _on_knots(gamma: Fitted, K: int, rng: np.random.Generator) -> FloatArray:
     """Return rows in which one class has the log-odds of a knot, against K − 1 equal others."""
     eta = _log_odds_knots(gamma)
@@ -90,6 +110,7 @@ def _on_knots(gamma: Fitted, K: int, rng: np.random.Generator) -> FloatArray:
 
 
 def _forms(gamma: Fitted) -> list[Form]:
+    gamma = gamma.overall if isinstance(gamma, GroupedMap) else gamma
     whole = getattr(gamma, "inner", gamma)
     maps: Any = getattr(whole, "maps", ()) if isinstance(gamma, MatrixMap) else (gamma,)
     return [form_of(inner) for inner in maps]

@@ -32,8 +32,8 @@ def with_odds(form: dict[str, Any], q: float) -> float:
     return q if form["odds"] == 1.0 else event / (event + (1.0 - q))
 
 
-def at_log_odds(form: dict[str, Any], eta: float) -> float:
-    """Return a map that is a sigmoid of the log-odds."""
+def log_odds_at(form: dict[str, Any], eta: float) -> float:
+    """Return the calibrated log-odds of a map that is a sigmoid of the log-odds."""
     eta = min(max(eta, form["lowest"]), form["highest"])
     if form["grid"]:
         eta = round(eta / form["grid"]) * form["grid"]
@@ -42,7 +42,12 @@ def at_log_odds(form: dict[str, Any], eta: float) -> float:
         bend = log(1.0 + exp(-abs(eta)))
         logit += form["rising"] * (max(eta, 0.0) + bend)
         logit -= form["falling"] * (max(-eta, 0.0) + bend)
-    return with_odds(form, sigmoid(min(max(logit, -form["limit"]), form["limit"])))
+    return float(min(max(logit, -form["limit"]), form["limit"]))
+
+
+def at_log_odds(form: dict[str, Any], eta: float) -> float:
+    """Return a map that is a sigmoid of the log-odds."""
+    return with_odds(form, sigmoid(log_odds_at(form, eta)))
 
 
 def from_tail(form: dict[str, Any], high: bool, tail: float) -> float:

@@ -6,6 +6,7 @@ same rule as JSON Schema. `ogive.export.schema` has the table of fields.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,6 +24,7 @@ LARGEST = 1e300
 MAX_CLASSES = 1_000_000
 #: Characters of a name, of a tag: it is shown in one line.
 MAX_TEXT = 1000
+MAX_GROUP_NAME = 20_000  # the values of several columns are joined
 _LARGEST_EXACT_LABEL = 2**53  # every JSON reader reads whole numbers up to here exactly
 _MAX_VALUE_IN_ERROR = 60  # characters
 
@@ -149,6 +151,22 @@ class Text:
         kind: Any = ["string", "null"] if self.null else "string"
         control = {"pattern": "[\\u0000-\\u001f\\u007f-\\u009f]"}
         return {"type": kind, "maxLength": MAX_TEXT, "not": {"type": "string"} | control}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupName:
+    """The name of a group: any text that can be written as UTF-8."""
+
+    optional: bool = False
+
+    def check(self, value: Any, where: str) -> None:  # noqa: ANN401, D102
+        right = isinstance(value, str) and len(value) <= MAX_GROUP_NAME
+        if not right or re.search("[\ud800-\udfff]", value):
+            words = f"valid text of at most {MAX_GROUP_NAME:,} characters"
+            raise broken(where, words, value)
+
+    def schema(self) -> dict[str, Any]:  # noqa: D102
+        return {"type": "string", "maxLength": MAX_GROUP_NAME}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

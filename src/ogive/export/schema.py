@@ -18,6 +18,7 @@ from ogive.export.rules import (
     Choice,
     ClassNames,
     Flag,
+    GroupName,
     Listing,
     Number,
     Object,
@@ -337,7 +338,7 @@ GROUP_MAPS: dict[str, Object] = {
         {
             "by": Text(null=True),
             "overall": SCORE_MAPS["spline"],
-            "groups": Listing(item=Text(), least=1, most=MAX_GROUPS),
+            "groups": Listing(item=GroupName(), least=1, most=MAX_GROUPS),
             "rows": Array(shape=("groups",), item=_NOT_NEGATIVE, most=MAX_GROUPS),
             "effect": _EFFECTS,
             "error": _SPREADS,

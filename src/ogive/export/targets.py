@@ -24,6 +24,7 @@ from ogive.calibrators.maps import Fitted, Map
 from ogive.errors import ExportError, InvalidInput, InvalidType, UnknownName
 from ogive.export.artifact import check_map, load_fitted_on, load_map
 from ogive.export.check import batch, compare
+from ogive.export.grid import groups_for
 
 if TYPE_CHECKING:
     import os
@@ -130,19 +131,12 @@ def export(
     if not isinstance(calibrator, Fitted):
         msg = f"`calibrator` must be a fitted calibrator, not {type(calibrator).__name__}."
         raise InvalidType(msg)
-    if isinstance(calibrator, GroupedMap):
-        msg = (
-            f"a calibrator of groups cannot be exported to {to} yet: it needs the group of each "
-            "row. Use the artifact (ogive.load, ogive apply), or export its map of all rows, "
-            "calibrator.overall."
-        )
-        raise ExportError(msg)
     target = TARGETS[to]
     kind = as_choice(kind or default_kind(calibrator, target), "kind", _KINDS)
     if column is not None and to != "sql":
         msg = f"`column` (--column) is for sql only. Leave it out for {to}."
         raise InvalidInput(msg)
-    from_scores = isinstance(calibrator, Map) and not target.arrays
+    from_scores = isinstance(calibrator, Map | GroupedMap) and not target.arrays
     if from_scores and kind != "probs":
         msg = (
             f"to {to} a map of one score is a function of the score: `kind` must be 'probs' "
@@ -151,7 +145,7 @@ def export(
         raise ExportError(msg)
     dtype = as_choice(dtype, "dtype", _DTYPES) if target.arrays else "float64"
     module = importlib.import_module(target.module)
-    options = {"dtype": dtype} if target.arrays else {}
+    options: dict[str, Any] = {"dtype": dtype} if target.arrays else {}
     if to == "sql":
         options = {"column": column or module.default_column(calibrator)}
     check_map(calibrator)
@@ -164,6 +158,10 @@ def export(
         points=points,
         random_state=random_state,
     )
+    groups = None
+    if isinstance(calibrator, GroupedMap):
+        groups = groups_for(calibrator, len(values), random_state)
+        options |= {"groups": groups} | ({"by": calibrator.columns} if to == "sql" else {})
     results = module.run(contents, values, **options)
     found = compare(
         calibrator,
@@ -173,6 +171,7 @@ def export(
         from_scores=from_scores,
         bound=target.bound,
         one_number=to == "sql",
+        groups=groups,
     )
     with replacing(out) as beside:
         if isinstance(contents, bytes):
@@ -203,5 +202,6 @@ def export_file(
 
 def default_kind(calibrator: Fitted, target: Target) -> Kind:
     """Return the default `kind` of a calibrator."""
-    of_a_score = isinstance(calibrator, Map) and (calibrator.view == "score" or not target.arrays)
+    score = isinstance(calibrator, Map | GroupedMap)
+    of_a_score = score and (calibrator.view == "score" or not target.arrays)
     return "probs" if of_a_score else "logits"

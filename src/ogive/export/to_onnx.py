@@ -2,19 +2,24 @@
 
 Operator set 17 (onnxruntime 1.12 and later). The input is a batch of any size: ``logits`` or
 ``probs`` (batch, classes), or ``log_odds`` or ``scores`` (batch,) for the view 'score'. The
-output is ``probabilities`` (batch, classes) or ``score`` (batch,). The graph computes in double
-and returns double, whatever the input is: a float32 output could tie two classes, or round to 1.
+output is ``probabilities`` (batch, classes) or ``score`` (batch,). A calibrator of groups also
+takes ``group`` (batch,) text, or ``group_1``, ``group_2``, ... for several columns, whose names are
+in the model's metadata; empty text is a missing value. The graph computes in double and returns
+double, whatever the input is: a float32 output could tie two classes, or round to 1.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import ogive
+from ogive.calibrators.grouped_map import NO_GROUP, GroupedMap
 from ogive.errors import need
 from ogive.export.arrays import Traced
+from ogive.export.group_arrays import GroupProgram
 from ogive.export.schema import description
 from ogive.export.vectors import program_of
 
@@ -32,9 +37,11 @@ _OPERATORS = {
     "matmul": "MatMul",
     "maximum": "Max",
     "minimum": "Min",
+    "sqrt": "Sqrt",
     "where": "Where",
 }
 IR_VERSION = 8
+_ML, _ML_VERSION = "ai.onnx.ml", 3  # what belongs to operator set 17
 
 
 def model(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> Any:  # noqa: ANN401
@@ -49,7 +56,8 @@ def model(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") 
         The type of the input.
     """
     onnx = need("onnx", extra="onnx")
-    program = program_of(calibrator, kind)
+    grouped = calibrator if isinstance(calibrator, GroupedMap) else None
+    program: Any = program_of(calibrator, kind) if grouped is None else GroupProgram(grouped, kind)
     graph = _Graph(onnx)
     one = program.one_column
     name = {"logits": "log_odds", "probs": "scores"}[kind] if one else str(kind)
@@ -59,7 +67,9 @@ def model(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") 
     if one:
         x = graph.node("Reshape", x, graph.integers([-1, 1]))
     constants = {key: graph.table(key, array) for key, array in program.constants.items()}
-    result = program(graph, constants, x)
+    inputs = [] if grouped is None else _group_inputs(grouped)
+    places = [] if grouped is None else graph.places(inputs, grouped)
+    result = program(graph, constants, x, *([places] if places else []))
     single = one or not program.full
     if single:
         result = graph.node("Reshape", result, graph.integers([-1]))
@@ -69,20 +79,32 @@ def model(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") 
     built = onnx.helper.make_graph(
         graph.nodes,
         "ogive",
-        [info(name, element, ["batch"] if one else ["batch", K])],
+        [
+            info(name, element, ["batch"] if one else ["batch", K]),
+            *(info(group, onnx.TensorProto.STRING, ["batch"]) for group in inputs),
+        ],
         [info(out, onnx.TensorProto.DOUBLE, ["batch"] if single else ["batch", K])],
         graph.used_tables(),
         doc_string=description(calibrator),
     )
+    versions = {"": OPSET} | ({_ML: _ML_VERSION} if inputs else {})
     made = onnx.helper.make_model(
         built,
-        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        opset_imports=[onnx.helper.make_opsetid(*version) for version in versions.items()],
         producer_name="ogive",
         producer_version=ogive.__version__,
     )
     made.ir_version = IR_VERSION
+    if grouped is not None:
+        columns = dict(zip(inputs, grouped.columns, strict=True))
+        onnx.helper.set_model_props(made, {"group_columns": json.dumps(columns)})
     onnx.checker.check_model(made, full_check=True)
     return made
+
+
+def _group_inputs(gamma: GroupedMap) -> list[str]:
+    """Return the names of the inputs of groups: our own, as any text may name a column."""
+    return ["group"] if gamma.width == 1 else [f"group_{c + 1}" for c in range(gamma.width)]
 
 
 def write(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> bytes:
@@ -91,13 +113,17 @@ def write(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") 
     return contents
 
 
-def run(contents: bytes, values: AnyArray, dtype: str = "float32") -> FloatArray:
-    """Run a written model in onnxruntime."""
+def run(
+    contents: bytes, values: AnyArray, dtype: str = "float32", groups: AnyArray | None = None
+) -> FloatArray:
+    """Run a written model in onnxruntime; groups are (n, columns)."""
     runtime = need("onnxruntime", extra="onnx")
     session = runtime.InferenceSession(contents, providers=["CPUExecutionProvider"])
-    (entry,) = session.get_inputs()
-    given = np.ascontiguousarray(values, dtype=np.dtype(dtype))
-    result: FloatArray = session.run(None, {entry.name: given})[0]
+    entry, *others = (entry.name for entry in session.get_inputs())
+    given = {entry: np.ascontiguousarray(values, dtype=np.dtype(dtype))}
+    for name, column in zip(others, () if groups is None else groups.T, strict=True):
+        given[name] = np.array(["" if value is None else value for value in column], dtype=object)
+    result: FloatArray = session.run(None, given)[0]
     return result
 
 
@@ -116,7 +142,7 @@ class _Graph:
         out = name or f"{op.lower()}_{len(self.nodes)}"
         entry = self.onnx.helper.make_node(op, [v.name for v in values], [out], **options)
         self.nodes.append(entry)
-        return Traced(self, out, integer and op in {"Add", "Where"})
+        return Traced(self, out, integer and op in {"Add", "Mul", "Where"})
 
     def table(self, name: str, array: AnyArray) -> Traced:
         self.tables.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
@@ -140,6 +166,34 @@ class _Graph:
         if key not in self.numbers:
             self.numbers[key] = self.table(f"number_{len(self.numbers)}", array)
         return self.numbers[key]
+
+    def places(self, inputs: Sequence[str], gamma: GroupedMap) -> list[Traced]:
+        """Return the place of each row's value among those of its column, (n, 1) each."""
+        found = []
+        for name, values in zip(inputs, gamma.table.values, strict=True):
+            keys = {value: i for i, value in enumerate(values)}
+            keys.setdefault("", keys.get(NO_GROUP, len(values)))
+            place = self._encode(
+                Traced(self, name),
+                keys_strings=[value.encode() for value in keys],
+                values_int64s=list(keys.values()),
+                default_int64=len(values),
+            )
+            column = self.node("Reshape", place, self.integers([-1, 1]))
+            found.append(Traced(self, column.name, integer=True))
+        return found
+
+    def find(self, keys: Traced, values: Traced) -> Traced:
+        table = next(table for table in self.tables if table.name == keys.name)
+        known = self.onnx.numpy_helper.to_array(table).tolist()
+        places = list(range(len(known)))
+        return self._encode(
+            values, keys_int64s=known, values_int64s=places, default_int64=len(known)
+        )
+
+    def _encode(self, x: Traced, **options: Any) -> Traced:  # noqa: ANN401
+        found = self.node("LabelEncoder", x, domain=_ML, **options)
+        return Traced(self, found.name, integer=True)
 
     def __getattr__(self, name: str) -> Callable[..., Traced]:
         """Return the function of the namespace that is a single operator."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import importlib.resources
+import json
 import pprint
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import ogive
+from ogive.calibrators.grouped_map import NO_GROUP, GroupedMap
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.errors import ExportError
 from ogive.export.arrays import Traced
@@ -42,6 +44,18 @@ def calibrate(score=None, *, log_odds=None):
     if log_odds is not None:
         return from_log_odds(CALIBRATOR, log_odds)
     return from_score(CALIBRATOR, score)
+'''
+_GROUPED = '''
+
+def calibrate(score=None, group=None, *, log_odds=None):
+    """Return the calibrated probability of a score in [0, 1], or of its log-odds, in a group.
+
+    A group is text, as CALIBRATOR["main"] has it; of several columns a tuple of texts. One that
+    is not there gets the map of all rows, and None is the group of rows without a value.
+    """
+    if log_odds is not None:
+        return log_odds_in_group(CALIBRATOR, log_odds, group)
+    return score_in_group(CALIBRATOR, score, group)
 '''
 _VECTOR = '''
 
@@ -82,9 +96,10 @@ _EACH = {
 
 # What the text of an export may be made of.
 _MODULES = ("bisect", "math")
-_IMPORTED = {"bisect_left", "exp", "fsum", "inf", "log"}
+_IMPORTED = {"bisect_left", "exp", "fsum", "inf", "log", "sqrt"}
 _BUILTINS = {
-    *("ValueError", "abs", "any", "float", "len", "max", "min", "range", "round", "sorted", "zip"),
+    *("ValueError", "abs", "any", "float", "isinstance", "len", "max", "min", "range", "round"),
+    *("sorted", "str", "zip"),
 }
 _NODES = (
     *(ast.Module, ast.alias, ast.arguments, ast.Assign, ast.AugAssign, ast.Expr, ast.Return),
@@ -95,9 +110,10 @@ _NODES = (
     *(ast.operator, ast.unaryop, ast.boolop, ast.cmpop),
 )
 
-# Runs a written file: argv is its path, the width of a row (0: numbers), builtins and modules.
+# Runs a written file: argv is its path, the width of a row (0: numbers), builtins and modules, and
+# the file of the groups: each different one, and the one of each row.
 _RUNNER = """
-import array, builtins, runpy, sys
+import array, builtins, json, runpy, sys
 path, width, names, modules = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4].split(",")
 given, found = array.array("d"), array.array("d")
 given.frombytes(sys.stdin.buffer.read())
@@ -116,8 +132,14 @@ allowed = {name: getattr(builtins, name) for name in names.split(",")}
 allowed["__import__"] = limited
 calibrate = runpy.run_path(path, {"__builtins__": allowed})["calibrate"]
 rows = given if not width else [given[i : i + width] for i in range(0, len(given), width)]
-for row in rows:
-    result = calibrate(row)
+groups = None
+if len(sys.argv) > 5:
+    with open(sys.argv[5], encoding="utf-8") as file:
+        names, index = json.load(file)
+    names = [tuple(name) if len(name) > 1 else name[0] for name in names]
+    groups = [names[i] for i in index]
+for i, row in enumerate(rows):
+    result = calibrate(row) if groups is None else calibrate(row, groups[i])
     found.extend(result if isinstance(result, list) else (result,))
 sys.stdout.buffer.write(found.tobytes())
 """
@@ -138,16 +160,20 @@ def write(calibrator: Fitted, *, kind: Kind = "logits") -> str:
     )
     if isinstance(calibrator, MatrixMap):
         numbers, function = _vector_function(calibrator, kind)
+    elif isinstance(calibrator, GroupedMap):
+        numbers, function = _of_groups(calibrator), _GROUPED
     else:
         numbers, function = _plain(form_of(calibrator)), _SCORE  # type: ignore[arg-type]
     code = _code("plain_rows.py" if isinstance(calibrator, MatrixMap) else "plain_score.py")
-    imports = "from bisect import bisect_left\nfrom math import exp, fsum, inf, log\n"
+    if isinstance(calibrator, GroupedMap):
+        code += "\n\n" + _code("plain_groups.py")
+    imports = "from bisect import bisect_left\nfrom math import exp, fsum, inf, log, sqrt\n"
     literals = pprint.pformat(numbers, width=100, compact=True, sort_dicts=False)
     return f"{head}{imports}\n{code}\n\nCALIBRATOR = {literals}\n{function}"
 
 
-def run(contents: str, values: AnyArray) -> FloatArray:
-    """Run a written file on a batch: scores (n,), or rows (n, K).
+def run(contents: str, values: AnyArray, groups: AnyArray | None = None) -> FloatArray:
+    """Run a written file on a batch: scores (n,), or rows (n, K), and groups (n, columns).
 
     The text is first checked against an allow-list (`check_text`). It then runs in a process of its
     own that has no packages, no builtins beyond those of the list, and may write no file.
@@ -159,6 +185,10 @@ def run(contents: str, values: AnyArray) -> FloatArray:
         path.write_text(contents, encoding="utf-8")
         width = 0 if rows.ndim == 1 else rows.shape[1]
         words = [str(path), str(width), ",".join(sorted(_BUILTINS)), ",".join(_MODULES)]
+        if groups is not None:
+            beside = Path(folder) / "groups.json"
+            beside.write_text(_groups_as_json(groups), encoding="utf-8")
+            words.append(str(beside))
         done = subprocess.run(  # noqa: S603 - our own interpreter, and text that was checked
             [sys.executable, "-I", "-S", "-c", _RUNNER, *words],
             input=rows.tobytes(),
@@ -290,6 +320,30 @@ class _Steps:
     def matmul(self, x: Traced, table: Traced) -> Traced:
         each = f"fsum([a * b for a, b in zip({x.name}, column)])"
         return self._line(f"[{each} for column in {table.name}]")
+
+
+def _groups_as_json(groups: AnyArray) -> str:
+    """Return the different rows of groups and the place of each, as JSON."""
+    place: dict[tuple[Any, ...], int] = {}
+    index = [place.setdefault(tuple(row), len(place)) for row in groups.tolist()]
+    return json.dumps([list(place), index])
+
+
+def _of_groups(gamma: GroupedMap) -> dict[str, Any]:
+    """Return the numbers of a calibrator of groups; the names of groups are keys."""
+    table, rows = gamma.table, gamma.cells()
+    return _plain(form_of(gamma.overall)) | {
+        "log_odds_at_one": gamma.log_odds_at_one,
+        "axis": gamma.axis._asdict(),
+        "none": NO_GROUP,
+        "main": [
+            dict(zip(values, map(tuple, main.tolist()), strict=True))
+            for values, main in zip(table.values, table.main, strict=True)
+        ],
+        "cells": {
+            row: tuple(effect) for row, effect in zip(rows, table.effect.tolist(), strict=True)
+        },
+    }
 
 
 def _plain(form: Form) -> dict[str, Any]:

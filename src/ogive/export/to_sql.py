@@ -18,17 +18,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import ogive
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.errors import ExportError, InvalidInput
 from ogive.export.forms import LogOddsForm, TailForm, form_of
 from ogive.export.rules import shown
 from ogive.export.schema import description
+from ogive.export.sql_groups import grouped_expression
 from ogive.export.sql_vectors import literal, softmax_expression
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from ogive._typing import FloatArray, Kind
+    from ogive._typing import AnyArray, FloatArray, Kind
     from ogive.calibrators.maps import Fitted
     from ogive.export.forms import Form, Pieces
 
@@ -45,14 +47,16 @@ _HEAD = re.compile(
     r"-- [a-z-]+ calibrator of [a-z0-9-]+, fitted on [0-9.e+]+ rows; written by ogive [\w.+]+"
 )
 _QUOTED = r'"(?:[^"]|"")*"'
+_TEXT = r"'(?:[^'\\\x00-\x1f\x7f]|'')*'"
 #: All that an expression is made of: names in quotes, numbers, words of SQL and our own names.
 _WORD = re.compile(
-    rf"{_QUOTED}(\.{_QUOTED})?|\b[0-9.]+(e[+-]?[0-9]+)?\b|\bogive_[a-z]+[0-9]*\b"
+    rf"{_QUOTED}(\.{_QUOTED})?|{_TEXT}|\b[0-9.]+(e[+-]?[0-9]+)?\b|\bogive_[a-z]+[0-9]*\b"
     r"|\b(CASE|WHEN|THEN|ELSE|END|AND|CAST|AS|DOUBLE|PRECISION|SELECT|FROM|LIMIT|OFFSET|ORDER|BY"
-    r"|DESC|UNION|ALL|SUM|ARRAY|GREATEST|LEAST|exp|ln|abs|round)\b|(?<!-)-(?!-)|(?<!/)/(?![/*])"
+    r"|DESC|UNION|ALL|SUM|ARRAY|GREATEST|LEAST|exp|ln|abs|round"
+    r"|sqrt|COALESCE|NULLIF|TEXT|COLLATE|WITH|VALUES|WHERE|replace|chr)\b|(?<!-)-(?!-)|(?<!/)/(?![/*])"
     r"|[()\[\],+*<>=]|\s"
 )
-_ARRAYS = re.compile(rf"{_QUOTED}|ARRAY\[|\]")
+_ARRAYS = re.compile(rf"{_QUOTED}|{_TEXT}|ARRAY\[|\]")
 
 
 def write(calibrator: Fitted, *, kind: Kind | None = None, column: str | None = None) -> str:
@@ -81,13 +85,16 @@ def write(calibrator: Fitted, *, kind: Kind | None = None, column: str | None = 
     name = parse_column(column or default_column(calibrator))
     if isinstance(calibrator, MatrixMap):
         return head + _of_matrix(calibrator, kind, name) + "\n"
-    form = form_of(calibrator)  # type: ignore[arg-type]
+    grouped = calibrator if isinstance(calibrator, GroupedMap) else None
+    form = form_of(calibrator if grouped is None else grouped.overall)  # type: ignore[arg-type]
     if form.pieces.start.size > MAX_PIECES:
         msg = (
             f"the calibrator has {form.pieces.start.size:,} pieces, and SQL takes at most "
             f"{MAX_PIECES:,}. Export it to python or onnx (--to)."
         )
         raise ExportError(msg)
+    if grouped is not None:
+        return head + _of_groups(grouped, form, name) + "\n"
     return head + _of_score(form, name.quoted()) + "\n"
 
 
@@ -152,6 +159,33 @@ def _of_matrix(gamma: MatrixMap, kind: Kind | None, name: Column) -> str:
     one = gamma.view == "score"
     columns = [name.quoted()] if one else [name.quoted(k) for k in range(gamma.K)]
     return softmax_expression(gamma, columns)
+
+
+def _group_columns(gamma: GroupedMap, name: Column) -> list[Column]:
+    """Return the columns of the groups, of the same table as the score's."""
+    columns = [parse_column(_quoted(column)).name for column in gamma.columns]
+    if len({column.lower() for column in (*columns, name.name)}) <= len(columns):
+        msg = (
+            f"the score and the groups must be different columns, but are {name.name!r} and "
+            f"{', '.join(map(repr, columns))}. Name the score's column (`column`, --column)."
+        )
+        raise InvalidInput(msg)
+    return [Column(name.table, column) for column in columns]
+
+
+def _of_groups(gamma: GroupedMap, form: Form, name: Column) -> str:
+    assert isinstance(form, LogOddsForm)  # noqa: S101 - that of a spline
+    s = f"CAST({name.quoted()} AS DOUBLE PRECISION)"
+    at_zero = float(gamma.overall.log_odds_at(np.array([form.lowest]))[0])
+    limit = literal(form.limit)
+    inside = f"LEAST(GREATEST({_logit(form, s)}, -{limit}), {limit})"
+    log_odds = (
+        f"CASE WHEN {s} >= 1e0 THEN {literal(gamma.log_odds_at_one)} WHEN {s} <= 0e0 "
+        f"THEN {literal(float(np.clip(at_zero, -form.limit, form.limit)))} ELSE {inside} END"
+    )
+    columns = [column.quoted() for column in _group_columns(gamma, name)]
+    value = grouped_expression(gamma, log_odds, columns)
+    return f"CASE WHEN {s} >= 0e0 AND {s} <= 1e0 THEN {value} END"
 
 
 def _of_score(form: Form, column: str) -> str:
@@ -220,6 +254,14 @@ def _line(pieces: Pieces, j: int, x: str) -> str:
 
 def _in_log_odds(form: LogOddsForm, s: str) -> str:
     """Return the map of a score strictly between 0 and 1."""
+    logit = _logit(form, s)
+    limit = literal(min(form.limit, _EXP_LIMIT - abs(np.log(form.odds))))
+    factor = "" if form.odds == 1.0 else f" * {literal(1.0 / form.odds)}"
+    return f"1e0 / (1e0 + exp(-LEAST(GREATEST({logit}, -{limit}), {limit})){factor})"
+
+
+def _logit(form: LogOddsForm, s: str) -> str:
+    """Return the calibrated log-odds of a score strictly between 0 and 1."""
     eta = f"ln({s} / (1e0 - {s}))"
     if form.lowest > -745.0 or form.highest < 745.0:  # noqa: PLR2004 - all float64 scores lie within
         eta = f"LEAST(GREATEST({eta}, {literal(form.lowest)}), {literal(form.highest)})"
@@ -240,9 +282,7 @@ def _in_log_odds(form: LogOddsForm, s: str) -> str:
             f"({logit} + {literal(form.rising)} * (GREATEST({eta}, 0e0) + {bend})"
             f" - {literal(form.falling)} * (GREATEST(-{eta}, 0e0) + {bend}))"
         )
-    limit = literal(min(form.limit, _EXP_LIMIT - abs(np.log(form.odds))))
-    factor = "" if form.odds == 1.0 else f" * {literal(1.0 / form.odds)}"
-    return f"1e0 / (1e0 + exp(-LEAST(GREATEST({logit}, -{limit}), {limit})){factor})"
+    return logit
 
 
 def _cubic(pieces: Pieces, j: int, x: str) -> str:
@@ -258,8 +298,16 @@ def _cubic(pieces: Pieces, j: int, x: str) -> str:
     return text
 
 
-def run(contents: str, values: FloatArray, column: str) -> FloatArray:
+def run(
+    contents: str,
+    values: FloatArray,
+    column: str,
+    groups: AnyArray | None = None,
+    by: Sequence[str] = (),
+) -> FloatArray:
     """Run an expression of these columns in DuckDB, or in SQLite where there is none.
+
+    `groups` (n, columns) are in the columns named by `by`.
 
     The text is first checked against an allow-list of words (`check_text`). The engine then has an
     empty database in memory, no files and no network, and runs one SELECT.
@@ -267,6 +315,8 @@ def run(contents: str, values: FloatArray, column: str) -> FloatArray:
     check_text(contents)
     name = parse_column(column)
     table = table_of(name, values)
+    if groups is not None:
+        table |= {own: np.ascontiguousarray(of) for own, of in zip(by, groups.T, strict=True)}
     alias = "ogive_t" if name.table is None else name.table
     try:
         import duckdb  # noqa: PLC0415 - not an extra: any engine will do to check
@@ -275,7 +325,7 @@ def run(contents: str, values: FloatArray, column: str) -> FloatArray:
     return _in_duckdb(duckdb, contents, table, alias)
 
 
-def table_of(name: Column, values: FloatArray) -> dict[str, FloatArray]:
+def table_of(name: Column, values: FloatArray) -> dict[str, AnyArray]:
     """Return the columns that an expression reads, from scores (n,) or rows of logits (n, K)."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim == 1:
@@ -295,7 +345,7 @@ def check_text(text: str) -> None:
 def _in_duckdb(
     duckdb: Any,  # noqa: ANN401 - a module
     contents: str,
-    table: dict[str, FloatArray],
+    table: dict[str, AnyArray],
     alias: str,
 ) -> FloatArray:
     connection = duckdb.connect(":memory:")
@@ -314,7 +364,7 @@ def _in_duckdb(
     return np.array([row[0] for row in found], dtype=np.float64)
 
 
-def _in_sqlite(contents: str, table: dict[str, FloatArray], alias: str) -> FloatArray:
+def _in_sqlite(contents: str, table: dict[str, AnyArray], alias: str) -> FloatArray:
     import json  # noqa: PLC0415
     import math  # noqa: PLC0415
     import sqlite3  # noqa: PLC0415
@@ -325,10 +375,14 @@ def _in_sqlite(contents: str, table: dict[str, FloatArray], alias: str) -> Float
         "ln": (1, math.log),
         "greatest": (-1, max),
         "least": (-1, min),
+        "sqrt": (1, math.sqrt),
+        "chr": (1, chr),
     }
     for name, (arguments, function) in functions.items():
         connection.create_function(name, arguments, function, deterministic=True)
-    names = ", ".join(f"{_quoted(name)} REAL" for name in table)
+    connection.create_collation("C", lambda a, b: (a > b) - (a < b))
+    kinds = {name: "TEXT" if x.dtype == object else "REAL" for name, x in table.items()}
+    names = ", ".join(f"{_quoted(name)} {kind}" for name, kind in kinds.items())
     connection.execute(f"CREATE TABLE ogive_rows ({names})")
     marks = ", ".join("?" * len(table))
     columns = [column.tolist() for column in table.values()]

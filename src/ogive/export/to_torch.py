@@ -7,6 +7,15 @@ file (.pt2) holds the exported program with a batch of any size; to load it take
     calibrate = torch.export.load("cal.pt2").module()
     probabilities = calibrate(logits)
 
+A calibrator of groups is called ``calibrate(scores, groups)``: whole numbers (batch,), the place of
+each row's group in the table of its column, or (batch, columns); any other number, such as -1, is a
+group that was not seen. The table is the module's ``groups``, and the file ``groups.json`` inside
+the .pt2::
+
+    table = {"groups.json": ""}
+    calibrate = torch.export.load("cal.pt2", extra_files=table).module()
+    json.loads(table["groups.json"])   # {"columns": ["country"], "values": [["BR", "US"]], ...}
+
 Gradients are those of the map: zero where it is flat (steps, ends that were cut), and at a jump
 or a kink those of one side.
 """
@@ -14,20 +23,24 @@ or a kink those of one side.
 from __future__ import annotations
 
 import io
+import json
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive.calibrators.grouped_map import NO_GROUP, GroupedMap
 from ogive.errors import need
+from ogive.export.group_arrays import GroupProgram
 from ogive.export.vectors import program_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ogive._typing import AnyArray, FloatArray, Kind
+    from ogive._typing import AnyArray, FloatArray, IntArray, Kind
     from ogive.calibrators.maps import Fitted
 
+_TABLE = "groups.json"
 _CLASSES_OF_EXAMPLE = 8  # torch.export needs an example, also if any number of classes fits
 
 
@@ -46,7 +59,11 @@ def module(calibrator: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401
         Its output is (batch, classes) for full vectors, and (batch,) for a view's score.
     """
     torch = need("torch", extra="torch")
-    program = program_of(calibrator, kind)
+    program: Any = (
+        GroupProgram(calibrator, kind)
+        if isinstance(calibrator, GroupedMap)
+        else program_of(calibrator, kind)
+    )
     namespace = _Torch(torch)
 
     class Calibrator(torch.nn.Module):  # type: ignore[misc, name-defined]
@@ -57,10 +74,14 @@ def module(calibrator: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401
             for name, array in program.constants.items():
                 self.register_buffer(name, torch.tensor(np.array(array)))
 
-        def forward(self, values: Any) -> Any:  # noqa: ANN401
+        def forward(self, values: Any, groups: Any = None) -> Any:  # noqa: ANN401
             x = values.to(torch.float64)
             constants = {name: getattr(self, name) for name in program.constants}
-            result = program(namespace, constants, x[:, None] if program.one_column else x)
+            x = x[:, None] if program.one_column else x
+            if isinstance(program, GroupProgram):
+                result = program(namespace, constants, x, namespace.places(groups, program.sizes))
+            else:
+                result = program(namespace, constants, x)
             return result if program.full and not program.one_column else result[:, 0]
 
         def _apply(self, fn: Any, recurse: bool = True) -> Any:  # noqa: ANN401
@@ -73,7 +94,14 @@ def module(calibrator: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401
                     setattr(self, name, table.to(moved.device))
             return self
 
-    return Calibrator()
+    made = Calibrator()
+    if isinstance(calibrator, GroupedMap):
+        made.groups = {
+            "columns": list(calibrator.columns),
+            "values": calibrator.table.values,
+            "missing": NO_GROUP,
+        }
+    return made
 
 
 def write(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> bytes:
@@ -88,24 +116,47 @@ def write(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") 
     free = {0: torch.export.Dim("batch")}
     if not one and not hasattr(calibrator, "K"):
         free[1] = torch.export.Dim.AUTO  # as many classes as the view needs, or more
+    given, shapes, beside = [example], [free], {}
+    if isinstance(calibrator, GroupedMap):
+        given.append(torch.zeros((3, calibrator.width), dtype=torch.int64))
+        shapes.append({0: free[0]})
+        if calibrator.width == 1:
+            given[1] = given[1][:, 0]
+        beside[_TABLE] = json.dumps(made.groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns about its own internals
-        exported = torch.export.export(made, (example,), dynamic_shapes=(free,))
+        exported = torch.export.export(made, tuple(given), dynamic_shapes=tuple(shapes))
         buffer = io.BytesIO()
-        torch.export.save(exported, buffer)
+        torch.export.save(exported, buffer, extra_files=beside)
     return buffer.getvalue()
 
 
-def run(contents: bytes, values: AnyArray, dtype: str = "float32") -> FloatArray:
-    """Run an exported program."""
+def run(
+    contents: bytes, values: AnyArray, dtype: str = "float32", groups: AnyArray | None = None
+) -> FloatArray:
+    """Run an exported program; groups are (n, columns), and found in the file's own table."""
     torch = need("torch", extra="torch")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        program = torch.export.load(io.BytesIO(contents)).module()
+        beside = {} if groups is None else {_TABLE: ""}
+        program = torch.export.load(io.BytesIO(contents), extra_files=beside).module()
     with torch.no_grad():
-        given = torch.tensor(np.ascontiguousarray(values, dtype=np.dtype(dtype)))
-        result: FloatArray = program(given).numpy()
+        given = [torch.tensor(np.ascontiguousarray(values, dtype=np.dtype(dtype)))]
+        if groups is not None:
+            given.append(torch.tensor(_codes(groups, json.loads(beside[_TABLE]))))
+        result: FloatArray = program(*given).numpy()
     return result
+
+
+def _codes(groups: AnyArray, table: dict[str, Any]) -> IntArray:
+    """Return the places of groups (n, columns) as a user of the file finds them."""
+    columns = []
+    for column, values in zip(groups.T, table["values"], strict=True):
+        place = {value: i for i, value in enumerate(values)}
+        missing = place.get(table["missing"], -1)
+        columns.append([place.get(name, -1) if name else missing for name in column])
+    codes = np.array(columns, dtype=np.int64).T
+    return codes[:, 0] if len(columns) == 1 else codes
 
 
 class _Torch:
@@ -125,6 +176,20 @@ class _Torch:
 
     def absolute(self, x: Any) -> Any:  # noqa: ANN401
         return self.torch.where(x > 0.0, x, -x)  # the slope at 0 is one side's, not 0
+
+    def sqrt(self, x: Any) -> Any:  # noqa: ANN401
+        return self.torch.sqrt(x)
+
+    def places(self, groups: Any, sizes: Sequence[int]) -> list[Any]:  # noqa: ANN401
+        """Return the places of groups, (n, 1) each; the number of values for any not there."""
+        codes = groups.to(self.torch.int64).reshape(-1, len(sizes))
+        columns = [(codes[:, c : c + 1], size) for c, size in enumerate(sizes)]
+        return [self.torch.where((code < 0) | (code >= m), m, code) for code, m in columns]
+
+    def find(self, keys: Any, values: Any) -> Any:  # noqa: ANN401
+        count = keys.shape[0]
+        at = self.torch.clamp(self.torch.searchsorted(keys, values), max=count - 1)
+        return self.torch.where(keys[at] == values, at, count)
 
     def minimum(self, x: Any, y: Any) -> Any:  # noqa: ANN401
         return self.torch.clamp(x, max=y)

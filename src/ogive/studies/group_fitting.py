@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr
 
-from ogive.calibrators.grouped_map import ANY, JOIN
+from ogive.calibrators.grouped_map import ANY, JOIN, NO_GROUP
 from ogive.calibrators.groups import fit_groups
 from ogive.curve import Curve
 from ogive.curve.folds import folds as dealt
 from ogive.engines.files import group_columns, partition_of
-from ogive.engines.grouping import NO_GROUP, groups_of_column
+from ogive.engines.grouping import groups_of_column
 from ogive.errors import FileFormatError, InvalidInput, NotEnoughData, OgiveWarning, need
 from ogive.export.artifact import FittedOn
 from ogive.export.curve_file import is_curve_file
@@ -291,7 +291,7 @@ def groups_of(source: Source, part: str, by: str | None) -> AnyArray:
     found = [
         _of_column(source, part, name)
         if name in table.column_names
-        else np.full(n, folders[name], dtype=np.str_)
+        else np.full(n, folders[name], dtype=object)
         for name in columns
     ]
     return found[0] if len(found) == 1 else np.stack(found, axis=1)
@@ -303,5 +303,5 @@ def _of_column(source: Source, part: str, name: str) -> AnyArray:
     if suffix_of(source.path) in CSV:  # where `fit` reads NA and the like as no value
         none = need("pyarrow.csv", extra="files").ConvertOptions().null_values
         names = [NO_GROUP if group in none else group for group in names]
-    found: AnyArray = np.array(names, dtype=np.str_)[index][source.rest.rows[part]]
+    found: AnyArray = np.array(names, dtype=object)[index][source.rest.rows[part]]
     return found

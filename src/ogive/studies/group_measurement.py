@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any
 
-from ogive.calibrators.grouped_map import JOIN
-from ogive.engines.grouping import NO_GROUP
+from ogive.calibrators.grouped_map import JOIN, NO_GROUP
 from ogive.metrics.multicalibration import MulticalibrationError, largest_error
 from ogive.metrics.significance import LEVEL
 from ogive.studies.group_curves import columns_of_group

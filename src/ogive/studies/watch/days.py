@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from ogive.calibrators.grouped_map import JOIN
+from ogive.calibrators.grouped_map import JOIN, NO_GROUP
 from ogive.calibrators.maps import Map
 from ogive.curve import Curve
-from ogive.engines.grouping import NO_GROUP
 from ogive.engines.periods import period_of
 from ogive.errors import DoesNotApply, InvalidInput
 from ogive.export.curve_file import load_curve
