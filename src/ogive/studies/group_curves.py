@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._validate import check_length, is_missing, on_host
-from ogive.calibrators.grouped_map import ANY, JOIN
+from ogive.calibrators.grouped_map import ANY, JOIN, NO_GROUP
 from ogive.calibrators.groups import check_not_unique
 from ogive.curve import Curve
 from ogive.curve.curve import merge_all
 from ogive.engines.grouping import (
     ALL_ROWS,
-    NO_GROUP,
     Grouping,
     check_values,
     chosen_columns,
