@@ -18,7 +18,16 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 if CHROMIUM is None:
     pytest.skip("no Chromium", allow_module_level=True)
 
-SECTIONS = ["numbers", "before-and-after", "graphs", "methods", "per-class", "next", "how"]
+SECTIONS = [
+    "numbers",
+    "before-and-after",
+    "graphs",
+    "methods",
+    "decisions",
+    "per-class",
+    "next",
+    "how",
+]
 EVIL = "<script>document.title='hacked'</script>"
 
 

@@ -9,7 +9,9 @@ from ogive.diagrams import (
     BeforeAfter,
     BinnedReliability,
     ClassHeat,
+    CostLines,
     CumulativeDifference,
+    DecisionCurve,
     Differences,
     FourPanel,
     Ranks,
@@ -34,6 +36,7 @@ def curve(rng):
 def diagrams(curve, rng):
     preds = Predictions(rng.standard_normal((300, 70)), rng.integers(0, 70, 300), kind="logits")
     before = CumulativeDifference.from_curve(curve, label="before")
+    pairs = ((curve,), (curve, curve.summarised(8)))
     return [
         before,
         BeforeAfter(before, CumulativeDifference.from_curve(curve, fitted_on=500)),
@@ -43,6 +46,7 @@ def diagrams(curve, rng):
         Ranks.from_values(["a", "b", "c", "d"], {"KS": [1, 2, 3, 4], "NLL": [2, 1, 4, 3]}),
         Differences(("a", "b", "none"), np.array([0.0, 0.1, 9.0]), np.array([0.0, 0.1, 0.2])),
         ClassHeat.from_predictions(preds),
+        *(kind.from_curves(*of) for kind in (DecisionCurve, CostLines) for of in pairs),
     ]
 
 

@@ -16,7 +16,16 @@ from ogive.report.contents import vector_number
 from ogive.studies.fitting import fit
 from tests.bundled import DEMO
 
-SECTIONS = ["numbers", "before-and-after", "graphs", "methods", "per-class", "next", "how"]
+SECTIONS = [
+    "numbers",
+    "before-and-after",
+    "graphs",
+    "methods",
+    "decisions",
+    "per-class",
+    "next",
+    "how",
+]
 EVIL = "<script>alert(1)</script>"
 VOID = {"meta", "path", "circle", "rect"}
 
@@ -118,7 +127,7 @@ def test_the_verdict_is_one_sentence_on_top(page, report):
 def test_graphs_have_words_and_numbers_behind_them(page, report):
     graphs = re.findall(r"<svg .*?</svg>", page, re.DOTALL)
     after = report.calibrated
-    shown = [*report.graphs, *report.panels, report.class_graph]
+    shown = [*report.graphs, *report.panels, *report.decisions, report.class_graph]
     shown += [after.graph, *after.panels, *after.comparison_graphs]
     assert len(graphs) == sum(len(graph.panels) for graph in shown)
     for graph in graphs:
@@ -151,7 +160,7 @@ def test_without_rows_to_fit_on(sample):
     assert made.calibrated is None
     outline = Outline(render_html(made))
     assert [i for i in outline.ids if i in SECTIONS] == [
-        "numbers", "graphs", "per-class", "next", "how",
+        "numbers", "graphs", "decisions", "per-class", "next", "how",
     ]  # fmt: skip
     assert "--split 0.5" in made.commands[0][0]
 

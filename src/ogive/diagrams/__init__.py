@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from ogive.diagrams.decisions import CostLines, DecisionCurve
 from ogive.diagrams.graphs import (
     BeforeAfter,
     BinnedReliability,
@@ -19,7 +20,9 @@ Diagram: TypeAlias = (
     BeforeAfter
     | BinnedReliability
     | ClassHeat
+    | CostLines
     | CumulativeDifference
+    | DecisionCurve
     | Differences
     | FourPanel
     | Ranks
@@ -30,7 +33,9 @@ __all__ = [
     "BeforeAfter",
     "BinnedReliability",
     "ClassHeat",
+    "CostLines",
     "CumulativeDifference",
+    "DecisionCurve",
     "Diagram",
     "Differences",
     "FourPanel",

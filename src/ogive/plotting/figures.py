@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ogive._files import replacing
 from ogive.diagrams import (
     BeforeAfter,
     BinnedReliability,
     ClassHeat,
+    CostLines,
     CumulativeDifference,
+    DecisionCurve,
     Differences,
     FourPanel,
     Ranks,
     Reliability,
 )
 from ogive.errors import InvalidInput, InvalidType, need
+from ogive.plotting.decisions import cost_panel, decision_panel
 from ogive.plotting.four import cumulative_top, four_panels
 from ogive.plotting.panels import (
     before_after_panel,
@@ -30,7 +33,7 @@ from ogive.plotting.tables import differences_panel, heat_panel, ranks_panel
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -45,27 +48,29 @@ _WIDTH = 4.4  # inches of one panel
 _ROW = (3.1, 2.6)  # inches of one of four panels
 
 
-def panels_of(diagram: Diagram) -> tuple[Panel, ...]:  # noqa: PLR0911 - one for each kind
+#: The function that draws each diagram of one panel.
+_ONE_PANEL: dict[type, Callable[[Any], Panel]] = {
+    BeforeAfter: before_after_panel,
+    BinnedReliability: binned_panel,
+    ClassHeat: heat_panel,
+    CostLines: cost_panel,
+    CumulativeDifference: difference_panel,
+    DecisionCurve: decision_panel,
+    Differences: differences_panel,
+    Ranks: ranks_panel,
+    Reliability: reliability_panel,
+}
+
+
+def panels_of(diagram: Diagram) -> tuple[Panel, ...]:
     """Return the panels of a diagram: four of a `FourPanel`, one of any other."""
-    match diagram:
-        case CumulativeDifference():
-            return (difference_panel(diagram),)
-        case BeforeAfter():
-            return (before_after_panel(diagram),)
-        case Reliability():
-            return (reliability_panel(diagram),)
-        case BinnedReliability():
-            return (binned_panel(diagram),)
-        case FourPanel():
-            return four_panels(diagram, score_range([diagram.reliability])[1])
-        case Ranks():
-            return (ranks_panel(diagram),)
-        case Differences():
-            return (differences_panel(diagram),)
-        case ClassHeat():
-            return (heat_panel(diagram),)
-    msg = f"`diagram` must be one of ogive.diagrams, not {type(diagram).__name__}."
-    raise InvalidType(msg)
+    if isinstance(diagram, FourPanel):
+        return four_panels(diagram, score_range([diagram.reliability])[1])
+    drawn = _ONE_PANEL.get(type(diagram))
+    if drawn is None:
+        msg = f"`diagram` must be one of ogive.diagrams, not {type(diagram).__name__}."
+        raise InvalidType(msg)
+    return (drawn(diagram),)
 
 
 def draw(diagram: Diagram, ax: Axes | Sequence[Axes]) -> list[Artist]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.diagrams import ClassHeat
+from ogive.diagrams import ClassHeat, CostLines, DecisionCurve
 from ogive.plotting.figures import panels_of
 from ogive.plotting.four import cumulative_top, four_panels
 from ogive.plotting.panels import percent, score_range
@@ -16,7 +16,8 @@ from ogive.studies.graphs import method_diagrams
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive._typing import IntArray
+    from ogive._typing import FloatArray, IntArray
+    from ogive.curve import Curve
     from ogive.diagrams import (
         BeforeAfter,
         BinnedReliability,
@@ -137,6 +138,51 @@ def method_graphs(comparison: Comparison) -> tuple[Graph, ...]:
             None,
         ),
     )
+
+
+def decision_graphs(curve: Curve, after: Curve | None, *, in_sample: bool) -> tuple[Graph, ...]:
+    """Return the decision curve and the cost curve; nothing where one outcome is missing."""
+    if not 0.0 < float(curve.total_hits) < float(curve.n):
+        return ()
+    benefit = DecisionCurve.from_curves(curve, after, in_sample=in_sample)
+    cost = CostLines.from_curves(curve, after, in_sample=in_sample)
+    lines = (benefit.before, benefit.after), (cost.before, cost.after)
+    tables = (
+        _line_table(("threshold", "net benefit"), benefit.before.threshold, lines[0], in_sample),
+        _line_table(("share of misses", "normalised cost"), cost.before.x, lines[1], in_sample),
+    )
+    return (
+        Graph(
+            "decision",
+            "Net benefit (decision curve)",
+            panels_of(benefit),
+            "True positives minus false positives, each false one counted at the odds of the "
+            "threshold, per row. The higher line is better; below 0, acting on none is better.",
+            tables[0],
+        ),
+        Graph(
+            "cost",
+            "Cost of decisions (cost curve)",
+            panels_of(cost),
+            "What acting at the threshold of each ratio of costs costs, over the largest possible "
+            "cost. The lower line is better; the thin line is the best that any threshold has on "
+            "these very rows.",
+            tables[1],
+        ),
+    )
+
+
+def _line_table(
+    names: tuple[str, str], at: FloatArray, lines: tuple[Any, Any], in_sample: bool
+) -> Table:
+    """Return points of a line with its interval, and of the line after calibration."""
+    before, after = lines
+    head = (*names, *(() if in_sample else ("95 % from", "to")))
+    columns = [at, before.value, *(() if in_sample else (before.low, before.high))]
+    if after is not None:
+        head, columns = (*head, "calibrated"), [*columns, after.value]
+    rows = tuple(tuple(percent(float(x[i])) for x in columns) for i in _spread(at.size))
+    return Table(head, rows)
 
 
 def _spread(size: int, *also: int) -> IntArray:

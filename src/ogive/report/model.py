@@ -29,7 +29,14 @@ from ogive.report.contents import (
     vector_number,
     view_rows,
 )
-from ogive.report.graphs import Graph, four_graphs, map_graphs, method_graphs, one_graph
+from ogive.report.graphs import (
+    Graph,
+    decision_graphs,
+    four_graphs,
+    map_graphs,
+    method_graphs,
+    one_graph,
+)
 from ogive.report.headline import Headline, headline
 from ogive.studies.compare import compare
 from ogive.studies.fitting import VECTOR, apply, fit
@@ -58,12 +65,14 @@ _MIN_NUMBERS_FOR_SLOW_FITS = (
 class AfterCalibration:
     """What a calibrator did to the test part; None of it was fitted there.
 
-    n : rows of the fit; nll_vector : log loss of whole vectors; allowed : the KS error that the
-    noise of the fit explains; graph : before and after; left_out : methods that were not compared
+    n : rows of the fit; curve : of the calibrated rows; nll_vector : log loss of whole vectors;
+    allowed : the KS error that the noise of the fit explains; graph : before and after; left_out :
+    methods that were not compared
     """
 
     method: str
     n: float
+    curve: Curve
     after: Measurement
     nll_vector: float | None
     allowed: float
@@ -88,6 +97,7 @@ class Report:
     numbers: tuple[Number, ...]
     graphs: tuple[Graph, ...]
     panels: tuple[Graph, ...]
+    decisions: tuple[Graph, ...]
     views: Table | None
     class_graph: Graph | None
     class_table: Table | None
@@ -175,6 +185,9 @@ def build_report(
                 )
             ],
         ),
+        decisions=decision_graphs(
+            curve, None if calibrated is None else calibrated.curve, in_sample=test.fitted_rows
+        ),
         views=None if test.one_column else view_rows(test),
         class_graph=None if heat is None else one_graph("classes", "Signed KS of each class", heat),
         class_table=None if heat is None else class_rows(heat),
@@ -227,6 +240,7 @@ def _calibrated(
     return AfterCalibration(
         method=used,
         n=n,
+        curve=outside,
         after=measure(outside, fitted_on=n),
         nll_vector=_vector_loss(cal, test, view, used, comparison.decision),
         allowed=after.half_width or 0.0,

@@ -7,6 +7,7 @@ from ogive._lazy import files_of
 if not TYPE_CHECKING:
     __getattr__ = files_of(__name__)
 
-#: Names of graphs: those of one curve, and all that `ogive.studies.graphs` makes.
+#: Names of graphs: of one curve, of decisions, and all that `ogive.studies.graphs` makes.
 CURVE_GRAPHS = ("difference", "reliability", "bins")
-GRAPHS = ("panels", *CURVE_GRAPHS, "before-after", "methods", "classes")
+DECISION_GRAPHS = ("decision", "cost")
+GRAPHS = ("panels", *CURVE_GRAPHS, "before-after", "methods", "classes", *DECISION_GRAPHS)

@@ -11,16 +11,18 @@ from ogive.diagrams import (
     BeforeAfter,
     BinnedReliability,
     ClassHeat,
+    CostLines,
     CumulativeDifference,
+    DecisionCurve,
     Differences,
     FourPanel,
     Ranks,
     Reliability,
 )
 from ogive.errors import InvalidInput, UnknownName
-from ogive.studies import CURVE_GRAPHS, GRAPHS
+from ogive.studies import CURVE_GRAPHS, DECISION_GRAPHS, GRAPHS
 from ogive.studies.compare import compare
-from ogive.studies.fitting import apply, fit
+from ogive.studies.fitting import TWO_CLASSES, apply, fit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,11 +47,12 @@ def diagrams_of(
 
     Parameters
     ----------
-    graph : {"panels", "difference", "reliability", "bins", "classes", "before-after", "methods"}
+    graph : str
+        A name of `ogive.studies.GRAPHS`.
     test : Predictions
         The rows that are shown.
     cal : Predictions, optional
-        Rows to fit a calibrator on; the last two graphs need them.
+        Rows to fit a calibrator on; "before-after" and "methods" need them.
     view, method : str, optional
     """
     if graph not in GRAPHS:
@@ -59,12 +62,26 @@ def diagrams_of(
         raise InvalidInput(msg)
     if graph == "classes":
         return [ClassHeat.from_predictions(test)]
+    if graph in DECISION_GRAPHS:
+        return [_of_decisions(graph, test, cal, view, method)]
     curve = Curve.from_predictions(test, view)
     if graph in CURVE_GRAPHS or cal is None:
         return [_as_it_is(graph, curve, method)]
     if graph == "methods":
         return list(method_diagrams(compare(cal, test, None, view)))
     return _calibrated(graph, curve, cal, test, method)
+
+
+def _of_decisions(
+    graph: str, test: Predictions, cal: Predictions | None, view: str | None, method: str
+) -> Diagram:
+    """Return a graph of decisions: of two classes, on class 1 unless a view is asked for."""
+    if view is None and not test.one_column and test.K == TWO_CLASSES:
+        view = "class-1"
+    curve = Curve.from_predictions(test, view)
+    after = None if cal is None else calibrated_curves(cal, test, curve.view, method)[1]
+    kind = DecisionCurve if graph == "decision" else CostLines
+    return kind.from_curves(curve, after, in_sample=test.fitted_rows)
 
 
 def _as_it_is(graph: str, curve: Curve, method: str) -> Diagram:
