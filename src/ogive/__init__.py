@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.spline import fit_spline
     from ogive.curve import Curve
     from ogive.curve.stream import CurveStream
+    from ogive.estimators import scorers
     from ogive.estimators.classifier import CalibratedClassifier
     from ogive.estimators.curves import (
         BetaCalibrator,
@@ -142,6 +143,7 @@ _MODULES = {
     "report": "ogive.report",
     "save": "ogive.export.artifact",
     "score_rows": "ogive.views",
+    "scorers": "ogive.estimators.scorers",
     "smooth_ece": "ogive.metrics.smooth",
     "spiegelhalter": "ogive.metrics.proper",
     "spline_errors": "ogive.studies.numbers",
@@ -233,6 +235,7 @@ __all__ = [
     "report",
     "save",
     "score_rows",
+    "scorers",
     "smooth_ece",
     "spiegelhalter",
     "spline_errors",

@@ -1,0 +1,87 @@
+"""How often the intervals of the numbers of ``measure --more`` hold the truth.
+
+``python -m tests.slow.number_simulations RUNS KIND...`` prints the table of docs/numbers.md.
+"""
+
+import sys
+import warnings
+
+import numpy as np
+from scipy.optimize import brentq, minimize
+from scipy.special import expit, xlogy
+
+from ogive import Curve
+from ogive.errors import OgiveWarning
+from ogive.studies.numbers import NUMBERS, numbers_of
+
+KEYS = [key for key, *_ in NUMBERS]
+#: Log-odds of the scores: base rates of about 50 %, 5 %, 1.3 % and 96 %.
+KINDS = {
+    "even": lambda rng, n: rng.normal(0.0, 1.5, n),
+    "uneven": lambda rng, n: rng.normal(-3.4, 1.0, n),
+    "rare": lambda rng, n: rng.normal(-5.0, 1.2, n),
+    "frequent": lambda rng, n: rng.normal(4.2, 1.5, n),
+}
+#: The true log-odds: calibrated, too extreme, bent.
+TRUTHS = {
+    "calibrated": lambda eta: eta,
+    "line": lambda eta: 0.3 + 0.7 * eta,
+    "bent": lambda eta: 0.6 * eta + 0.8 * np.tanh(eta) - 0.2,
+}
+SIZES = (200, 1000, 5000)
+MANY = 200_000  # rows that stand for all rows
+
+
+def population(kind, truth):
+    """O/E ratio, intercept, slope and the log loss of the true probabilities, over all rows."""
+    eta = KINDS[kind](np.random.default_rng(99), MANY)
+    p, q = expit(eta), expit(TRUTHS[truth](eta))
+    shift = brentq(lambda a: np.mean(expit(a + eta)) - q.mean(), -9, 9)
+
+    def loss(line):
+        logit = line[0] + line[1] * eta
+        return np.mean(np.logaddexp(0, logit) - q * logit)
+
+    slope = minimize(loss, [0.0, 1.0], tol=1e-9).x[1]
+    entropy = -np.mean(xlogy(q, q) + xlogy(1 - q, 1 - q))
+    return {"oe_ratio": q.mean() / p.mean(), "intercept": shift, "slope": slope,
+            "refinement": entropy}  # fmt: skip
+
+
+def distances(eta, truth):
+    """ICI, E50, E90 and Emax of the truth at the scores of a sample."""
+    error = np.abs(expit(TRUTHS[truth](eta)) - expit(eta))
+    quantiles = np.quantile(error, (0.5, 0.9), method="inverted_cdf")
+    return dict(zip(("ici", "e50", "e90", "emax"), (error.mean(), *quantiles, error.max()),
+                    strict=True))  # fmt: skip
+
+
+def coverage(kind, truth, n, runs, seed=0):
+    """The share of samples in which each interval holds the truth, and its median width."""
+    rng = np.random.default_rng([seed, n])
+    known = population(kind, truth)
+    held, width = np.zeros((runs, len(KEYS))), np.zeros((runs, len(KEYS)))
+    for run in range(runs):
+        eta = KINDS[kind](rng, n)
+        hits = rng.random(n) < expit(TRUTHS[truth](eta))
+        true = known | distances(eta, truth)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OgiveWarning)
+            found = numbers_of(Curve.from_scores(expit(eta), hits), random_state=run)
+        held[run] = [one.low - 1e-12 <= true[one.key] <= one.high for one in found]
+        width[run] = [one.high - one.low for one in found]
+    return held.mean(axis=0), np.median(width, axis=0)
+
+
+def main(runs, kinds):
+    """Print a row for each base rate, truth and number of rows."""
+    for kind in kinds:
+        for truth in TRUTHS:
+            for n in SIZES:
+                held, _ = coverage(kind, truth, n, runs)
+                cells = " | ".join(f"{100 * share:.0f}" for share in held)
+                print(f"| {kind} | {truth} | {n:,} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:] or list(KINDS))
