@@ -966,3 +966,16 @@ def limited_threshold(scores, hits, miss, alarm, capacity=None, precision=None):
                 continue
         return acted
     return None
+
+
+def expected_auc(q, weights=None):
+    """The weight of pairs of outcomes 1 and 0 in order, over that of all pairs of two rows."""
+    w = _weights(q, weights)
+    rows = [p for p, k in zip(q, w, strict=True) for _ in range(int(k))]
+    in_order = pairs = 0.0
+    for i, p in enumerate(rows):
+        for j, r in enumerate(rows):
+            if i != j:
+                pairs += p * (1 - r)
+                in_order += p * (1 - r) * ((p > r) + 0.5 * (p == r))
+    return in_order / pairs if pairs else np.nan

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from ogive.report.plain import report
     from ogive.studies.acting import decide
     from ogive.studies.arena.study import arena
+    from ogive.studies.expected import expected_performance
     from ogive.studies.gain import cross_fitted_gain
     from ogive.studies.gate import gate
     from ogive.studies.groups import measure_groups
@@ -110,6 +111,7 @@ _MODULES = {
     "decompose": "ogive.metrics.corp",
     "ece": "ogive.metrics.binned",
     "expected_cost": "ogive.metrics.decisions",
+    "expected_performance": "ogive.studies.expected",
     "fit_beta": "ogive.calibrators.beta",
     "fit_dir_odir": "ogive.calibrators.scaling.odir",
     "fit_groups": "ogive.calibrators.groups",
@@ -202,6 +204,7 @@ __all__ = [
     "decompose",
     "ece",
     "expected_cost",
+    "expected_performance",
     "fit_beta",
     "fit_dir_odir",
     "fit_groups",

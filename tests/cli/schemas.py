@@ -66,6 +66,20 @@ MEASURE_LOG = MEASURE | {
     "required": [*MEASURE["required"], "ks_bracket", "brackets", "approximate", "skipped"],
 }
 
+EXPECT = {
+    "type": "object",
+    "properties": {
+        "n": COUNT,
+        "view": {"type": "string"},
+        "threshold": MAYBE,
+        **{f"{key}{end}": WITHHELD for key in ("accuracy", "precision", "auc")
+           for end in ("", "_low", "_high")},
+    },
+    "required": ["n", "view", "threshold", "accuracy", "accuracy_low", "accuracy_high",
+                 "precision", "precision_low", "precision_high", "auc", "auc_low", "auc_high"],
+    "additionalProperties": False,
+}  # fmt: skip
+
 MEASURE_BY = {
     "type": "object",
     "properties": {

@@ -9,6 +9,7 @@ from ogive.cli.applying import apply
 from ogive.cli.arena import arena
 from ogive.cli.comparing import compare, demo
 from ogive.cli.deciding import decide
+from ogive.cli.expecting import expect
 from ogive.cli.exporting import export
 from ogive.cli.fitting import fit
 from ogive.cli.help import Group
@@ -37,6 +38,7 @@ for command in (
     compare,
     decide,
     demo,
+    expect,
     export,
     fit,
     measure,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Commands by what they are for, in the order in which one would use them.
 GROUPS = {
     "Start here": ("demo",),
-    "Measure": ("measure", "plot", "report", "watch"),
+    "Measure": ("measure", "plot", "report", "watch", "expect"),
     "Decide": ("decide",),
     "Calibrate": ("fit", "apply", "shift", "export"),
     "Choose a method": ("compare", "arena", "paper"),

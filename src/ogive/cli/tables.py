@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from rich.measure import Measurement
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from ogive.curve import Curve
     from ogive.studies.compare import Comparison
+    from ogive.studies.expected import ExpectedPerformance
     from ogive.studies.group_measurement import GroupMeasurements
     from ogive.studies.measurement import Measurement as Measured
     from ogive.studies.measurement import Measurements
@@ -244,6 +246,20 @@ def _show_views(out: Console, every: Measurements) -> None:
     _show_numbers(out, *every.views)
     if classes is not None:
         _show_verdict(out, every.classes_verdict)
+
+
+def show_expected(out: Console, found: ExpectedPerformance) -> None:
+    """Print what to expect of scores without outcomes."""
+    rows = []
+    for name in ("accuracy", "precision", "auc"):
+        value, low, high = getattr(found, name)
+        if not isnan(value):
+            shown = name if name != "auc" else "AUC"
+            rows.append(([shown, percent(value), f"{percent(low)} … {percent(high)}"], ""))
+    at = "" if found.threshold is None else f", outcome 1 predicted from {found.threshold:g} on"
+    title = f"{found.view}: {found.n:,} rows without outcomes{at}"
+    show_table(out, title, ("expected", "value", "95 % interval"), rows)
+    out.print("The interval holds what these rows will show, if their scores are calibrated.")
 
 
 def show_before_and_after(out: Console, before: Curve, after: Curve, method: str) -> None:

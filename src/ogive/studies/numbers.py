@@ -18,7 +18,7 @@ calibrated. ``docs/numbers.md`` has the coverage.
 from __future__ import annotations
 
 from math import nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,10 @@ from ogive.metrics.proper import CLIP
 from ogive.studies.wording import spline_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ogive._typing import ArrayLike, FloatArray, WeightKind
+    from ogive.calibrators.spline_map import SplineMap
     from ogive.curve import Curve
 
 DRAWS = (
@@ -111,20 +114,29 @@ def _errors(error: FloatArray, count: FloatArray) -> FloatArray:
     return np.stack([*found, ranked[:, -1]], axis=1)
 
 
-def _drawn(gamma: Any, curve: Curve, rng: np.random.Generator) -> FloatArray:  # noqa: ANN401
+def _drawn(gamma: SplineMap, curve: Curve, rng: np.random.Generator) -> FloatArray:
     """Return the numbers of curves drawn from the posterior, (DRAWS, 4); 0 for "as they are"."""
     trials = trials_of(curve)
-    eta = trials.offset
+    score = expit(trials.offset)
+    kept = rng.random(DRAWS) < gamma.keep
+    found = [
+        _errors(np.abs(expit(lines) - score), trials.count)
+        for lines in drawn_curves(gamma, trials.offset, DRAWS, rng)
+    ]
+    return np.where(kept[:, None], np.nan, np.concatenate(found))
+
+
+def drawn_curves(
+    gamma: SplineMap, eta: FloatArray, draws: int, rng: np.random.Generator
+) -> Iterator[FloatArray]:
+    """Yield calibrated log-odds of curves drawn from the posterior, (k, m), a few MB at a time."""
     value, vector = np.linalg.eigh(gamma.covariance)
     root = vector * np.sqrt(np.maximum(value, 0.0))
-    moved = NaturalSpline(gamma.knots).basis(np.clip(eta, gamma.knots[0], gamma.knots[-1])) @ root
-    middle, score = gamma.log_odds_at(eta.copy()), expit(eta)
-    found = np.zeros((DRAWS, 4))
-    kept = rng.random(DRAWS) < gamma.keep
-    for at in np.array_split(np.arange(DRAWS), max(1, eta.size // 64)):  # a few MB at a time
-        lines = rng.standard_normal((at.size, root.shape[1])) @ moved.T
-        found[at] = _errors(np.abs(expit(middle + lines) - score), trials.count)
-    return np.where(kept[:, None], np.nan, found)
+    inside = np.clip(eta, gamma.knots[0], gamma.knots[-1])
+    moved = NaturalSpline(gamma.knots).basis(inside) @ root
+    middle = gamma.log_odds_at(eta.copy())
+    for at in np.array_split(np.arange(draws), min(draws, max(1, eta.size // 64))):
+        yield middle + rng.standard_normal((at.size, root.shape[1])) @ moved.T
 
 
 def _ends(drawn: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,0 +1,111 @@
+"""The command expect: what to expect of calibrated scores without outcomes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ogive.cli.options import (
+    as_json_option,
+    check_columns,
+    columns_of,
+    part_option,
+    reads_files,
+    seed_option,
+    view_option,
+)
+from ogive.cli.terminal import Command
+from ogive.cli.values import INPUT, MEMORY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(
+    cls=Command,
+    reads_predictions=True,
+    examples=(
+        ("ogive expect calibrated.csv", "Accuracy, precision and AUC to expect, with intervals."),
+        (
+            "ogive expect new.csv --calibrator cal.json --threshold 0.2",
+            "Calibrate the scores first; the interval holds the calibrator's own uncertainty.",
+        ),
+    ),
+)
+@click.argument("file", metavar="FILE", type=INPUT)
+@click.option(
+    "--calibrator",
+    type=INPUT,
+    metavar="CAL",
+    help="Apply this calibrator of a score first. [default: the scores are calibrated]",
+)
+@click.option(
+    "--threshold",
+    type=click.FLOAT,
+    metavar="T",
+    default=0.5,
+    show_default=True,
+    help="Score from which on outcome 1 is predicted.",
+)
+@view_option(default="[default: score, class-1 of two classes, top-1 of more]")
+@part_option("test")
+@click.option("--ignore-outcomes", is_flag=True, help="Take a file with outcomes, unread.")
+@click.option(
+    "--memory",
+    type=MEMORY,
+    metavar="SIZE",
+    default="1GB",
+    show_default=True,
+    help="Memory limit for reading files, e.g. 500MB.",
+)
+@seed_option("Random seed of the draws from a calibrator's posterior.")
+@reads_files
+@as_json_option
+def expect(
+    file: Path,
+    calibrator: Path | None,
+    *,
+    threshold: float,
+    view: str | None,
+    part: str | None,
+    ignore_outcomes: bool,
+    memory: str,
+    seed: int,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Estimate accuracy, precision and AUC of scores without outcomes.
+
+    It is right only if the scores are calibrated for these rows.
+    """
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.cli.tables import show_expected  # noqa: PLC0415
+    from ogive.export.artifact import load_map  # noqa: PLC0415
+    from ogive.studies.expected import expect_file  # noqa: PLC0415
+
+    check_columns([file])
+    if not 0.0 <= threshold <= 1.0:
+        msg = f"--threshold must lie in [0, 1], not {threshold:g}."
+        raise click.UsageError(msg)
+    if calibrator is not None and view is not None:
+        msg = "--view does not apply: the calibrator has its own. Leave it out."
+        raise click.UsageError(msg)
+    with terminal.progress("reading scores") as step:
+        found = expect_file(
+            file,
+            columns_of(options),
+            view,
+            threshold=threshold,
+            calibrator=None if calibrator is None else load_map(calibrator),
+            part=part,
+            experiment=options["experiment"],
+            ignore_outcomes=ignore_outcomes,
+            memory=memory,
+            random_state=seed,
+            progress=step,
+        )
+    if as_json:
+        terminal.print_json(found.to_dict())
+    else:
+        show_expected(terminal.console(), found)

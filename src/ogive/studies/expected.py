@@ -1,0 +1,347 @@
+r"""The accuracy, precision and AUC to expect of calibrated scores whose outcomes are not known yet.
+
+If the scores q are calibrated, the outcomes are independent with the probabilities q, and so each
+number has a mean and a variance. With rows of weight w and a threshold t:
+
+- accuracy: the mean of q where q >= t and of 1 − q elsewhere; of a matrix, of the largest
+  probability;
+- precision: the mean of q over the rows with q >= t;
+- AUC: the weight :math:`q_i (1 - q_j)` of all pairs that are in order, over that of all pairs
+  :math:`i \ne j`; equal scores count half.
+
+**Intervals** hold, in 95 of 100 cases, what these rows will show once their outcomes are known. The
+variances of sums are :math:`\sum w^2 q (1 - q)`; that of the AUC follows from its derivative in
+each outcome. A calibrator adds its own uncertainty: curves are drawn from its posterior, and the
+variance of their numbers is added. Nothing allows for scores that are not calibrated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log, nan, sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ogive._numerics.logistic import expit
+from ogive.calibrators.maps import Map
+from ogive.calibrators.spline_map import SplineMap
+from ogive.curve import Curve
+from ogive.curve.coarse import coarse
+from ogive.engines.files import is_log, open_log
+from ogive.engines.local import read_log
+from ogive.errors import DoesNotApply, InvalidInput
+from ogive.metrics.line import HIGH, LOW, MAX_ROWS, Estimate
+from ogive.metrics.significance import HALF_WIDTH_95
+from ogive.predictions import Predictions, kind_or_default
+from ogive.readers import Columns
+from ogive.readers.multi_file import read_together
+from ogive.studies.numbers import drawn_curves
+from ogive.views import check_view, score_rows
+
+if TYPE_CHECKING:
+    import os
+
+    from ogive._typing import ArrayLike, BoolArray, FloatArray, Kind, Progress
+    from ogive.calibrators.maps import Fitted
+
+TOP = "top-1"
+DRAWS = 200  # of a calibrator's posterior: enough for a variance
+_TWO_CLASSES = 2
+_TINY = float(np.finfo(np.float64).tiny)  # less is 0: a division by it would not be finite
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedPerformance:
+    """What to expect of scores without outcomes; each number has ``value``, ``low`` and ``high``.
+
+    Attributes
+    ----------
+    n : float
+        Rows, or the sum of their weights.
+    view : str
+        What the scores are.
+    threshold : float or None
+        From which score on outcome 1 is predicted; None for the predicted class of a matrix.
+    accuracy, precision, auc : Estimate
+        NaN where there is none: the predicted class of a matrix has an accuracy only, and no
+        precision exists where no score reaches the threshold.
+    """
+
+    n: float
+    view: str
+    threshold: float | None
+    accuracy: Estimate
+    precision: Estimate
+    auc: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of ``ogive expect``; None for NaN."""
+        found: dict[str, Any] = {"n": self.n, "view": self.view, "threshold": self.threshold}
+        for key in ("accuracy", "precision", "auc"):
+            for end, value in zip(("", "_low", "_high"), getattr(self, key), strict=True):
+                found[f"{key}{end}"] = None if np.isnan(value) else value
+        return found
+
+
+class _Rows(NamedTuple):
+    """Scores as side and tail, with weights and their squares; (m,) each."""
+
+    view: str
+    high: BoolArray
+    tail: FloatArray
+    weight: FloatArray
+    square: FloatArray
+
+
+def expected_performance(
+    data: Predictions | ArrayLike,
+    view: str | None = None,
+    *,
+    kind: Kind | None = None,
+    threshold: float = 0.5,
+    sample_weight: ArrayLike | None = None,
+    calibrator: Fitted | None = None,
+    random_state: int = 0,
+) -> ExpectedPerformance:
+    """Return the accuracy, precision and AUC to expect of calibrated scores without outcomes.
+
+    Parameters
+    ----------
+    data : array-like, (N,) or (N, K); or Predictions without labels
+        Calibrated scores or probabilities; with `calibrator`, as the model gives them.
+    view : str, optional
+        Default: ``"score"`` for scores, ``"class-1"`` for two classes, ``"top-1"`` for more.
+    kind : {"probs", "logits"}
+        What a matrix holds.
+    threshold : float
+        From which score on outcome 1 is predicted.
+    sample_weight : array-like, (N,), optional
+    calibrator : optional
+        A fitted map of a score, which is applied first. Of the default spline, the interval holds
+        its uncertainty.
+    random_state : int
+        Of the draws from the calibrator's posterior.
+
+    Examples
+    --------
+    >>> found = expected_performance([0.9, 0.8, 0.2, 0.1] * 100)
+    >>> round(found.accuracy.value, 3), round(found.precision.value, 3), round(found.auc.value, 3)
+    (0.85, 0.85, 0.875)
+    """
+    if not isinstance(data, Predictions):
+        weights: Any = {"sample_weight": sample_weight}
+        data = Predictions(data, kind=kind_or_default(np.asarray(data), kind), **weights)
+    if data.labels is not None:
+        msg = "`data` has labels: measure it instead, or leave them out (Predictions(values))."
+        raise InvalidInput(msg)
+    gamma = _as_map(calibrator)
+    rows = _rows(data, view if gamma is None else gamma.view)
+    return _expected(rows, threshold, gamma, random_state)
+
+
+def expect_file(
+    path: str | os.PathLike[str],
+    columns: Columns | None = None,
+    view: str | None = None,
+    *,
+    threshold: float = 0.5,
+    calibrator: Fitted | None = None,
+    part: str | None = None,
+    experiment: str | None = None,
+    ignore_outcomes: bool = False,
+    memory: str | int = "1GB",
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> ExpectedPerformance:
+    """Return the same of a file or a log without outcomes, which may be longer than memory."""
+    file, columns = Path(path), columns or Columns()
+    gamma = _as_map(calibrator)
+    view = view if gamma is None else gamma.view
+    if is_log(file):
+        log_ = open_log(file, columns)
+        _refuse_outcomes(file, log_.layout.truth is not None and not ignore_outcomes)
+        if view is None and log_.layout.kind != "scores":
+            view = "class-1" if log_.classes == _TWO_CLASSES else "top-1"
+        how: Any = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
+        curve = read_log(file, view, columns=columns, part=part, **how).curve
+        rows = _Rows(curve.view, curve.high, curve.tail, curve.count, curve.square)
+    else:
+        preds = read_together((file,), columns, experiment, part, default="test", memory=memory)
+        _refuse_outcomes(file, preds.labels is not None and not ignore_outcomes)
+        rows = _rows(preds, view)
+    return _expected(rows, threshold, gamma, random_state)
+
+
+def _as_map(calibrator: Fitted | None) -> Map | None:
+    if calibrator is None or isinstance(calibrator, Map):
+        return calibrator
+    msg = (
+        "a calibrator of whole vectors is not read here: apply it first (ogive apply), then use "
+        "what it wrote."
+    )
+    raise DoesNotApply(msg)
+
+
+def _refuse_outcomes(file: Path, refused: bool) -> None:
+    if refused:
+        msg = (
+            f"{file} has outcomes, so that its accuracy can be measured: ogive measure {file}. "
+            "To leave the outcomes unread: --ignore-outcomes (ignore_outcomes=True)."
+        )
+        raise InvalidInput(msg)
+
+
+def _rows(preds: Predictions, view: str | None) -> _Rows:
+    if view is None and preds.K == _TWO_CLASSES and not preds.one_column:
+        view = "class-1"
+    name = check_view(view, preds).name
+    scored = score_rows(preds, name)
+    count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
+    square = count**2 if preds.weight_kind == "sampling" else count
+    return _Rows(name, scored.high, scored.tail, count, square)
+
+
+def _expected(
+    rows: _Rows, threshold: float, calibrator: Map | None, random_state: int
+) -> ExpectedPerformance:
+    if not 0.0 <= threshold <= 1.0:
+        msg = f"`threshold` must lie in [0, 1], not {threshold!r}."
+        raise InvalidInput(msg)
+    between = np.zeros(3)
+    if calibrator is None:
+        q = np.where(rows.high, 1.0 - rows.tail, rows.tail)
+    else:
+        q = calibrator.from_tails(rows.high, rows.tail)
+        if isinstance(calibrator, SplineMap):
+            rng = np.random.default_rng(random_state)
+            between = _variance_of_calibrator(calibrator, _short(rows), threshold, rng)
+    return _numbers(rows, q, threshold, between)
+
+
+def _short(rows: _Rows) -> _Rows:
+    """Return the rows, with nearly equal scores joined if there are many."""
+    if rows.tail.size <= MAX_ROWS:
+        return rows
+    score = np.where(rows.high, 1.0 - rows.tail, rows.tail)
+    none = np.zeros(score.size)
+    curve = coarse(Curve.from_scores(score, none, sample_weight=rows.weight))
+    return _Rows(rows.view, curve.high, curve.tail, curve.count, curve.count)
+
+
+def _variance_of_calibrator(
+    calibrator: SplineMap, rows: _Rows, threshold: float, rng: np.random.Generator
+) -> FloatArray:
+    """Return the variance of accuracy, precision and AUC over the posterior, (3,)."""
+    q = calibrator.from_tails(rows.high, rows.tail)
+    with np.errstate(divide="ignore"):
+        eta = np.log(rows.tail) - np.log1p(-rows.tail)
+    eta = np.clip(np.where(rows.high, -eta, eta), calibrator.lowest, calibrator.highest)
+    ranked = _Ranked(q, rows.weight, _predicted(rows.view, q, threshold))
+    drawn = [
+        ranked.values(expit(line))
+        for lines in drawn_curves(calibrator, eta, DRAWS, rng)
+        for line in lines
+    ]
+    result: FloatArray = np.var(drawn, axis=0)
+    return result
+
+
+def _predicted(view: str, q: FloatArray, threshold: float) -> BoolArray:
+    """Return which rows predict outcome 1: of the predicted class of a matrix, all."""
+    return np.ones(q.size, dtype=np.bool_) if view == TOP else q >= threshold
+
+
+def _numbers(
+    rows: _Rows, q: FloatArray, threshold: float, between: FloatArray
+) -> ExpectedPerformance:
+    """Return the numbers of probabilities q, (m,); `between` is the calibrator's variance, (3,)."""
+    yes = _predicted(rows.view, q, threshold)
+    ranked = _Ranked(q, rows.weight, yes)
+    value = ranked.values(q)
+    noise = rows.square * q * (1.0 - q)
+    n, flagged = float(rows.weight.sum()), float(rows.weight[yes].sum())
+    accuracy = _share(value[0], float(noise.sum()) / n**2 + between[0], n)
+    precision = auc = Estimate(nan, nan, nan)
+    if rows.view != TOP and flagged:
+        spread = float(noise[yes].sum()) / flagged**2
+        precision = _share(value[1], spread + between[1], flagged)
+    if rows.view != TOP and not np.isnan(value[2]):
+        auc = _on_log_odds(value[2], ranked.auc_variance(q, noise) + between[2])
+    total = int(n) if n.is_integer() else n
+    shown = None if rows.view == TOP else threshold
+    return ExpectedPerformance(total, rows.view, shown, accuracy, precision, auc)
+
+
+class _Ranked:
+    """Rows in the order of their scores, equal ones grouped."""
+
+    def __init__(self, score: FloatArray, count: FloatArray, yes: BoolArray) -> None:
+        self.count, self.yes = count, yes
+        _, self.group = np.unique(score, return_inverse=True)
+
+    def values(self, q: FloatArray) -> tuple[float, float, float]:
+        """Return accuracy, precision and AUC, if the outcomes have the probabilities q."""
+        count, yes = self.count, self.yes
+        accuracy = float(count @ np.where(yes, q, 1.0 - q) / count.sum())
+        flagged = float(count[yes].sum())
+        precision = float(count[yes] @ q[yes]) / flagged if flagged else nan
+        in_order, pairs = self._pairs(q)
+        return accuracy, precision, in_order / pairs if pairs > _TINY else nan
+
+    def _sums(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the expected weight of outcomes 1 and 0 at each score."""
+        ones, zeros = (
+            np.bincount(self.group, self.count * part).astype(np.float64) for part in (q, 1.0 - q)
+        )
+        return ones, zeros
+
+    def _pairs(self, q: FloatArray) -> tuple[float, float]:
+        """Return the expected weight of pairs of 1 and 0 in order, and of all such pairs."""
+        ones, zeros = self._sums(q)
+        itself = float(self.count @ (q * (1.0 - q)))  # a row is no pair with itself
+        below = np.cumsum(zeros) - zeros
+        in_order = float(ones @ below) + 0.5 * (float(ones @ zeros) - itself)
+        return in_order, float(ones.sum() * zeros.sum()) - itself
+
+    def auc_variance(self, q: FloatArray, noise: FloatArray) -> float:
+        """Return the variance of the AUC over the outcomes, from its derivative in each of them."""
+        ones, zeros = self._sums(q)
+        in_order, pairs = self._pairs(q)
+        below = np.cumsum(zeros) - 0.5 * zeros
+        above = ones.sum() - np.cumsum(ones) + 0.5 * ones
+        slope = below - above - in_order / pairs * (zeros.sum() - ones.sum())
+        return float(noise @ slope[self.group] ** 2) / pairs**2
+
+
+def _share(mean: float, variance: float, n: float) -> Estimate:
+    """Return the interval of a share of n rows: gamma distributions of both sums, by rarity.
+
+    Half a row is added on both sides, since a number of rows is whole.
+    """
+    ends = [_gamma_ends(part * n, variance * n * n) for part in (mean, 1.0 - mean)]
+    (low, high), (least, most) = ends
+    low = (1.0 - mean) * low + mean * (n - most)
+    high = (1.0 - mean) * high + mean * (n - least)
+    return Estimate(mean, max(float(low - 0.5) / n, 0.0), min(float(high + 0.5) / n, 1.0))
+
+
+def _gamma_ends(mean: float, variance: float) -> tuple[float, float]:
+    """Return the 2.5 % and 97.5 % points of a sum with this mean and variance."""
+    from scipy.special import gammaincinv  # noqa: PLC0415 - heavy, and only used here
+
+    if min(mean, variance) <= _TINY:
+        return mean, mean
+    scale = variance / mean
+    low, high = gammaincinv(mean / scale, (LOW, HIGH))
+    return scale * float(low), scale * float(high)
+
+
+def _on_log_odds(value: float, variance: float) -> Estimate:
+    """Return a normal interval on the scale of log-odds, which keeps it inside (0, 1)."""
+    if not 0.0 < value < 1.0:
+        return Estimate(value, value, value)
+    half = HALF_WIDTH_95 * sqrt(variance) / (value * (1.0 - value))
+    odds = log(value / (1.0 - value))
+    return Estimate(value, *(1.0 / (1.0 + exp(-(odds + side * half))) for side in (-1.0, 1.0)))

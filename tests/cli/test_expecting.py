@@ -1,0 +1,61 @@
+"""`ogive expect`: scores without outcomes."""
+
+import numpy as np
+import pytest
+
+import ogive
+from tests.cli import schemas
+
+
+@pytest.fixture
+def unlabelled(tmp_path, rng):
+    path = tmp_path / "new.csv"
+    path.write_text("score\n" + "\n".join(map(repr, rng.random(500).tolist())))
+    return path
+
+
+def test_expect(run, run_json, unlabelled):
+    result = run_json(schemas.EXPECT, "expect", unlabelled)
+    found = ogive.expected_performance(np.loadtxt(unlabelled, skiprows=1))
+    assert result["accuracy"] == pytest.approx(found.accuracy.value, abs=1e-4)
+    assert result["auc"] == pytest.approx(found.auc.value, abs=1e-4)
+    assert result["n"] == 500
+    assert run_json(schemas.EXPECT, "expect", unlabelled, "--threshold", "1")["precision"] is None
+    code, out, _ = run("expect", unlabelled)
+    assert code == 0
+    assert "if their scores are calibrated" in out
+
+
+def test_a_calibrator_is_applied_first(run, run_json, scores, unlabelled, tmp_path):
+    calibrator = tmp_path / "cal.json"
+    assert run("fit", scores, "-o", calibrator)[0] == 0
+    plain = run_json(schemas.EXPECT, "expect", unlabelled)
+    found = run_json(schemas.EXPECT, "expect", unlabelled, "--calibrator", calibrator)
+    assert found["accuracy"] != plain["accuracy"]
+    assert found["accuracy_high"] - found["accuracy_low"] > 0
+    code, _, err = run("expect", unlabelled, "--calibrator", calibrator, "--view", "score")
+    assert code == 2
+    assert "--view does not apply" in err
+
+
+def test_matrices_and_arrays(run_json, tmp_path, rng):
+    p = rng.dirichlet([1, 1, 1], 200)
+    np.savez(tmp_path / "p.npz", probs=p)
+    found = run_json(schemas.EXPECT, "expect", tmp_path / "p.npz")
+    assert found["accuracy"] == pytest.approx(p.max(axis=1).mean())
+    assert found["auc"] is None
+    of_class = run_json(schemas.EXPECT, "expect", tmp_path / "p.npz", "--view", "class-0")
+    assert of_class["auc"] is not None
+
+
+def test_outcomes_are_refused_unless_left_unread(run, run_json, scores):
+    code, out, err = run("expect", scores)
+    assert code == 1
+    assert out == ""
+    assert "has outcomes" in err
+    assert "--ignore-outcomes" in err
+    run_json(schemas.EXPECT, "expect", scores, "--ignore-outcomes")
+
+
+def test_a_threshold_outside_the_scores_is_refused(run, unlabelled):
+    assert run("expect", unlabelled, "--threshold", "1.5")[0] == 2

@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from sklearn.metrics import roc_auc_score
+
+import ogive
+from ogive import Curve, Predictions, expected_performance
+from ogive.errors import DoesNotApply, InvalidInput
+from tests import naive, strategies
+
+
+@given(strategies.scored(weights=True, max_size=25))
+def test_the_numbers_are_their_definitions(data):
+    scores, _, w = data
+    q = scores.astype(float)
+    for weights in (None, w):
+        one = np.ones(q.size) if weights is None else weights
+        found = expected_performance(scores, sample_weight=weights)
+        right = np.where(q >= 0.5, q, 1 - q)
+        assert found.accuracy.value == pytest.approx(np.average(right, weights=one), abs=1e-12)
+        yes = (q >= 0.5) & (one > 0)
+        if yes.any():
+            precision = np.average(q[yes], weights=one[yes])
+            assert found.precision.value == pytest.approx(precision, abs=1e-12)
+        else:
+            assert np.isnan(found.precision.value)
+        slow = naive.expected_auc(q, weights)
+        assert found.auc.value == pytest.approx(slow, abs=1e-9, nan_ok=True)
+        for number in (found.accuracy, found.precision, found.auc):
+            assert np.isnan(number.value) or 0 <= number.low <= number.value <= number.high <= 1
+
+
+def test_the_intervals_hold_what_is_measured_later(rng):
+    held = np.zeros(3)
+    for _ in range(60):
+        q = rng.beta(1.0, 2.0, 400)
+        y = rng.random(400) < q
+        seen = ((q >= 0.5) == y).mean(), y[q >= 0.5].mean(), roc_auc_score(y, q)
+        found = expected_performance(q)
+        ends = (found.accuracy, found.precision, found.auc)
+        held += [e.low <= x <= e.high for e, x in zip(ends, seen, strict=True)]
+    assert (held >= 52).all()
+
+
+def test_a_calibrator_adds_its_own_uncertainty(rng):
+    s = rng.random(500)
+    gamma = ogive.fit_spline(Curve.from_scores(s, rng.random(500) < s**2))
+    new = rng.random(20_000)
+    alone, fitted = expected_performance(gamma(new)), expected_performance(new, calibrator=gamma)
+    assert fitted.accuracy.value == pytest.approx(alone.accuracy.value, abs=1e-12)
+    assert fitted.auc.value == pytest.approx(alone.auc.value, abs=1e-12)
+    for name in ("accuracy", "precision", "auc"):
+        wide, narrow = getattr(fitted, name), getattr(alone, name)
+        assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
+    platt = ogive.fit_platt(Curve.from_scores(s, rng.random(500) < s**2))
+    assert expected_performance(new, calibrator=platt).n == 20_000
+
+
+def test_matrices_have_the_accuracy_of_the_predicted_class(rng):
+    p = rng.dirichlet([1, 1, 1], 300)
+    found = expected_performance(p, kind="probs")
+    assert found.accuracy.value == pytest.approx(p.max(axis=1).mean())
+    assert np.isnan(found.precision.value)
+    assert found.threshold is None
+    of_class = expected_performance(p, "class-2", kind="probs", threshold=0.3)
+    alone = expected_performance(p[:, 2], threshold=0.3)
+    assert of_class.auc == pytest.approx(alone.auc)
+    two = expected_performance(np.column_stack([1 - p[:, 2], p[:, 2]]), kind="probs")
+    assert two.view == "class-1"
+
+
+def test_one_row_and_certain_scores():
+    one = expected_performance([0.3])
+    assert (one.accuracy.low, one.accuracy.high) == (0.0, 1.0)
+    assert np.isnan(one.auc.value)
+    sure = expected_performance([0.0, 1.0])
+    assert sure.auc == (1.0, 1.0, 1.0)
+    assert one.to_dict()["auc_low"] is None
+
+
+def test_bad_input_is_refused(rng):
+    with pytest.raises(InvalidInput, match="threshold"):
+        expected_performance([0.2, 0.4], threshold=1.5)
+    with pytest.raises(InvalidInput, match="has labels: measure it instead"):
+        expected_performance(Predictions([0.2, 0.4], [0, 1], kind="probs"))
+    with pytest.raises(InvalidInput):
+        expected_performance([0.2, 1.4])
+    z = rng.normal(size=(60, 3))
+    matrix = ogive.fit_temperature(Predictions(z, z.argmax(axis=1), kind="logits"))
+    with pytest.raises(DoesNotApply, match="apply it first"):
+        expected_performance(z, kind="logits", calibrator=matrix)
