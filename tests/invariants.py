@@ -15,6 +15,7 @@ import numpy as np
 
 from ogive import load, save
 from ogive.export import to_python
+from ogive.export.check import moved
 from tests.answers import Answer, Rows, answer, applied
 from tests.cases import ODIR, Case, draw, extreme_rows
 
@@ -267,7 +268,12 @@ def python_export_agrees(case, base):
         found = [calibrate([zero(float(x)), float(x)]) for x in values]
     else:
         found = [calibrate(row) for row in values.tolist()]
-    expect(case, "Python export", Answer(None, np.array(found)), Answer(None, wanted), CLOSE_EXPORT)
+    # As `ogive export` checks it: where a map is so steep that the rounding of a score shows, the
+    # answer lies between those of a map whose knots are moved by that rounding.
+    ends = [applied(case, moved(base.gamma, side, exact=False), values) for side in (-1, 1)]
+    steep = np.abs(np.array(ends) - wanted).max(axis=0)
+    found = np.where(np.abs(found - wanted) <= steep, wanted, found)
+    expect(case, "Python export", Answer(None, found), Answer(None, wanted), CLOSE_EXPORT)
 
 
 INVARIANTS = (
