@@ -18,7 +18,7 @@ variance of their numbers is added. Nothing allows for scores that are not calib
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, log, nan, sqrt
+from math import log, nan, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -343,5 +343,5 @@ def _on_log_odds(value: float, variance: float) -> Estimate:
     if not 0.0 < value < 1.0:
         return Estimate(value, value, value)
     half = HALF_WIDTH_95 * sqrt(variance) / (value * (1.0 - value))
-    odds = log(value / (1.0 - value))
-    return Estimate(value, *(1.0 / (1.0 + exp(-(odds + side * half))) for side in (-1.0, 1.0)))
+    low, high = expit(log(value / (1.0 - value)) + half * np.array([-1.0, 1.0])).tolist()
+    return Estimate(value, low, high)
