@@ -11,6 +11,7 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import expit, log_softmax
 from scipy.stats import chi2
 from scipy.stats import gamma as gamma_distribution
+from scipy.stats import t as student
 
 
 def softmax(z):
@@ -636,6 +637,28 @@ def false_discovery(pvalues, families):
         own = np.flatnonzero(families == family)
         adjusted[own] = benjamini_hochberg(pvalues[own])
     return np.minimum(adjusted * len(set(families.tolist())), 1.0)
+
+
+def worse_groups(names, rise, weights):
+    """Groups of one column or both whose mean rise is above 0 by a t test; name -> mean rise."""
+    found, families = {}, []
+    for family, chosen in enumerate([(0,), (1,), (0, 1)]):
+        for key in sorted({tuple(row[c] for c in chosen) for row in names.tolist()}):
+            rows = np.array([tuple(row[c] for c in chosen) == key for row in names.tolist()])
+            d, w = rise[rows], weights[rows]
+            mean, n = np.sum(w * d) / w.sum(), w.sum() ** 2 / np.sum(w**2)
+            error = np.sqrt(np.sum(w**2 * (d - mean) ** 2) * n / (n - 1)) / w.sum()
+            values = dict(zip(chosen, key, strict=True))
+            name = " | ".join(values.get(c, "*") for c in range(2))
+            found[name] = (mean, student.sf(mean / error, n - 1))
+            families.append(family)
+    adjusted = false_discovery([p for _, p in found.values()], families)
+    worse = {
+        name: mean
+        for (name, (mean, _)), p in zip(found.items(), adjusted, strict=True)
+        if p <= 0.05 and mean > 0
+    }
+    return dict(sorted(worse.items(), key=lambda pair: -pair[1]))
 
 
 def multicalibration_error(scores, outcomes, columns, depth, kind, weights=None):

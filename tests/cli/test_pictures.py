@@ -4,6 +4,7 @@ import pytest
 from ogive.cli import main
 from tests.bundled import DEMO
 from tests.cli import schemas
+from tests.engines.tables import scores_table, store
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])
@@ -66,3 +67,23 @@ def test_errors_leave_files_alone(run, tmp_path):
     assert old.read_text() == "kept"
     assert [p.name for p in tmp_path.iterdir()] == ["old.html"]
     assert main(["plot", DEMO, "-o", "a.png", "--graph", "nonsense"]) == 2
+
+
+def test_groups_are_drawn_from_a_log(run, run_json, tmp_path, scores):
+    rng = np.random.default_rng(0)
+    table = scores_table(2000, site=rng.choice(["a", "b", "c"], 2000), kind=rng.choice(["x"], 2000))
+    log, out = store(table, tmp_path / "log.csv"), tmp_path / "groups.png"
+    words = ("plot", log, "-o", out, "--graph", "groups")
+    assert run_json(schemas.OUT, *words, "--by", "site,kind") == {"out": str(out)}
+    assert out.read_bytes()[:4] == b"\x89PNG"
+    for options, message in (
+        ((), "needs columns that name them: --by"),
+        (("--by", "site", "--method", "platt"), "--method does not apply"),
+        (("--by", "site", "--depth", 2), "has fewer columns to combine"),
+    ):
+        code, _, err = run(*words, *options)
+        assert code == 2
+        assert message in err
+    code, _, err = run("plot", scores, "-o", out, "--by", "site")
+    assert code == 2
+    assert "only the graph groups shows groups" in err

@@ -133,10 +133,10 @@ def test_a_long_source_is_recognised_by_blocks_with_both_ends(tmp_path, monkeypa
 def test_a_source_that_changes_while_it_is_read_leaves_no_output(log, cal, tmp_path, monkeypatch):
     honest = FileJob._calibrated
 
-    def change(self, gamma, chunk, first):
+    def change(self, gamma, chunk, first, harm):
         with self.file.open("ab") as file:
             file.write(b" ")
-        return honest(self, gamma, chunk, first)
+        return honest(self, gamma, chunk, first, harm)
 
     monkeypatch.setattr(FileJob, "_calibrated", change)
     with pytest.raises(FileFormatError, match="changed while it was read"):
@@ -240,9 +240,9 @@ KILLED = """
 import sys, time
 import ogive.studies.apply_log as room
 slow = room.FileJob._calibrated
-def wait(self, gamma, chunk, first):
+def wait(self, gamma, chunk, first, harm):
     time.sleep(0.05)
-    return slow(self, gamma, chunk, first)
+    return slow(self, gamma, chunk, first, harm)
 room.FileJob._calibrated = wait
 room._CELLS = 100
 print("ready", flush=True)

@@ -1,8 +1,11 @@
+import numpy as np
 import pytest
 
 import ogive
+from ogive import Predictions, measure_groups
 from ogive.errors import InvalidInput, UnknownName
-from ogive.studies.graphs import diagrams_of
+from ogive.plotting.figures import figure, panels_of, save_figure
+from ogive.studies.graphs import diagrams_of, group_diagram
 from tests.bundled import DEMO
 
 
@@ -23,3 +26,21 @@ def test_what_plot_draws():
         diagrams_of("before-after", test)
     with pytest.raises(UnknownName, match="Did you mean 'panels'"):
         diagrams_of("panel", test)
+
+
+def test_groups_are_sorted_by_what_is_sure_of_their_error(tmp_path):
+    rng = np.random.default_rng(0)
+    scores, names = rng.random(6000), rng.integers(0, 40, 6000)
+    hits = rng.random(6000) < np.where(names < 3, scores**2, scores)
+    found = measure_groups(Predictions(scores, hits, kind="probs"), {"site": names})
+    shown = group_diagram(found)
+    assert (shown.by, len(shown.names), shown.more) == ("site", 30, 10)
+    assert set(shown.names[:3]) == {"0", "1", "2"}
+    assert list(shown.low) == sorted(shown.low, reverse=True)
+    assert shown.off.sum() == len(found.off)
+    save_figure(figure(shown), tmp_path / "groups.svg")
+    text = (tmp_path / "groups.svg").read_text()
+    assert "KS error by site" in text
+    assert "10 more groups are not shown" in panels_of(shown)[0].alt
+    with pytest.raises(InvalidInput, match="needs groups"):
+        diagrams_of("groups", Predictions(scores, hits, kind="probs"))

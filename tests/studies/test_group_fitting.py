@@ -10,7 +10,9 @@ from ogive import Curve, load
 from ogive.errors import FileFormatError, InvalidInput, OgiveWarning
 from ogive.readers import open_file
 from ogive.studies.fitting import apply
-from ogive.studies.group_fitting import check_groups, groups_of, in_words, warn_of_worse
+from ogive.studies.group_fitting import check_groups, check_one_map, groups_of, in_words
+from ogive.studies.group_harm import Harm, warn_of_worse
+from tests import naive
 
 pytest.importorskip("pyarrow")
 
@@ -40,6 +42,7 @@ def write_parquet(path, scores, outcomes, country):
     return path
 
 
+@pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_fit_and_apply_know_the_group_of_each_row(kind, run, tmp_path, rng):
     scores, outcomes, country = rows(rng)
@@ -50,8 +53,8 @@ def test_fit_and_apply_know_the_group_of_each_row(kind, run, tmp_path, rng):
     assert code == 0
     assert "4 groups of country" in text
     assert "120 rows have no value of country: they are the group (none)" in text
-    code, text, _ = run("apply", cal, path, "-o", out)
-    assert code == 0
+    code, text, err = run("apply", cal, path, "-o", out)
+    assert code == 0, err
     gamma = load(cal)
     assert gamma.groups == ("(none)", "007", "BR", "DE")
     names = np.where(country == "", "(none)", country)
@@ -93,11 +96,12 @@ def test_a_group_that_becomes_worse_is_named(rng):
     scores = 1 / (1 + np.exp(-eta))
     curves = {g: Curve.from_scores(scores[name == g], hits[name == g]) for g in np.unique(name)}
     check = check_groups(curves, 5)
-    assert check.worse == ("fine",)
-    assert check.spoilt == ("fine",)
+    assert [one.group for one in check.worse] == ["fine"]
+    assert [one.group for one in check.spoilt] == ["fine"]
+    assert check_one_map(curves, "spline", 5) == check.spoilt
     assert check.log_loss_after <= check.log_loss_overall < check.log_loss_before
     with pytest.warns(OgiveWarning, match=r"makes 1 group \('fine'\) worse than before"):
-        warn_of_worse(check)
+        warn_of_worse(check.worse, "rows left out", by_group=True)
 
 
 def test_groups_that_do_not_differ_are_not_called_worse(rng):
@@ -156,3 +160,156 @@ def test_two_columns_from_a_table_and_back(kind, run, tmp_path, rng):
     code, _, err = run("fit", path, "-o", cal, "--by", "country,town")
     assert code != 0
     assert "'town'" in err
+
+
+def test_harm_is_the_naive_one(rng):
+    n = 3000
+    names = np.stack([rng.choice(["BR", "DE", "US"], n), rng.choice(["tv", "pc"], n)], axis=1)
+    weight = rng.gamma(2.0, size=n)
+    before, after = rng.uniform(0.3, 0.9, (2, n))
+    after = np.where(names[:, 0] == "US", before - 0.02 * rng.random(n), after)
+    whole = Harm()
+    whole.add(names, before, after, weight, weight**2)
+    want = naive.worse_groups(names, np.log(before / after), weight)
+    assert [one.group for one in whole.worse()] == list(want)
+    assert [one.rise for one in whole.worse()] == pytest.approx(list(want.values()))
+    assert "US | *" in want
+    parts = Harm()
+    for some in np.array_split(rng.permutation(n), 4):
+        shard = Harm()
+        shard.add(names[some], before[some], after[some], weight[some], weight[some] ** 2)
+        parts.include(shard)
+    assert [one.group for one in parts.worse()] == [one.group for one in whole.worse()]
+    twice, counted = Harm(), Harm()
+    twice.add(np.repeat(names, 2, 0), np.repeat(before, 2), np.repeat(after, 2))
+    counted.add(names, before, after, np.full(n, 2.0))
+    assert [one.group for one in twice.worse()] == [one.group for one in counted.worse()]
+
+
+def spoiling(rng, n=16_000):
+    """US is right, the others are not: one map for all spoils US."""
+    country, device = rng.choice(["US", "BR", "DE"], n), rng.choice(["tv", "pc"], n)
+    scores = rng.random(n)
+    hits = rng.random(n) < np.where(country == "US", scores, scores**1.5)
+    return scores, hits.astype(int), country, device
+
+
+def write_table(path, scores, outcomes, country, device):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path.parent.mkdir(exist_ok=True)
+    columns = {"score": scores, "outcome": outcomes, "country": country, "device": device}
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
+def test_one_map_that_spoils_a_group_is_named_by_fit_and_apply(run, tmp_path, rng):
+    import json
+
+    data = spoiling(rng)
+    log = tmp_path / "log"
+    for i in range(2):
+        half = [column[8000 * i :][:8000] for column in data]
+        write_table(log / f"{i}.parquet", *half)
+    cal, out = tmp_path / "cal.json", tmp_path / "out"
+    words = "makes 3 groups ('US | "
+    code, text, err = run("fit", log, "-o", cal, "--check-by", "country,device", "--json")
+    assert code == 0
+    assert words in err
+    assert "calibrate by group: ogive fit --by" in err
+    worse = set(json.loads(text)["worse"])
+    assert worse == {"US | *", "US | tv", "US | pc"}
+    for target, path in (("a", log), ("b.parquet", log / "0.parquet")):
+        code, text, err = run(
+            "apply", cal, path, "-o", tmp_path / target, "--check-by", "country,device", "--json"
+        )
+        assert code == 0
+        assert "('US | " in err
+        named = set(json.loads(text)["worse"])
+        assert named == worse if path == log else "US | *" in named <= worse  # half the rows
+    code, text, err = run("apply", cal, log, "-o", out, "--json")
+    assert (code, err) == (0, "")
+    assert "worse" not in json.loads(text)
+    code, _, err = run("fit", log, "-o", tmp_path / "by.json", "--by", "country,device")
+    assert (code, err) == (0, "")
+    code, text, err = run("apply", tmp_path / "by.json", log, "-o", tmp_path / "c", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(text)["worse"] == []
+
+
+@pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
+def test_a_check_that_cannot_be_made_is_refused_or_told(run, tmp_path, rng):
+    scores, hits, country, device = spoiling(rng, 600)
+    path = write_table(tmp_path / "log.parquet", scores, hits, country, device)
+    cal = tmp_path / "cal.json"
+    for options, words in (
+        (("--folds", 0), "no rows left out to judge groups on"),
+        (("--method", "temperature"), "ogive apply --check-by judges all"),
+        (("--by", "country"), "the groups of --by are judged anyway"),
+    ):
+        code, _, err = run("fit", path, "-o", cal, "--check-by", "country", *options)
+        assert code == 2
+        assert words in err
+    assert run("fit", path, "-o", cal)[0] == 0
+    code, _, err = run("apply", cal, path, "-o", tmp_path / "o.parquet", "--check-by", "town")
+    assert code == 1
+    assert "has no column `town`" in err
+    import pyarrow.parquet as pq
+
+    pq.write_table(pq.read_table(path).drop_columns("outcome"), tmp_path / "bare.parquet")
+    code, _, err = run(
+        "apply",
+        cal,
+        tmp_path / "bare.parquet",
+        "-o",
+        tmp_path / "o.parquet",
+        "--check-by",
+        "country",
+    )
+    assert code == 0
+    assert "no outcomes, so that no group of country can be judged" in err
+
+
+@pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
+def test_whole_vectors_are_judged_by_group(run, tmp_path, rng):
+    """Logits of four groups of rows, of which one is right and the others overconfident."""
+    import json
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    n, K = 6000, 3
+    logits, group = rng.normal(0, 1, (n, K)), rng.choice(["a", "b", "c", "d"], n)
+    p = np.exp(logits)
+    labels = (rng.random((n, 1)) > np.cumsum(p / p.sum(1, keepdims=True), axis=1)).sum(1)
+    shown = np.where((group == "a")[:, None], logits, 3 * logits)
+    columns = {f"logit_{k}": shown[:, k] for k in range(K)} | {"label": labels, "group": group}
+    path = tmp_path / "m.parquet"
+    pq.write_table(pa.table(columns), path)
+    assert run("fit", path, "-o", tmp_path / "t.json", "--method", "temperature")[0] == 0
+    code, text, err = run("apply", tmp_path / "t.json", path, "-o", tmp_path / "o.parquet",
+                          "--check-by", "group", "--json")  # fmt: skip
+    assert code == 0, err
+    assert json.loads(text)["worse"] == ["a"]
+    assert "makes 1 group ('a') worse" in err
+
+
+def test_namibia_is_a_country(run, tmp_path, rng):
+    """NA in a CSV column of groups is a name, in fit, apply and measure; an empty cell is none."""
+    import json
+
+    scores, outcomes, country = rows(rng, 3000)
+    country = np.where(country == "007", "NA", country)
+    path = write_csv(tmp_path / "log.csv", scores, outcomes, country)
+    cal, out = tmp_path / "cal.json", tmp_path / "out.csv"
+    _, text, _ = run("measure", path, "--by", "country", "--json")
+    assert {one["group"] for one in json.loads(text)["groups"]} == {"(none)", "BR", "DE", "NA"}
+    assert run("fit", path, "-o", cal, "--by", "country")[0] == 0
+    gamma = load(cal)
+    assert gamma.groups == ("(none)", "BR", "DE", "NA")
+    assert run("apply", cal, path, "-o", out)[0] == 0
+    names = np.where(country == "", "(none)", country)
+    found = open_file(out).predictions().values.reshape(-1)
+    np.testing.assert_allclose(found, gamma(scores, names), rtol=1e-12)

@@ -234,7 +234,7 @@ def test_what_is_refused_of_several_columns():
         measure_groups(preds, {"a": np.arange(300) // 15, "b": np.arange(300) % 15})
     with pytest.raises(InvalidInput, match=r"has the value '\*'"):
         measure_groups(preds, {"a": country, "b": np.where(device == "mobile", "*", device)})
-    with pytest.raises(InvalidInput, match=r"\(N,\), or several, \(N, k\)"):
+    with pytest.raises(InvalidInput, match="must be one value per row"):
         measure_groups(preds, np.zeros((300, 2, 2)))
     with pytest.raises(InvalidInput, match="a value of each column"):
         measure_groups(

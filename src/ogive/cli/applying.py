@@ -10,6 +10,7 @@ import click
 from ogive.cli.logs import engine_of, on_engines
 from ogive.cli.options import (
     as_json_option,
+    check_by_option,
     check_columns,
     check_output,
     columns_of,
@@ -21,6 +22,9 @@ from ogive.cli.values import INPUT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from ogive.studies.apply_file import AppliedFile
+    from ogive.studies.apply_log import Applied
 
 
 @click.command(
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=INPUT)
 @output_option("The file or folder to write.")
 @click.option("--force", is_flag=True, help="Replace an existing output (never an input).")
+@check_by_option()
 @on_engines
 @reads_files
 @as_json_option
@@ -66,9 +71,10 @@ def apply(
     _check_kind(file, output)
     with progress("calibrating"):
         how: Any = {"experiment": options["experiment"], "note": note}
-        n, gamma = apply_file(calibrator, file, output, columns_of(options), **how)
-    _show_applied(n, output, as_json=as_json)
-    if may_move(gamma) and not as_json:
+        how["check_by"] = options["check_by"]
+        done = apply_file(calibrator, file, output, columns_of(options), **how)
+    _show_applied(done, output, as_json=as_json)
+    if may_move(done.gamma) and not as_json:
         say(MAY_MOVE)
 
 
@@ -104,12 +110,14 @@ def _apply_log(
         check_output(output, [calibrator, file], replace=force, data=True)
     with terminal.progress("calibrating") as step:
         how = {"engine": engine, "force": force, "progress": step, **where}
+        how["check_by"] = options["check_by"]
         done = apply_log(calibrator, file, output, columns_of(options), **how)
     if one:
-        _show_applied(done.n, output, as_json=as_json)
+        _show_applied(done, output, as_json=as_json)
         return
     if as_json:
-        terminal.print_json(asdict(done))
+        plain = {name: value for name, value in asdict(done).items() if name != "worse"}
+        terminal.print_json(plain | _worse(done))
         return
     kept = f" ({done.kept:,} were finished before)" if done.kept else ""
     files = done.written + done.kept
@@ -117,11 +125,16 @@ def _apply_log(
     say(f"{done.n:,} rows calibrated in {many}{kept}: {done.out}")
 
 
-def _show_applied(n: int, output: Path, *, as_json: bool) -> None:
+def _worse(done: Applied | AppliedFile) -> dict[str, Any]:
+    """Return the names of groups that are worse off, as JSON has them."""
+    return {} if done.worse is None else {"worse": [one.group for one in done.worse]}
+
+
+def _show_applied(done: Applied | AppliedFile, output: Path, *, as_json: bool) -> None:
     """Say how many rows were calibrated, and where they are."""
     from ogive.cli import terminal  # noqa: PLC0415
 
     if as_json:
-        terminal.print_json({"n": n, "out": str(output)})
+        terminal.print_json({"n": done.n, "out": str(output)} | _worse(done))
     else:
-        say(f"{n:,} rows calibrated: {output}")
+        say(f"{done.n:,} rows calibrated: {output}")

@@ -10,6 +10,7 @@ from ogive.cli.help import ALL_METHODS
 from ogive.cli.logs import ENGINE_ONLY, is_log, log_options, read, reads_logs
 from ogive.cli.options import (
     as_json_option,
+    check_by_option,
     check_columns,
     check_output,
     columns_of,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     metavar="COL,…",
     help="Also calibrate each group that these columns name, as far as its rows differ.",
 )
+@check_by_option()
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
 @click.option("--tag", type=NOTE, metavar="TEXT", help="A note to keep in the calibrator.")
 @click.option(
@@ -108,9 +110,11 @@ def fit(
         refuse("nothing is fitted by the method none, so there is nothing to validate", "folds")
     with terminal.progress(f"fitting {method}") as step:
         if options["by"] is not None:
+            refuse("the groups of --by are judged anyway", "check_by")
             made = _fit_groups(file, method, view, part, options, folds=folds, step=step)
             _save_groups(made, output, file, part, folds=folds, date=date, tag=tag, as_json=as_json)
             return
+        _check_can_be_judged(method, view, folds, options)
         fit_it = _fit_log if is_log((file,), options) else _fit_file
         done = fit_it(file, method, view, part, options, folds=folds, step=step)
         gamma, data = done.gamma, done.data
@@ -131,12 +135,13 @@ def fit(
         if folds and info.folds is None:
             _not_validated(gamma.n, method, folds)
         verdict = judge_fit(data, gamma, info, done.test)
+        worse = _worse_groups(file, method, gamma, part, options, folds=folds, step=step)
     save(gamma, output, info)
     if as_json:
         known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
         result = {"method": method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
         numbers = {name: getattr(info, name) for name in known} | verdict.flat()
-        terminal.print_json(result | numbers | {"reasons": verdict.to_dict()})
+        terminal.print_json(result | numbers | worse | {"reasons": verdict.to_dict()})
     else:
         _show(gamma, info, verdict, output, tested=done.test is not None)
 
@@ -237,6 +242,46 @@ def _fit_groups(
     return _Groups(gamma, check_groups(curves, folds) if folds > 1 else None)
 
 
+def _check_can_be_judged(
+    method: str, view: str | None, folds: int, options: dict[str, Any]
+) -> None:
+    """Refuse to judge groups where there is no fit of a score to rows left out."""
+    from ogive.calibrators import METHODS  # noqa: PLC0415
+
+    if options["check_by"] is None:
+        return
+    if not folds:
+        refuse("without folds there are no rows left out to judge groups on", "check_by")
+    if view == "vector" or getattr(METHODS.get(method), "reads", "") != "curve":
+        why = "groups are judged here for methods of one score; ogive apply --check-by judges all"
+        refuse(why, "check_by")
+
+
+def _worse_groups(
+    file: Path,
+    method: str,
+    gamma: Fitted,
+    part: str | None,
+    options: dict[str, Any],
+    *,
+    folds: int,
+    step: Callable[[str, float, int], None],
+) -> dict[str, Any]:
+    """Warn of groups that one map of all rows makes worse, and return them for the JSON."""
+    from ogive.studies.group_fitting import check_one_map, curves_by_group  # noqa: PLC0415
+    from ogive.studies.group_harm import warn_of_worse  # noqa: PLC0415
+
+    by = options["check_by"]
+    if by is None:
+        return {}
+    asked = options | {"by": by}
+    is_log((file,), asked)
+    reading = read((file,), gamma.view, part, asked, step, default_part="cal")
+    worse = check_one_map(curves_by_group(reading, by), method, folds)
+    warn_of_worse(worse or (), "rows left out", by_group=False)
+    return {"worse": None if worse is None else [one.group for one in worse]}
+
+
 def _save_groups(
     made: _Groups,
     output: Path,
@@ -251,18 +296,20 @@ def _save_groups(
     """Write a calibrator of groups, and print what it does."""
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
-    from ogive.studies.group_fitting import fitted_on_groups, in_words, warn_of_worse  # noqa: PLC0415
+    from ogive.studies.group_fitting import fitted_on_groups, in_words  # noqa: PLC0415
+    from ogive.studies.group_harm import warn_of_worse  # noqa: PLC0415
 
     gamma, check = made
     info = fitted_on_groups(gamma, check, cv=folds, file=file, part=part, date=date, tag=tag)
     save(gamma, output, info)
-    warn_of_worse(check)
+    if check is not None:
+        warn_of_worse(check.worse, "rows left out", by_group=True)
     if as_json:
         known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
         result = {"method": gamma.method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
         result |= {name: getattr(info, name) for name in known}
         result |= {"by": gamma.by, "groups": len(gamma.groups)}
-        worse = None if check is None else list(check.worse)
+        worse = None if check is None else [one.group for one in check.worse]
         overall = None if check is None else check.log_loss_overall
         terminal.print_json(result | {"log_loss_overall": overall, "worse": worse})
         return

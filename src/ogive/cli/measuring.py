@@ -11,8 +11,11 @@ from ogive.cli.logs import is_log, read, reads_logs
 from ogive.cli.options import (
     as_json_option,
     check_columns,
+    check_depth,
     check_output,
     columns_of,
+    depth_of,
+    groups_option,
     part_option,
     reads_files,
     refuse,
@@ -20,7 +23,7 @@ from ogive.cli.options import (
     view_option,
 )
 from ogive.cli.terminal import Command, say
-from ogive.cli.values import BINS, DEPTH, INPUT, OUTPUT, RESAMPLES, WORD, LaterDefault
+from ogive.cli.values import BINS, INPUT, OUTPUT, RESAMPLES, LaterDefault
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,18 +78,7 @@ def _usual_bins() -> int:
     help="Also O/E ratio, intercept, slope, ICI, E50, E90, Emax and refinement loss.",
 )
 @seed_option("Random seed of resamples and simulated p-values.")
-@click.option(
-    "--by",
-    type=WORD,
-    metavar="COL,…",
-    help="Measure each group that these columns name, and their intersections.",
-)
-@click.option(
-    "--depth",
-    type=DEPTH,
-    metavar="N",
-    help="With --by: how many columns to combine at most. [default: 2]",
-)
+@groups_option("Measure each group that these columns name, and their intersections.")
 @click.option(
     "--save-curve",
     type=OUTPUT,
@@ -164,16 +156,6 @@ def measure(
     leave(gate, undecided)
 
 
-def check_depth(options: dict[str, Any]) -> None:
-    """Refuse a depth without columns, or one that is larger than their number."""
-    by, depth = options["by"], options["depth"]
-    if by is None:
-        refuse("columns are combined with --by A,B", "depth")
-    elif depth is not None and depth > by.count(",") + 1:
-        msg = f"--depth {depth}: --by {by} has fewer columns to combine."
-        raise click.UsageError(msg)
-
-
 def _measure_log(
     files: tuple[Path, ...],
     part: str | None,
@@ -185,13 +167,12 @@ def _measure_log(
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.studies import logs  # noqa: PLC0415
-    from ogive.studies.group_curves import DEPTH as GROUP_DEPTH  # noqa: PLC0415
     from ogive.studies.measure import ALL  # noqa: PLC0415
 
     by, wanted = options.get("by"), {}
     if by is not None:
         refuse("groups have no bootstrap intervals", "resamples")
-        wanted = {"depth": options["depth"] or GROUP_DEPTH}
+        wanted = {"depth": depth_of(options)}
         refuse("groups are measured by their KS error; measure one group's rows by itself", "more")
     with terminal.progress("reading") as step:
         alone = by is None and options.get("save_curve") is None

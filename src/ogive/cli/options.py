@@ -14,7 +14,7 @@ import click
 
 from ogive._files import identities, safe_output
 from ogive.cli.help import ALL_METHODS, PARTS, QUICK_METHODS, VIEWS, Listed
-from ogive.cli.values import INPUT, MEMORY, OUTPUT, SEED, SHARE, WORD, one_of
+from ogive.cli.values import DEPTH, INPUT, MEMORY, OUTPUT, SEED, SHARE, WORD, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -76,6 +76,40 @@ def output_option(help_: str) -> Callable[..., Any]:
 def seed_option(help_: str) -> Callable[..., Any]:
     """Return the option that makes randomness repeatable."""
     return click.option("--seed", type=SEED, metavar="N", default=0, show_default=True, help=help_)
+
+
+def groups_option(help_: str) -> Callable[..., Any]:
+    """Return the options that name columns of groups, and how many of them are combined."""
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        depth = "With --by: how many columns to combine at most. [default: 2]"
+        command = click.option("--depth", type=DEPTH, metavar="N", help=depth)(command)
+        return click.option("--by", type=WORD, metavar="COL,…", help=help_)(command)
+
+    return add
+
+
+def check_by_option() -> Callable[..., Any]:
+    """Return the option that names groups which calibrating should not make worse."""
+    help_ = "Warn of groups that these columns name and that calibrating makes worse."
+    return click.option("--check-by", type=WORD, metavar="COL,…", help=help_)
+
+
+def check_depth(options: dict[str, Any]) -> None:
+    """Refuse a depth without columns, or one that is larger than their number."""
+    by, depth = options["by"], options["depth"]
+    if by is None:
+        refuse("columns are combined with --by A,B", "depth")
+    elif depth is not None and depth > by.count(",") + 1:
+        msg = f"--depth {depth}: --by {by} has fewer columns to combine."
+        raise click.UsageError(msg)
+
+
+def depth_of(options: dict[str, Any]) -> int:
+    """Return how many columns are combined at most."""
+    from ogive.studies.group_curves import DEPTH as USUAL  # noqa: PLC0415 - keep `--help` quick
+
+    return int(options["depth"] or USUAL)
 
 
 def resume_option(kind: str = "file") -> Callable[..., Any]:

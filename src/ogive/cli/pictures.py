@@ -10,8 +10,11 @@ from ogive.cli.help import CURVE_METHODS
 from ogive.cli.options import (
     as_json_option,
     check_columns,
+    check_depth,
     check_output,
     columns_of,
+    depth_of,
+    groups_option,
     method_option,
     methods_option,
     names_of,
@@ -42,6 +45,10 @@ if TYPE_CHECKING:
             "ogive plot predictions.npz -o before-after.svg --graph before-after",
             "The cumulative gap before and after calibration.",
         ),
+        (
+            "ogive plot log.csv -o groups.svg --graph groups --by country,device",
+            "The KS error of each group, the worst first.",
+        ),
     ),
 )
 @click.argument("file", type=INPUT)
@@ -53,6 +60,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The graph to draw.",
 )
+@groups_option("With --graph groups: the columns that name groups, and their intersections.")
 @view_option()
 @method_option(CURVE_METHODS, "What is fitted and shown")
 @splits
@@ -82,8 +90,12 @@ def plot(
     from ogive.studies.graphs import diagrams_of  # noqa: PLC0415
 
     _check(file, output, FORMATS, split)
-    _check_graph(graph)
+    _check_graph(graph, options)
     need("matplotlib", extra="plot")
+    if graph == "groups":
+        _plot_groups(file, output, view, options)
+        _done(output, as_json=as_json)
+        return
     with terminal.progress("drawing"):
         how = {"experiment": options["experiment"], "random_state": seed, "note": terminal.note}
         source = open_sampled(file, columns_of(options), **how)
@@ -173,8 +185,30 @@ def _check(file: Path, output: Path, suffixes: Sequence[str], split: float | Non
         refuse("nothing is drawn at random without --split", "seed")
 
 
-def _check_graph(graph: str) -> None:
+def _plot_groups(file: Path, output: Path, view: str | None, options: dict[str, Any]) -> None:
+    """Draw the errors of groups, which an engine reads."""
+    from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.plotting.figures import figure, save_figure  # noqa: PLC0415
+    from ogive.studies.graphs import group_diagram  # noqa: PLC0415
+    from ogive.studies.logs import measure_reading_groups, read_log  # noqa: PLC0415
+
+    by = options["by"]
+    how: dict[str, Any] = {"columns": columns_of(options), "note": terminal.note}
+    with terminal.progress("reading") as step:
+        reading = read_log((file,), view, by=by, depth=depth_of(options), progress=step, **how)
+        save_figure(figure(group_diagram(measure_reading_groups(reading, by))), output)
+
+
+def _check_graph(graph: str, options: dict[str, Any]) -> None:
     """Refuse options that a graph does not heed."""
+    check_depth(options)
+    if graph == "groups":
+        refuse("this graph shows groups as they are", "method", "split", "seed", "experiment")
+        if options["by"] is None:
+            msg = "the graph groups needs columns that name them: --by country,device"
+            raise click.UsageError(msg)
+        return
+    refuse("only the graph groups shows groups", "by")
     if graph == "classes":
         refuse("this graph shows every class", "view", "method")
     elif graph in {"difference", "bins"}:

@@ -12,7 +12,7 @@ from ogive.diagrams.graphs import (
     FourPanel,
     Reliability,
 )
-from ogive.diagrams.many import ClassHeat, Differences, Ranks
+from ogive.diagrams.many import ClassHeat, Differences, GroupErrors, Ranks
 from ogive.diagrams.trace import Summary, Trace, summarise
 
 #: What can be drawn: `ogive.plotting` has the marks of each.
@@ -25,6 +25,7 @@ Diagram: TypeAlias = (
     | DecisionCurve
     | Differences
     | FourPanel
+    | GroupErrors
     | Ranks
     | Reliability
 )
@@ -39,6 +40,7 @@ __all__ = [
     "Diagram",
     "Differences",
     "FourPanel",
+    "GroupErrors",
     "Ranks",
     "Reliability",
     "Summary",

@@ -1,4 +1,4 @@
-"""Graphs of many: ranks of methods, their distance to the best, and the error of each class."""
+"""Graphs of many: ranks of methods, their distance to the best, errors of classes and groups."""
 
 from __future__ import annotations
 
@@ -83,6 +83,35 @@ class Differences:
     loss: FloatArray
     error: FloatArray
     measure: str = "NLL"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupErrors:
+    """The KS errors of groups, the one that is surely largest first.
+
+    Attributes
+    ----------
+    by : str
+        What the groups are.
+    names : (g,) names
+    ks, low, high : (g,) arrays
+        The KS errors and their 95 % intervals.
+    detectable : (g,) array
+        The KS error that would be found in each.
+    off : (g,) bool array
+        Whether the group is miscalibrated, corrected for all groups.
+    more : int
+        How many further groups are not shown.
+    """
+
+    by: str
+    names: tuple[str, ...]
+    ks: FloatArray
+    low: FloatArray
+    high: FloatArray
+    detectable: FloatArray
+    off: BoolArray
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ from ogive.readers.csv import decimal_of, number_columns, wrong_cells
 from ogive.readers.csv_text import separator_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from ogive.engines.plan import Plan
@@ -57,12 +57,12 @@ def csv_batches(
     newlines: bool = True,
     types: dict[str, Any] | None = None,
     decimal: str = ".",
-    nulls: bool = True,
+    words: Collection[str] = (),
     broken: Broken | None = None,
 ) -> Iterator[Any]:
     """Yield record batches of some columns of a CSV file, which may be open already.
 
-    nulls : whether text such as NA means a missing value
+    words : columns in which text such as NA is a value (Namibia); in others it is a missing one
     """
     csv = need("pyarrow.csv", extra="files")
     reader = csv.open_csv(
@@ -76,13 +76,26 @@ def csv_batches(
         csv.ConvertOptions(
             include_columns=list(columns),
             column_types=types,
-            strings_can_be_null=nulls,
             decimal_point=decimal,
         ),
     )
-    for batch in reader:
+    for read in reader:
+        batch = _with_nulls(read, words)
         for start in range(0, batch.num_rows, rows):
             yield batch.slice(start, rows)
+
+
+def _with_nulls(batch: Any, words: Collection[str]) -> Any:  # noqa: ANN401
+    """Return a batch whose text has missing values, except in columns of words."""
+    pa, pc = need("pyarrow", extra="files"), need("pyarrow.compute", extra="files")
+    none = pa.array(need("pyarrow.csv", extra="files").ConvertOptions().null_values)
+    columns = [
+        pc.if_else(pc.is_in(column, none), None, column)
+        if pa.types.is_string(column.type) and name not in words
+        else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def numeric_types(plan: Plan, *, text: bool) -> dict[str, Any]:
@@ -103,7 +116,7 @@ def as_text(path: Path, columns: Sequence[str], layout: Layout) -> dict[str, Any
     numbers = number_columns(layout)
     types = {name: pa.string() for name in columns if name not in layout.needed}
     types |= dict.fromkeys(numbers, pa.float64())
-    return {"types": types, "decimal": decimal_of(path, numbers), "nulls": False}
+    return {"types": types, "decimal": decimal_of(path, numbers), "words": columns}
 
 
 def raise_broken(broken: Broken, error: Exception) -> None:

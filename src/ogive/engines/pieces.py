@@ -133,7 +133,8 @@ def _read_csv(piece: Piece, plan: Plan, advance: Advance | None, *, newlines: bo
         packed = piece.path.suffix.lower() == ".gz"
         how: dict[str, Any] = {"newlines": newlines, "types": types, "broken": broken}
         with open_bytes(piece.path) as file:
-            how |= {"file": file, "decimal": plan.decimal}
+            words = plan.group_columns if plan.every is None else ()
+            how |= {"file": file, "decimal": plan.decimal, "words": words}
             for batch in csv_batches(piece.path, columns, rows, **how):
                 _add(counts, _with_constants(batch, constant), where)
                 if advance is not None and not packed:  # the total of unpacked bytes is unknown

@@ -15,6 +15,7 @@ from ogive.diagrams import (
     DecisionCurve,
     Differences,
     FourPanel,
+    GroupErrors,
     Ranks,
     Reliability,
 )
@@ -29,7 +30,7 @@ from ogive.plotting.panels import (
     reliability_panel,
     score_range,
 )
-from ogive.plotting.tables import differences_panel, heat_panel, ranks_panel
+from ogive.plotting.tables import differences_panel, groups_panel, heat_panel, ranks_panel
 
 if TYPE_CHECKING:
     import os
@@ -57,6 +58,7 @@ _ONE_PANEL: dict[type, Callable[[Any], Panel]] = {
     CumulativeDifference: difference_panel,
     DecisionCurve: decision_panel,
     Differences: differences_panel,
+    GroupErrors: groups_panel,
     Ranks: ranks_panel,
     Reliability: reliability_panel,
 }

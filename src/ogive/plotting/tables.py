@@ -1,4 +1,4 @@
-"""Panels that compare many things: methods and classes."""
+"""Panels that compare many things: methods, classes and groups."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ogive.plotting.marks import Axis, Cells, Dots, Label, Mark, Panel, Segment,
 from ogive.plotting.panels import percent
 
 if TYPE_CHECKING:
-    from ogive._typing import FloatArray
-    from ogive.diagrams import ClassHeat, Differences, Ranks
+    from ogive._typing import BoolArray, FloatArray
+    from ogive.diagrams import ClassHeat, Differences, GroupErrors, Ranks
     from ogive.plotting.marks import Role
 
 _ROW = 0.062  # height of a row of names, as a share of the width
 _NAMED = 60  # up to so many cells have their name written in them
-_MAX_NAME_LENGTH = 11
+_MAX_NAME_LENGTH, _MAX_GROUP_LENGTH = 11, 28
 _FAR = 2.0
 _ROLES: tuple[Role, ...] = ("score", "hits", "reference")
 
@@ -81,6 +81,45 @@ def differences_panel(d: Differences) -> Panel:
     )
 
 
+def groups_panel(g: GroupErrors) -> Panel:
+    """Draw the KS error of each group with its interval, and what would be found in it."""
+    m, names = len(g.names), tuple(_short(name, _MAX_GROUP_LENGTH) for name in g.names)
+    y = np.arange(m, 0.0, -1.0)
+    # A small group has a wide interval, which would press the others together: it is cut.
+    sure = g.high[g.off].max(initial=0.0)
+    end = max(float(sure), float(np.quantile(g.high, 0.75)), float(g.ks.max()))
+    marks: list[Mark] = [Segment((0.0, end), (at, at), "density") for at in y]
+    marks += [
+        Segment((least, least), (at - 0.3, at + 0.3), "reference")
+        for least, at in zip(g.detectable.tolist(), y.tolist(), strict=True)
+        if least <= end
+    ]
+    roles: tuple[tuple[Role, str, BoolArray], ...] = (
+        ("hits", "● miscalibrated", g.off),
+        ("score", "● not clearly", ~g.off),
+    )
+    for i, (role, words, at) in enumerate(roles):
+        right = np.minimum(g.high[at], end)
+        marks.append(Dots(g.ks[at], y[at], role, left=g.low[at], right=right))
+        marks.append(Label(0.36 * i * end, m + 0.75, words, role))
+    marks.append(Label(0.68 * end, m + 0.75, "| detectable", "reference"))
+    words = "; ".join(
+        f"{name} {percent(ks)} ({percent(low)} to {percent(high)})"
+        for name, ks, low, high in zip(g.names, g.ks, g.low, g.high, strict=True)
+    )
+    found = f"{int(g.off.sum())} miscalibrated"
+    more = f" {g.more:,} more groups are not shown." if g.more else ""
+    return Panel(
+        title=f"KS error by {g.by}",
+        alt=f"KS error of {m} groups with 95 % intervals, {found}: {words}.{more}",
+        x=axis("KS error, 95 % interval", -0.02 * end, 1.02 * end, percent=True),
+        y=_names(names, y, room=1.3),
+        marks=tuple(marks),
+        shape=_height(m + 1),
+        names=max(map(len, names)),
+    )
+
+
 def _height(rows: int) -> float:
     return 0.16 + _ROW * max(rows, 3)
 
@@ -133,5 +172,5 @@ def heat_scale(h: ClassHeat) -> float:
     return float(np.abs(h.signed).max()) or 1.0
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= _MAX_NAME_LENGTH else name[: _MAX_NAME_LENGTH - 1] + "…"
+def _short(name: str, most: int = _MAX_NAME_LENGTH) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"

@@ -10,4 +10,12 @@ if not TYPE_CHECKING:
 #: Names of graphs: of one curve, of decisions, and all that `ogive.studies.graphs` makes.
 CURVE_GRAPHS = ("difference", "reliability", "bins")
 DECISION_GRAPHS = ("decision", "cost")
-GRAPHS = ("panels", *CURVE_GRAPHS, "before-after", "methods", "classes", *DECISION_GRAPHS)
+GRAPHS = (
+    "panels",
+    *CURVE_GRAPHS,
+    "before-after",
+    "methods",
+    "classes",
+    "groups",
+    *DECISION_GRAPHS,
+)

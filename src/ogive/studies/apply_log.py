@@ -17,10 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ogive._files import identities, only_writer, remove_left_over, replacing, safe_output
 from ogive._numerics.blocks import thread_count
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.engines import find_engine
 from ogive.engines.files import open_log
 from ogive.engines.formats import column_names, open_table
@@ -32,7 +33,12 @@ from ogive.readers.folders import is_glob
 from ogive.readers.guard import guarded
 from ogive.readers.source import Columns
 from ogive.readers.table import calibrated_table, source_of, stamped
-from ogive.studies.apply_file import calibrated_parts, check_classes, warn_of_kind
+from ogive.studies.apply_file import (
+    calibrated_parts,
+    check_classes,
+    warn_of_harm,
+    warn_of_kind,
+)
 from ogive.studies.apply_mark import (
     finished,
     finished_metadata,
@@ -41,6 +47,7 @@ from ogive.studies.apply_mark import (
     origin_of,
     warn_if_calibrated,
 )
+from ogive.studies.group_harm import Harm
 from ogive.studies.logs import is_log
 
 if TYPE_CHECKING:
@@ -49,6 +56,7 @@ if TYPE_CHECKING:
     from ogive._files import Identity
     from ogive._typing import Progress
     from ogive.calibrators.maps import Fitted
+    from ogive.studies.group_harm import Worse
 
 _WHAT = "calibrating"
 _OLDER_TEMPORARY = re.compile(r"\.(.+)\.[a-z0-9_]{1,8}\.parquet", re.DOTALL)
@@ -57,12 +65,24 @@ _CELLS = 1 << 20  # numbers that are calibrated at a time
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What was done: rows in the output, files written, and files that were finished before."""
+    """What was done: rows in the output, files written, and files that were finished before.
+
+    worse : groups that calibrating made worse, in the files written; None: not known
+    """
 
     n: int
     out: str
     written: int
     kept: int
+    worse: tuple[Worse, ...] | None = None
+
+
+class FileDone(NamedTuple):
+    """How many rows a file has, whether it was written just now, and what that did to groups."""
+
+    n: int
+    new: bool
+    harm: Harm
 
 
 def apply_log(
@@ -74,6 +94,7 @@ def apply_log(
     n_jobs: int | None = None,
     engine: str = "local",
     force: bool = False,
+    check_by: str | None = None,
     progress: Progress | None = None,
     **where: Any,  # noqa: ANN401
 ) -> Applied:
@@ -97,12 +118,14 @@ def apply_log(
         seen by all workers and from here.
     force : bool
         Also replace files in `folder` that an earlier run of this function did not write.
+    check_by : str, optional
+        As in `apply_file`; of the files that this run writes.
     progress : function of (what, done, total), optional
         Files done.
     **where
         ``scheduler``, or ``master`` and ``session``: see the engines' `mapped`.
     """
-    load_map(calibrator)  # a wrong one is refused before anything is begun
+    gamma = load_map(calibrator)  # a wrong one is refused before anything is begun
     log = open_log(paths, columns)
     warn_of_kind(calibrator, log.layout.kind, log.name)
     warn_if_calibrated(log.files[0])
@@ -115,7 +138,7 @@ def apply_log(
     pairs = [(log.files[0], out)] if one else list(targets(log.files, out))
     inputs = read | identities([calibrator])
     _check_targets([target for _, target in pairs], inputs, force=force)
-    jobs = [FileJob(file, target, columns) for file, target in pairs]
+    jobs = [FileJob(file, target, columns, check_by) for file, target in pairs]
     if not one:
         out.mkdir(parents=True, exist_ok=True)
     with nullcontext() if one else only_writer(out):
@@ -128,8 +151,14 @@ def apply_log(
             jobs = [job.absolute() for job in jobs]  # workers may have another current folder
             counts = module.mapped(run, jobs, what=_WHAT, progress=progress, **where)
             _clean({target for _, target in pairs})  # of workers that were killed meanwhile
-    written = sum(new for _, new in counts)
-    return Applied(sum(n for n, _ in counts), str(folder), written, len(counts) - written)
+    harm = Harm()
+    for done in counts:
+        harm.include(done.harm)
+    written = sum(done.new for done in counts)
+    grouped = isinstance(gamma, GroupedMap)
+    worse = warn_of_harm(harm, check_by if written else None, by_group=grouped)
+    n = sum(done.n for done in counts)
+    return Applied(n, str(folder), written, len(counts) - written, worse)
 
 
 def is_streamed(file: Path, output: Path, engine: str = "local") -> bool:
@@ -185,7 +214,7 @@ def _on_threads(
     calibrator: str | os.PathLike[str],
     n_jobs: int | None,
     progress: Progress | None,
-) -> list[tuple[int, bool]]:
+) -> list[FileDone]:
     counts = []
     stop = threading.Event()
     with ThreadPoolExecutor(thread_count(n_jobs)) as pool:
@@ -232,27 +261,29 @@ class FileJob:
     file: Path
     target: Path
     columns: Columns | None = None
+    check_by: str | None = None
 
     def absolute(self) -> FileJob:
         """Return the same job for whoever has another current folder."""
-        return FileJob(self.file.absolute(), self.target.absolute(), self.columns)
+        return replace(self, file=self.file.absolute(), target=self.target.absolute())
 
     def run(
         self, calibrator: str | os.PathLike[str], stop: threading.Event | None = None
-    ) -> tuple[int, bool]:
-        """Return how many rows the output has, and whether it was written just now."""
+    ) -> FileDone:
+        """Calibrate the file, unless that was finished before."""
         safe_output(self.target, [self.file, calibrator])
         mark = self._mark(calibrator)
         done = finished(self.target, mark)
         if done is not None:
-            return done, False
+            return FileDone(done, False, Harm())
         self.target.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self.target, clean=False) as beside:
-            n = self._write(calibrator, beside, mark, stop or threading.Event())
+            harm = Harm()
+            n = self._write(calibrator, beside, mark, stop or threading.Event(), harm)
             if self._mark(calibrator) != mark:
                 msg = f"{self.file} changed while it was read. Run again once it is complete."
                 raise FileFormatError(msg)
-        return n, True
+        return FileDone(n, True, harm)
 
     def _mark(self, calibrator: str | os.PathLike[str]) -> dict[str, Any]:
         """Return what identifies the rows, the map, and how the rows were read."""
@@ -264,6 +295,7 @@ class FileJob:
         beside: Path,
         mark: dict[str, Any],
         stop: threading.Event,
+        harm: Harm,
     ) -> int:
         gamma = load_map(calibrator)
         pq = need("pyarrow.parquet", extra="files")
@@ -275,7 +307,7 @@ class FileJob:
             for chunk in self._chunks():
                 if stop.is_set():
                     raise KeyboardInterrupt
-                table = stamped(self._calibrated(gamma, chunk, n), origin)
+                table = stamped(self._calibrated(gamma, chunk, n, harm), origin)
                 if writer is None:
                     writer = pq.ParquetWriter(beside, table.schema)
                 writer.write_table(table.cast(writer.schema))
@@ -307,13 +339,13 @@ class FileJob:
     def _columns(self) -> Columns:
         return self.columns or Columns()
 
-    def _calibrated(self, gamma: Fitted, chunk: Any, first: int) -> Any:  # noqa: ANN401
+    def _calibrated(self, gamma: Fitted, chunk: Any, first: int, harm: Harm) -> Any:  # noqa: ANN401
         try:
             source = source_of(chunk, self._columns, self.file)
             # Other chunks may have other labels, so that they cannot be sorted here.
             parts, _ = settle(source.parts, self._columns.classes, "", guess=False)
             source = replace(source, parts=parts)
-            return calibrated_table(source, calibrated_parts(gamma, source))
+            return calibrated_table(source, calibrated_parts(gamma, source, self.check_by, harm))
         except OgiveError as error:
             if first == 0:
                 raise
@@ -327,7 +359,7 @@ class Sent:
 
     content: bytes
 
-    def __call__(self, job: FileJob) -> tuple[int, bool]:
+    def __call__(self, job: FileJob) -> FileDone:
         """Run a job."""
         with tempfile.TemporaryDirectory() as folder:
             calibrator = Path(folder, "calibrator.json")

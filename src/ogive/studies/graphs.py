@@ -16,10 +16,12 @@ from ogive.diagrams import (
     DecisionCurve,
     Differences,
     FourPanel,
+    GroupErrors,
     Ranks,
     Reliability,
 )
 from ogive.errors import InvalidInput, UnknownName
+from ogive.metrics.significance import LEVEL
 from ogive.studies import CURVE_GRAPHS, DECISION_GRAPHS, GRAPHS
 from ogive.studies.compare import compare
 from ogive.studies.fitting import TWO_CLASSES, apply, fit
@@ -30,7 +32,10 @@ if TYPE_CHECKING:
     from ogive.diagrams import Diagram
     from ogive.predictions import Predictions
     from ogive.studies.compare import Comparison
+    from ogive.studies.group_measurement import GroupMeasurements
 
+#: Groups that one graph has room for.
+MAX_GROUPS_DRAWN = 30
 #: Graphs that need rows to fit on.
 _NEED_CAL = ("before-after", "methods")
 
@@ -57,6 +62,9 @@ def diagrams_of(
     """
     if graph not in GRAPHS:
         raise UnknownName.among("graph", graph, GRAPHS)
+    if graph == "groups":
+        msg = "the graph 'groups' needs groups: give ogive.measure_groups(...) to group_diagram."
+        raise InvalidInput(msg)
     if graph in _NEED_CAL and cal is None:
         msg = f"the graph {graph!r} needs rows to fit on: a cal part, or --split 0.5."
         raise InvalidInput(msg)
@@ -137,6 +145,17 @@ def calibrated_panels(inside: Curve, outside: Curve, n: float, method: str) -> S
         ),
         FourPanel.from_curve(outside, method=method, label="calibrated, test part", fitted_on=n),
     ]
+
+
+def group_diagram(found: GroupMeasurements) -> GroupErrors:
+    """Return the errors of groups, sorted by the lower end of their intervals, then by KS."""
+    order = sorted(found.groups, key=lambda one: (-one.ks_low, -one.ks, one.group))
+    shown = order[:MAX_GROUPS_DRAWN]
+    columns = ("ks", "ks_low", "ks_high", "detectable")
+    ks, low, high, least = (np.array([getattr(g, c) for g in shown]) for c in columns)
+    off = np.array([one.pvalue_adjusted <= LEVEL for one in shown])
+    names = tuple(one.group for one in shown)
+    return GroupErrors(found.by, names, ks, low, high, least, off, len(order) - len(shown))
 
 
 def method_diagrams(comparison: Comparison) -> tuple[Differences, Ranks]:

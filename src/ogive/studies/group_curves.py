@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import numpy as np
 
-from ogive._validate import check_length, is_missing, on_host
-from ogive.calibrators.grouped_map import ANY, JOIN, NO_GROUP
+from ogive._validate import check_length
+from ogive.calibrators.grouped_map import ANY, JOIN, distinct_names, value_columns
 from ogive.calibrators.groups import check_not_unique
 from ogive.curve import Curve
 from ogive.curve.curve import merge_all
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 #: Columns that are combined unless more are asked for: pairs. Triples of a few columns are many
 #: groups, of few rows each.
 DEPTH = 2
-_TABLE = 2  # dimensions of an array of several columns
 
 
 def columns_in(by: str, width: int) -> tuple[str, ...]:
@@ -47,6 +47,11 @@ def key_of(group: str, by: str) -> str | tuple[str, ...]:
     """Return the values of a group of several columns, or the name of one."""
     values = tuple(group.split(JOIN))
     return values if "," in by and len(values) == by.count(",") + 1 else group
+
+
+def content_seed(n: float, hits: float, random_state: int = 0) -> int:
+    """Return a seed for a group by its rows: it depends neither on its name nor on its place."""
+    return random_state + crc32(f"{n:.6g} {hits:.6g}".encode())
 
 
 def columns_of_group(group: str, width: int) -> tuple[int, ...]:
@@ -153,7 +158,7 @@ def _of_rows(
 ) -> tuple[str, int, dict[str, Curve]]:
     columns = _columns(by, data)
     name = ",".join(columns)
-    found = [_grouping(values) for values in columns.values()]
+    found = [grouping_of(values) for values in columns.values()]
     if len(found) > 1:
         for column, one in zip(columns, found, strict=True):
             check_values(one.names, column)
@@ -173,10 +178,9 @@ def _columns(by: Any, data: Predictions) -> dict[str, Any]:  # noqa: ANN401
         raise InvalidInput(msg)
     if isinstance(by, Mapping) or hasattr(by, "columns"):
         names = list(by) if isinstance(by, Mapping) else list(by.columns)
-        columns = {str(name): _text(by[name]) for name in names}
+        columns = {str(name): value_columns(by[name])[0] for name in names}
     else:
-        values = _text(by)
-        several = values.T if values.ndim == _TABLE else [values]
+        several = value_columns(by)
         plain = ["group"] if len(several) == 1 else [f"group {i + 1}" for i in range(len(several))]
         columns = dict(zip(plain, several, strict=True))
     if not columns:
@@ -187,28 +191,8 @@ def _columns(by: Any, data: Predictions) -> dict[str, Any]:  # noqa: ANN401
     return columns
 
 
-def _text(values: Any) -> AnyArray:  # noqa: ANN401
-    """Return groups as text; a missing value is the group `NO_GROUP`.
-
-    >>> _text(["BR", None, float("nan")]).tolist()
-    ['BR', '(none)', '(none)']
-    """
-    listed = isinstance(values, list | tuple)  # NumPy would read a NaN among strings as text
-    plain = np.asarray(on_host(values), dtype=object if listed else None)
-    if plain.ndim not in {1, _TABLE}:
-        msg = "`by` must be a group for each row, (N,), or several, (N, k)."
-        raise InvalidInput(msg)
-    if plain.dtype == object:
-        named = [NO_GROUP if is_missing(value) else str(value) for value in plain.flat]
-        plain = np.array(named, dtype=np.str_).reshape(plain.shape)
-    if plain.dtype.kind == "f":
-        return np.where(np.isnan(plain), NO_GROUP, plain.astype(np.str_))
-    text: AnyArray = plain.astype(np.str_)
-    return text
-
-
-def _grouping(values: AnyArray) -> Grouping:
-    """Return the group of each row; empty text is a missing value."""
-    values = np.where(values == "", NO_GROUP, values)
-    names, index = np.unique(values, return_inverse=True)
-    return Grouping(index, names.tolist())
+def grouping_of(column: AnyArray) -> Grouping:
+    """Return the group of each row of a column."""
+    names, index = distinct_names(column)
+    distinct, to = np.unique(names, return_inverse=True)  # None, NaN and "" are one group
+    return Grouping(to[index], distinct.tolist())

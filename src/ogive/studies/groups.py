@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 import numpy as np
 
@@ -16,7 +15,12 @@ from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader, NllReader
 from ogive.metrics.significance import LEVEL, TestReader, ks_of
 from ogive.predictions import Predictions
-from ogive.studies.group_curves import columns_in, columns_of_group, curves_of_groups
+from ogive.studies.group_curves import (
+    columns_in,
+    columns_of_group,
+    content_seed,
+    curves_of_groups,
+)
 from ogive.studies.group_measurement import ALL, GroupMeasurement, GroupMeasurements
 from ogive.studies.wording import way_off
 
@@ -165,7 +169,7 @@ def _measured(
     binned = BinReader(as_edges(curve, bins))
     read(curve, ks, means, loss, binned)
     # Simulations depend on the rows of a group, not on its name or place.
-    seed = random_state + crc32(f"{means.n:.6g} {means.hits:.6g}".encode())
+    seed = content_seed(means.n, means.hits, random_state)
     test = ks_of(curve, ks, random_state=seed, tests=tests, noise=noise)
     sigma, kuiper = noise * test.sigma, ks.gap.extremes.kuiper
     mean, rate = means.score / means.n, means.hits / means.n
