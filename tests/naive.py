@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -51,6 +52,17 @@ def event(view, values):
     if kind == "top":
         return [{ranks[r - 1]} for ranks in ranked_classes(values)]
     return [set(ranks[:r]) for ranks in ranked_classes(values)]
+
+
+def event_log_odds(view, values, scores):
+    """Log-odds of a view's event, ranked by values, where classes have the masses exp(scores)."""
+    found = []
+    for inside, row in zip(event(view, values), scores, strict=True):
+        masses = [math.exp(s - max(row)) for s in row]
+        own = sum(m for k, m in enumerate(masses) if k in inside)
+        rest = sum(m for k, m in enumerate(masses) if k not in inside)
+        found.append(math.log(own) - math.log(rest))
+    return found
 
 
 def scores_and_hits(view, values, probabilities, labels):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.groups import fit_groups
     from ogive.calibrators.histogram import fit_histogram
     from ogive.calibrators.isotonic import fit_isotonic
+    from ogive.calibrators.multiclass.class_view import fit_view
     from ogive.calibrators.multiclass.compose import fit_multiclass
     from ogive.calibrators.paper_spline import fit_paper_spline
     from ogive.calibrators.platt import fit_platt
@@ -124,6 +125,7 @@ _MODULES = {
     "fit_spline": "ogive.calibrators.spline",
     "fit_temperature": "ogive.calibrators.scaling.temperature",
     "fit_vector": "ogive.calibrators.scaling.vector",
+    "fit_view": "ogive.calibrators.multiclass.class_view",
     "gate": "ogive.studies.gate",
     "kde_ece": "ogive.metrics.kde",
     "ks_error": "ogive.metrics.ks",
@@ -217,6 +219,7 @@ __all__ = [
     "fit_spline",
     "fit_temperature",
     "fit_vector",
+    "fit_view",
     "gate",
     "kde_ece",
     "ks_error",

@@ -28,7 +28,7 @@ from ogive._tails import BLOCKS_PER_RECOMPUTATION, tails_of_column, tails_of_ran
 from ogive.errors import DoesNotApply, InvalidType, UnknownName
 
 if TYPE_CHECKING:
-    from ogive._typing import BoolArray, FloatArray, IntArray
+    from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray
     from ogive.predictions import Predictions
 
 
@@ -211,7 +211,7 @@ def score_block(preds: Predictions, view: View, at: slice) -> Scored:
         return Scored(
             *tails_of_column(preds, at, column), None if labels is None else labels == column
         )
-    first, last = _rank_range(view)
+    first, last = rank_range(view)
     tails = tails_of_ranks(preds, at, first, last)
     return Scored(*tails, None if labels is None else _ranked_hits(preds, at, first, last))
 
@@ -229,7 +229,7 @@ def _event_column(preds: Predictions, view: View, at: slice) -> IntArray | None:
             return None
 
 
-def _rank_range(view: View) -> tuple[int, int]:
+def rank_range(view: View) -> tuple[int, int]:
     """Return the ranks of the event as [first, last), counted from 0."""
     match view:
         case TopRank(rank):
@@ -239,6 +239,20 @@ def _rank_range(view: View) -> tuple[int, int]:
         case _:
             msg = f"{view.name} has no ranks"
             raise AssertionError(msg)
+
+
+def ranked_classes(values: AnyArray, view: View) -> IntArray:
+    """Return the classes of a rank's event, (rows, m), by what they are ranked by, (rows, K).
+
+    >>> ranked_classes(np.array([[0.2, 0.4, 0.4]]), parse_view("within-top-2"))
+    array([[1, 2]])
+    """
+    first, last = rank_range(view)
+    if last == 1:
+        best: IntArray = values.argmax(axis=1)[:, None]
+        return best
+    ranked: IntArray = np.argsort(-values, axis=1, kind="stable")[:, first:last]
+    return ranked
 
 
 def _ranked_hits(preds: Predictions, at: slice, first: int, last: int) -> BoolArray:

@@ -150,6 +150,7 @@ FIT = {
         "view": {"type": "string"},
         "n": COUNT,
         "artifact": {"type": "string"},
+        "score_only": {"type": "boolean"},
         **{
             key: {"type": ["number", "null"], "minimum": 0}
             for key in ("ks_before", "ks_after", "log_loss_before", "log_loss_after")

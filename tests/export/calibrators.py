@@ -6,6 +6,7 @@ import numpy as np
 
 from ogive.calibrators import METHODS, MULTICLASS
 from ogive.calibrators.groups import fit_groups
+from ogive.calibrators.multiclass.class_view import fit_view
 from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.curve import Curve
 from ogive.errors import FallbackWarning
@@ -14,6 +15,7 @@ from ogive.studies.fitting import fit
 
 CURVES = [name for name, method in METHODS.items() if method.reads == "curve"]
 MATRICES = [name for name, method in METHODS.items() if method.reads == "predictions"]
+VIEW_NAMES = ["classes.top-1", "classes.top-2", "classes.within-top-2"]  # given whole rows
 NAMES = (
     [f"{name}.score" for name in CURVES]
     + [f"{name}.vector" for name in MATRICES]
@@ -22,10 +24,13 @@ NAMES = (
     + [f"shifted-{name}" for name in ("spline.score", "isotonic.score")]
     + [f"shifted-{name}" for name in ("vector.vector", "temperature.vector", "spline.keep")]
     + ["spline.top-1", "spline.top-2", "spline.within-top-2", "histogram.class-1", "monotone.score"]
+    + VIEW_NAMES
 )
 GROUP_NAMES = ["spline.groups"]  # given a group beside the score
 CURVE_NAMES = {n for n in NAMES if n.split(".")[1] not in {"vector", *MULTICLASS}}
+CURVE_NAMES -= {*VIEW_NAMES}
 SQL_NAMES = CURVE_NAMES | {
+    *VIEW_NAMES,
     *("temperature.vector", "vector.vector"),
     *("shifted-temperature.vector", "shifted-vector.vector"),
 }
@@ -86,4 +91,6 @@ def fitted(name, **sizes):  # noqa: PLR0911 - one for each kind
         if "odir" in method:
             options = {"strengths": [0.1], "offset_strengths": [0.1]}
             return METHODS[method].fit(predictions(**sizes), **options)
-        return fit(predictions(**sizes), method, way)
+        if method == "classes":
+            return fit_view(predictions(**sizes), way)
+        return fit(predictions(**sizes), method, way, score_only=method == "spline")

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ogive import save
-from ogive.calibrators import GROUPED, METHODS, MULTICLASS, SHIFTED
+from ogive.calibrators import CLASS_VIEWS, GROUPED, METHODS, MULTICLASS, SHIFTED
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.export.check import expected
 from ogive.export.rules import Text
@@ -60,7 +60,7 @@ def json_schema():
         "format": {"const": FORMAT},
         "version": {"const": VERSION},
         "library": Text().schema(),
-        "method": {"enum": [*METHODS, *MULTICLASS, *GROUPED, *SHIFTED]},
+        "method": {"enum": [*METHODS, *MULTICLASS, *GROUPED, *CLASS_VIEWS, *SHIFTED]},
         "fitted_on": FITTED_ON.schema(),
         "map": {"type": "object"},
         "checksum": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},

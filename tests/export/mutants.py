@@ -171,10 +171,12 @@ def check_gives_probabilities(gamma):
     if gamma.view == "score":
         _in_unit(gamma(Predictions(rows[:, 0], kind="logits")))
         return
+    total = None if gamma.method == "class-view" else 1.0  # one number for each row
     for values in (rows, np.clip(rows, -3e38, 3e38).astype(np.float32)):
-        _in_unit(gamma(Predictions(values, kind="logits")), total=1.0)
+        _in_unit(gamma(Predictions(values, kind="logits")), total=total)
     probs = np.concatenate([rng.dirichlet(np.full(K, 0.05), 30), np.eye(K)[:5]])
-    _in_unit(gamma(Predictions(probs / probs.sum(axis=1, keepdims=True), kind="probs")), total=1.0)
+    probs /= probs.sum(axis=1, keepdims=True)
+    _in_unit(gamma(Predictions(probs, kind="probs")), total=total)
 
 
 def _in_unit(values, total=None):

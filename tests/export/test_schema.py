@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ogive import save
-from ogive.calibrators import GROUPED, METHODS, MULTICLASS, SHIFTED
+from ogive.calibrators import CLASS_VIEWS, GROUPED, METHODS, MULTICLASS, SHIFTED
 from tests.export.calibrators import GROUP_NAMES, NAMES, fitted
 from tests.export.freeze import FROZEN, json_schema
 
@@ -59,7 +59,7 @@ def test_the_schema_is_what_load_enforces():
 
 
 def test_the_schema_and_the_page_know_every_method():
-    known = {*METHODS, *MULTICLASS, *GROUPED, *SHIFTED}
+    known = {*METHODS, *MULTICLASS, *GROUPED, *CLASS_VIEWS, *SHIFTED}
     assert set(SCHEMA["properties"]["method"]["enum"]) == known
     page = (DOCS / "artifact.md").read_text()
     for name, rules in SCHEMA["$defs"]["maps"].items():

@@ -21,7 +21,10 @@ def test_wide_matrices_take_long():
     found = estimate.slow_methods(wide, ["vector", "spline", "platt", "temperature"], "vector")
     assert list(found) == ["vector", "spline"]
     assert 5 < found["vector"] < 60
-    assert list(estimate.slow_methods(wide, ["vector", "spline", "platt"])) == ["vector"]
+    names = ["vector", "spline", "spline:score-only", "platt"]
+    for view in (None, "top-2", "within-top-3"):  # of ranks the spline reads all columns
+        assert list(estimate.slow_methods(wide, names, view)) == ["vector", "spline"]
+    assert list(estimate.slow_methods(wide, names, "class-3")) == ["vector"]
 
 
 def test_odir_takes_long_and_small_matrices_do_not():

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from ogive import Curve, Predictions, SplineCalibrator
+from ogive import Curve, Predictions, SplineCalibrator, nll
 from ogive.cli import main
 from ogive.report import build_report
 from ogive.studies.compare import compare
 from ogive.studies.deciding import choose, judge_fit
 from ogive.studies.fitted_on import fitted_on
-from ogive.studies.fitting import default_view, fit
+from ogive.studies.fitting import apply, default_view, fit
 from ogive.studies.measure import measure
 
 pytestmark = pytest.mark.filterwarnings("ignore::ogive.errors.OgiveWarning")
@@ -95,6 +95,39 @@ def test_all_verdicts_agree_with_each_other_and_with_their_table(name, tmp_path)
     measured = measure(test, cal=cal)
     same_decision(measured, decision)
     agrees_with_measures(measured)
+
+
+@pytest.mark.parametrize("score_only", [False, True])
+@pytest.mark.parametrize("view", ["top-1", "within-top-2"])
+@pytest.mark.parametrize("name", ["matrix, overconfident", "matrix, calibrated"])
+def test_a_rank_of_a_matrix_is_judged_in_one_way(name, view, score_only):
+    rng = np.random.default_rng([len(name), 9])
+    cal, test = (predictions(SETS[name](rng)) for _ in range(2))
+    compared = compare(cal, test, ["none", "spline"], view, score_only=score_only)
+    decision = compared.decision
+    report = build_report(test, cal, view=view, methods=["none", "spline"], score_only=score_only)
+    assert report.verdict.decision == decision
+    assert report.calibrated.nll_vector is None  # a view was asked for
+    method = decision.method or "spline"
+    gamma = fit(cal, method, view, score_only=score_only)
+    fitted = judge_fit(cal, gamma, fitted_on(cal, gamma, method), test)
+    for key in ("calibrate", "pvalue", "method", "log_loss_before", "log_loss_after", "basis"):
+        assert getattr(fitted, key) == getattr(decision, key), key
+    row = next(row for row in compared.methods if row.method == "spline")
+    used = fit(cal, "spline", view, score_only=score_only)
+    assert row.nll == pytest.approx(nll(Curve.from_scores(*rows_of(used, test))), rel=1e-12)
+    if not score_only:
+        same_decision(measure(test, view, cal=cal), decision)
+        measured = measure(cal, view).decision
+        gamma = fit(cal, view=view)
+        alone = judge_fit(cal, gamma, fitted_on(cal, gamma, "spline"))
+        assert measured == alone
+        assert measured.basis in {"5 folds", None}
+
+
+def rows_of(calibrator, preds):
+    rows = apply(calibrator, preds)
+    return rows.score, rows.hit
 
 
 def same_decision(measured, decision):

@@ -106,6 +106,13 @@ MULTICLASS = {
 # Maps that are given the group of each row beside its score; `fit_groups` is given several curves.
 GROUPED = {"groups": Method("groups", "ogive.calibrators.groups", "fit_groups", "GroupedMap")}
 
+# The spline of a view of a matrix, by class structure: a name in artifacts. It is given whole rows.
+CLASS_VIEWS = {
+    "class-view": Method(
+        "class-view", f"{_MULTICLASS}.class_view", "fit_view", "ClassViewMap", "predictions"
+    )
+}
+
 # What a calibrator becomes at another base rate (`Fitted.with_base_rate`): names in artifacts.
 _SHIFTED = "ogive.calibrators.shifted"
 SHIFTED = {

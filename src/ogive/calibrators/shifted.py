@@ -333,7 +333,7 @@ def _classes_of(gamma: Fitted) -> int:
     """Return the number of classes; a map of a rank has no base rate."""
     if isinstance(gamma, MatrixMap):
         return gamma.K
-    if not isinstance(gamma, Map):
+    if not isinstance(gamma, Map) and "top" not in gamma.view:
         msg = (
             f"a calibrator of the kind {gamma.method!r} cannot be moved to another base rate: each "
             "group has its own. Fit one calibrator, such as the method 'spline'."

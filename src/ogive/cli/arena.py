@@ -12,9 +12,11 @@ from ogive._files import replacing
 from ogive.cli.options import (
     as_json_option,
     check_output,
+    check_score_only,
     methods_option,
     names_of,
     resume_option,
+    score_only_option,
     seed_option,
     view_option,
 )
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="DIR", type=INPUT)
 @methods_option()
 @view_option("vector")
+@score_only_option
 @click.option(
     "--peers",
     type=WORD,
@@ -74,6 +77,7 @@ def arena(
     resume: Path | None,
     jobs: int | None,
     seed: int,
+    score_only: bool,
     output: Path | None,
     as_json: bool,
 ) -> None:
@@ -86,6 +90,7 @@ def arena(
     from ogive.studies.arena.study import arena as compared  # noqa: PLC0415
 
     names = names_of(methods)
+    check_score_only(view)
     others = [source, *([] if families is None else [families]), *map(Path, peers)]
     # Finished results are lines of JSON: a usual suffix for them, though tables have it too.
     check_output(resume, others, data=resume is not None and resume.suffix.lower() == ".jsonl")
@@ -98,6 +103,7 @@ def arena(
             peers=peers,
             families=families,
             resume=resume,
+            score_only=score_only,
             n_jobs=jobs,
             random_state=seed,
             progress=step,

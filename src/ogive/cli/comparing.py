@@ -10,11 +10,13 @@ from ogive._files import replacing
 from ogive.cli.options import (
     as_json_option,
     check_columns,
+    check_score_only,
     columns_of,
     methods_option,
     names_of,
     reads_files,
     refuse,
+    score_only_option,
     splits,
     view_option,
 )
@@ -54,6 +56,7 @@ Next, with your own predictions:
 @methods_option()
 @splits
 @view_option("vector")
+@score_only_option
 @reads_files
 @as_json_option
 def compare(
@@ -63,6 +66,7 @@ def compare(
     seed: int,
     view: str | None,
     *,
+    score_only: bool,
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
@@ -76,13 +80,14 @@ def compare(
     from ogive.readers.sample import open_sampled  # noqa: PLC0415
 
     check_columns([file])
+    check_score_only(view)
     if split is None:
         refuse("nothing is drawn at random without --split", "seed")
     with progress("reading"):
         how = {"experiment": options["experiment"], "random_state": seed, "note": terminal.note}
         source = open_sampled(file, columns_of(options), **how)
         cal, test = two_parts(source, split, seed)
-    result = _compared(cal, test, methods, view)
+    result = _compared(cal, test, methods, view, score_only=score_only)
     if as_json:
         terminal.print_json(result.to_dict())
     else:
@@ -90,7 +95,12 @@ def compare(
 
 
 def _compared(
-    cal: Predictions, test: Predictions, methods: str | None = None, view: str | None = None
+    cal: Predictions,
+    test: Predictions,
+    methods: str | None = None,
+    view: str | None = None,
+    *,
+    score_only: bool = False,
 ) -> Comparison:
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.compare import compare as compared  # noqa: PLC0415
@@ -98,10 +108,11 @@ def _compared(
     from ogive.studies.estimate import slow_methods  # noqa: PLC0415
 
     names = names_of(methods)
-    chosen = default_methods(cal, view or "") if names is None else names
-    terminal.announce(slow_methods(cal, chosen, view))
+    chosen = default_methods(cal, view, score_only=score_only) if names is None else names
+    quick = {"spline"} if score_only else set()
+    terminal.announce(slow_methods(cal, [name for name in chosen if name not in quick], view))
     with terminal.progress("comparing") as step:
-        return compared(cal, test, names, view, progress=step)
+        return compared(cal, test, names, view, score_only=score_only, progress=step)
 
 
 @click.command(

@@ -13,6 +13,7 @@ from ogive.cli.options import (
     check_by_option,
     check_columns,
     check_output,
+    check_score_only,
     columns_of,
     is_given,
     method_option,
@@ -20,6 +21,7 @@ from ogive.cli.options import (
     part_option,
     reads_files,
     refuse,
+    score_only_option,
     view_option,
 )
 from ogive.cli.terminal import Command, note, say
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 @part_option("cal")
 @method_option(ALL_METHODS, "What to fit")
 @view_option("vector", default="[default: vector, or score for a file of scores]")
+@score_only_option
 @click.option(
     "--folds",
     type=FOLDS,
@@ -140,6 +143,7 @@ def fit(
     if as_json:
         known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
         result = {"method": method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
+        result["score_only"] = not hasattr(gamma, "K")
         numbers = {name: getattr(info, name) for name in known} | verdict.flat()
         terminal.print_json(result | numbers | worse | {"reasons": verdict.to_dict()})
     else:
@@ -154,9 +158,11 @@ def _show(
     tested : the verdict is of a test set, whose numbers differ from those of the calibration set
     """
     from ogive.studies.fitted_on import before_and_after  # noqa: PLC0415
-    from ogive.studies.fitting import MAY_MOVE, may_move  # noqa: PLC0415
+    from ogive.studies.fitting import MAY_MOVE, READS_COLUMNS, may_move  # noqa: PLC0415
 
     say(f"{info.method} ({gamma.view}), fitted on {gamma.n:,} rows: {output}")
+    if gamma.method == "class-view":
+        say(READS_COLUMNS)
     changed, judged = before_and_after(info), str(verdict)
     if tested:
         changed = f"On the calibration set: {changed}" if changed else ""
@@ -203,10 +209,14 @@ def _fit_file(
     )
     test = read_together((file,), names, name, "test", **how) if parts == ["cal"] else None
     view = view or default_view(data)
+    check_score_only(view, method)
     _check_folds(data, folds)
-    slow = slow_methods(data, [method], view)
+    score_only: bool = options["score_only"]
+    asked = f"{method}:score-only" if score_only and method == "spline" else method
+    slow = slow_methods(data, [asked], view)
     terminal.announce(slow, f", and {folds} times that with --folds {folds}" * bool(folds))
-    gamma = fitted(data, method, view, impossible=options["impossible"], progress=step)
+    how = {"impossible": options["impossible"], "progress": step, "score_only": score_only}
+    gamma = fitted(data, method, view, **how)
     return _Done(gamma, data, test=test)
 
 
@@ -353,8 +363,9 @@ def _fit_log(
     step: Callable[[str, float, int], None],
 ) -> _Done:
     """Fit a method to the curve, or the rows, of a log."""
-    from ogive.studies.logs import fit_log  # noqa: PLC0415
+    from ogive.studies.logs import ONLY_SCORES, fit_log  # noqa: PLC0415
 
+    check_score_only(view, method)
     given = next((name for name in ENGINE_ONLY if options.get(name)), None)
     done = fit_log(
         (file,),
@@ -367,4 +378,6 @@ def _fit_log(
         progress=step,
         **log_options(options),
     )
-    return _Done(*done)
+    if done.only_scores and method == "spline" and not options["score_only"]:
+        note(ONLY_SCORES.format(done.gamma.view))
+    return _Done(done.gamma, done.data, done.classes)

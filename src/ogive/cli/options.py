@@ -134,6 +134,24 @@ memory_option = click.option(
     help="Memory limit for reading files, e.g. 500MB.",
 )
 
+score_only_option = click.option(
+    "--score-only",
+    is_flag=True,
+    help="With top-r or within-top-r of a matrix, spline reads that score alone, not all columns.",
+)
+
+
+def check_score_only(view: str | None, method: str = "spline") -> None:
+    """Refuse --score-only where nothing has one score to read."""
+    from ogive.calibrators import METHODS  # noqa: PLC0415
+
+    if view == "vector":
+        refuse("whole vectors have a score for each class (--view top-1 has one)", "score_only")
+    known = METHODS.get(method)
+    if known is not None and known.reads == "predictions":
+        refuse(f"{method} reads all columns by its definition", "score_only")
+
+
 as_json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
 )

@@ -21,6 +21,7 @@ from ogive.cli.options import (
     output_option,
     reads_files,
     refuse,
+    score_only_option,
     splits,
     view_option,
 )
@@ -119,6 +120,7 @@ def plot(
 @output_option("The page to write (.html).")
 @methods_option("[default: all that take seconds]")
 @view_option()
+@score_only_option
 @method_option(
     CURVE_METHODS,
     "What is fitted and shown",
@@ -137,6 +139,7 @@ def report(
     *,
     split: float | None,
     seed: int,
+    score_only: bool,
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
@@ -162,11 +165,19 @@ def report(
         refuse(f"{file} has no rows to fit on (a cal part, or --split 0.5)", "methods")
     names = names_of(methods)
     if cal is not None:
-        chosen = default_methods(cal) if names is None else names
-        terminal.announce(slow_methods(cal, chosen, view))
+        chosen = default_methods(cal, view, score_only=score_only) if names is None else names
+        quick = {"spline"} if score_only else set()
+        terminal.announce(slow_methods(cal, [name for name in chosen if name not in quick], view))
     with terminal.progress("measuring") as step:
         page = build_report(
-            test, cal, view=view, method=method, methods=names, source=file.name, progress=step
+            test,
+            cal,
+            view=view,
+            method=method,
+            methods=names,
+            score_only=score_only,
+            source=file.name,
+            progress=step,
         )
         write_html(page, output)
     if not as_json:

@@ -6,7 +6,7 @@
       "format": "ogive-calibrator",
       "version": 1,                     the schema's version
       "library": "0.1.0",               the version that wrote it
-      "method": "paper-spline",         a name of METHODS, MULTICLASS, GROUPED, SHIFTED
+      "method": "paper-spline",         a name of METHODS, MULTICLASS, …
       "fitted_on": {...},               what it was fitted on, see `FittedOn`
       "map": {...},                     the map's own fields, see its class
       "checksum": "sha256:..."          of all the rest, in canonical form
@@ -31,10 +31,11 @@ import numpy as np
 
 import ogive
 from ogive._files import replacing
-from ogive.calibrators import GROUPED, METHODS, MULTICLASS, SHIFTED
+from ogive.calibrators import CLASS_VIEWS, GROUPED, METHODS, MULTICLASS, SHIFTED
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.curve import Curve
 from ogive.errors import ArtifactError, InvalidType, OgiveWarning
 from ogive.export.curve_file import is_curve_file, load_curve, save_curve
@@ -214,7 +215,8 @@ def build(document: Mapping[str, Any]) -> Fitted:
         raise ArtifactError(msg)
     name = name_of_map(document.get("method"), document["map"])
     MAPS[name].check(document["map"], "map")
-    gamma = (METHODS | MULTICLASS | GROUPED | SHIFTED)[name].map.from_dict(document["map"])
+    known = METHODS | MULTICLASS | GROUPED | CLASS_VIEWS | SHIFTED
+    gamma = known[name].map.from_dict(document["map"])
     check_values(gamma)
     return gamma
 
@@ -255,7 +257,7 @@ def _probabilities(gamma: Fitted) -> Iterator[FloatArray]:
         for group in gamma.groups[:: max(len(gamma.groups) // _GROUPS_TRIED, 1)]:
             yield gamma(_HARD, [group] * _HARD.size)
             yield gamma.from_log_odds(_HARD_LOG_ODDS, [group] * _HARD_LOG_ODDS.size)
-    elif isinstance(gamma, MatrixMap):
+    elif isinstance(gamma, MatrixMap | ClassViewMap):
         rows = np.zeros((6, gamma.K))
         rows[1, 0], rows[2, -1], rows[3, 1:] = 1e308, -1e308, -np.inf
         rows[4] = np.linspace(-30.0, 30.0, gamma.K)

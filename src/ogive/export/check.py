@@ -17,6 +17,7 @@ from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.histogram import HistogramMap
 from ogive.calibrators.maps import Map, PiecewiseMap
 from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.errors import ExportError, LooksLikeProbabilities
 from ogive.export.grid import log_odds_for, logits_for, probabilities_of, scores_for
 from ogive.predictions import Predictions
@@ -89,13 +90,13 @@ def expected(  # noqa: PLR0911 - one for each kind of map
     if isinstance(calibrator, Map):
         rows = score_rows(preds, calibrator.view)
         return calibrator.from_tails(rows.high, rows.tail)
-    assert isinstance(calibrator, MatrixMap)  # noqa: S101 - the only other kind
-    vectors = calibrator(preds)
+    assert isinstance(calibrator, MatrixMap | ClassViewMap)  # noqa: S101 - the only other kinds
+    found = calibrator(preds)
     if calibrator.view == "score":
-        return vectors[:, 1]
-    if one_number and calibrator.view != "vector":
-        return score_rows(Predictions(vectors, kind="probs"), calibrator.view).score
-    return vectors
+        return found[:, 1]
+    if one_number and found.ndim > 1 and calibrator.view != "vector":
+        return score_rows(Predictions(found, kind="probs"), calibrator.view).score
+    return found
 
 
 def _expected_in_groups(

@@ -11,9 +11,13 @@ from ogive.calibrators.stick_breaking import MARGIN
 from ogive.export.arrays import Bank, safe_log
 from ogive.export.forms import form_of
 from ogive.export.vectors import Vectors, filled, lifted
+from ogive.views import parse_view, rank_range
 
 if TYPE_CHECKING:
     from ogive._typing import Kind
+    from ogive.calibrators.maps import Map
+    from ogive.calibrators.multiclass.class_structure import ClassStructure
+    from ogive.calibrators.multiclass.class_view import ClassViewMap
     from ogive.export.arrays import Array, Constants, Namespace
 
 _HUGE = 1e308
@@ -24,10 +28,12 @@ class _Classes(Vectors):
 
     def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a ClassMap
         super().__init__(gamma, kind)
-        structure = gamma.structure
+        self._read(gamma.structure, gamma.top)
+
+    def _read(self, structure: ClassStructure, top: Map) -> None:
         self.factor, self.floor = structure.factor, structure.floor
         self.narrow = structure.of_logs is not None
-        self.bank = Bank([form_of(gamma.top)], "top")
+        self.bank = Bank([form_of(top)], "top")
         self.constants = self.bank.constants | {
             f"class_{name}": array for name, array in structure.matrices.items()
         }
@@ -103,3 +109,28 @@ class Kept(_Classes):
         part = xp.maximum(part, 1.0 / (1.0 + (self.K - 1) * (1.0 - 3.0 * MARGIN)))
         shared = filled(xp, c, others, 1.0 - part, part * (1.0 - MARGIN), self.K - 1)
         return xp.scatter(shared, top, part)
+
+
+class ClassView(_Classes):
+    """The event of a rank: (n, K) in, (n, 1) out."""
+
+    full = False
+
+    def __init__(self, gamma: ClassViewMap, kind: Kind) -> None:
+        self.K, self.kind, self.one_column = gamma.K, kind, False
+        self.first, self.last = rank_range(parse_view(gamma.view))
+        self._read(gamma.structure, gamma.event)
+
+    def __call__(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        """Return the calibrated probability of the event."""
+        return self._vectors(xp, c, x)
+
+    def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        e = xp.exp(self.near_scores(xp, c, x))
+        _, order = xp.descending(x, self.last)
+        ranked = xp.gather(e, order)
+        rest = xp.sum(xp.scatter(e, order, 0.0 * ranked))
+        if self.first:
+            rest = rest + xp.sum(xp.columns(ranked, 0, self.first))
+        own = xp.sum(xp.columns(ranked, self.first, self.last))
+        return self.bank.from_log_odds(xp, c, xp.log(own) - xp.log(rest))

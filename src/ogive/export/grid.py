@@ -10,6 +10,7 @@ import numpy as np
 from ogive._numerics.logistic import expit
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.export.forms import LogOddsForm, form_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def logits_for(calibrator: Fitted, points: int, random_state: int) -> FloatArray
     −inf, or a class that is certain in float64.
     """
     rng = np.random.default_rng(random_state)
-    K = calibrator.K if isinstance(calibrator, MatrixMap) else _enough_classes(calibrator.view)
+    K = _enough_classes(calibrator.view)
+    if isinstance(calibrator, MatrixMap | ClassViewMap):
+        K = calibrator.K
     rows = max(points // K, min(2000, _MAX_NUMBERS // K))
     scale = rng.choice([0.1, 1.0, 4.0, 30.0, 1000.0], size=(rows, 1), p=[0.1, 0.3, 0.3, 0.2, 0.1])
     random = rng.normal(size=(rows, K)) * scale
@@ -110,6 +113,8 @@ def _on_knots(gamma: Fitted, K: int, rng: np.random.Generator) -> FloatArray:
 
 
 def _forms(gamma: Fitted) -> list[Form]:
+    if isinstance(gamma, ClassViewMap):
+        return [form_of(gamma.event)]
     gamma = gamma.overall if isinstance(gamma, GroupedMap) else gamma
     whole = getattr(gamma, "inner", gamma)
     maps: Any = getattr(whole, "maps", ()) if isinstance(gamma, MatrixMap) else (gamma,)

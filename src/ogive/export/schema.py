@@ -352,6 +352,24 @@ GROUP_MAPS: dict[str, Object] = {
     )
 }
 
+#: The maps of one view that are given whole rows.
+CLASS_VIEW_MAPS: dict[str, Object] = {
+    "class-view": _score_map(
+        "The event of a rank by class structure, and a map of its log-odds.",
+        {
+            "K": Number(low=3, high=MAX_CLASSES, whole=True),
+            "structure": _STRUCTURE,
+            "event": _Inner(),
+        },
+        _VIEW_OF_K,
+        _STRUCTURE_OF_K,
+        Relation(
+            "`view` is a rank: top-r or within-top-r",
+            lambda m: isinstance(parse_view(m["view"]), TopRank | WithinTop),
+        ),
+    )
+}
+
 _SPAN = 16.2  # `shifted.MOST_LOG_ODDS`, the logarithm of 1e7, and rounding
 _RATE = Number(above=0.0, high=1.0, null=True)
 _SHIFT: dict[str, Rule] = {
@@ -392,7 +410,7 @@ SHIFTED_MAPS: dict[str, Object] = {
         ),
     ),
 }
-MAPS = SCORE_MAPS | VECTOR_MAPS | GROUP_MAPS | SHIFTED_MAPS
+MAPS = SCORE_MAPS | VECTOR_MAPS | GROUP_MAPS | CLASS_VIEW_MAPS | SHIFTED_MAPS
 
 
 @dataclass(frozen=True, slots=True)

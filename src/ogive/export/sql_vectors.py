@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from ogive.calibrators.matrix_map import MatrixMap
 
-_HUGE = "1e308"
-_LARGEST = "1.7976931348623157e308"  # a logit below its negative is -inf: an impossible class
+HUGE = "1e308"
+LARGEST = "1.7976931348623157e308"  # a logit below its negative is -inf: an impossible class
 
 
 def literal(x: float) -> str:
@@ -53,7 +53,7 @@ def softmax_expression(calibrator: MatrixMap, names: Sequence[str]) -> str:
         case Score():
             result = f"{names[1]} / ogive_sum"
         case TopRank(1) | WithinTop(1):
-            result = f"{_greatest(names)} / ogive_sum"
+            result = f"{greatest(names)} / ogive_sum"
         case TopRank(rank):
             result = f"({_falling(names)} LIMIT 1 OFFSET {rank - 1}) / ogive_sum"
         case WithinTop(rank):
@@ -63,12 +63,12 @@ def softmax_expression(calibrator: MatrixMap, names: Sequence[str]) -> str:
     ratios = getattr(calibrator, "ratio", None)  # of a base rate that was shifted
     factor = [""] * calibrator.K if ratios is None else [f" * {literal(ratio)}" for ratio in ratios]
     powers = [
-        f"CASE WHEN {z} < -{_LARGEST} THEN 0e0 ELSE "
+        f"CASE WHEN {z} < -{LARGEST} THEN 0e0 ELSE "
         f"exp(GREATEST(ogive_l{k} - ogive_top, (-700e0))){factor[k]} END AS {name}"
         for k, (name, z) in enumerate(zip(names, columns, strict=True))
     ]
     inner = f"SELECT {', '.join(powers)} FROM ({scores}) AS ogive_c LIMIT 1"
-    summed = f"SELECT {', '.join(names)}, {_balanced(names)} AS ogive_sum FROM ({inner}) AS ogive_d"
+    summed = f"SELECT {', '.join(names)}, {balanced(names)} AS ogive_sum FROM ({inner}) AS ogive_d"
     return f"(SELECT {result} FROM ({summed} LIMIT 1) AS ogive_e)"
 
 
@@ -77,25 +77,25 @@ def _scores(gamma: Any, columns: Sequence[str]) -> str:  # noqa: ANN401
     K = range(gamma.K)
     if gamma.method == "temperature":
         # gaps first: products of large logits would lose digits
-        first = f"SELECT {_greatest(columns)} AS ogive_max LIMIT 1"
+        first = f"SELECT {greatest(columns)} AS ogive_max LIMIT 1"
         terms = [
             f"{literal(gamma.factor)} * ({z} - ogive_max) AS ogive_l{k}"
             for k, z in zip(K, columns, strict=True)
         ]
         return f"SELECT {', '.join(terms)}, 0e0 AS ogive_top FROM ({first}) AS ogive_a LIMIT 1"
-    finite = [f"CASE WHEN {z} >= -{_HUGE} THEN {z} ELSE {_HUGE} END" for z in columns]
+    finite = [f"CASE WHEN {z} >= -{HUGE} THEN {z} ELSE {HUGE} END" for z in columns]
     first = (
-        f"SELECT LEAST({', '.join(finite)}, {_greatest(columns)} + {literal(gamma.floor)}) "
+        f"SELECT LEAST({', '.join(finite)}, {greatest(columns)} + {literal(gamma.floor)}) "
         "AS ogive_low LIMIT 1"
     )
     terms = [
-        f"{literal(a)} * CASE WHEN {z} >= -{_HUGE} THEN {z} ELSE ogive_low END + {literal(b)} "
+        f"{literal(a)} * CASE WHEN {z} >= -{HUGE} THEN {z} ELSE ogive_low END + {literal(b)} "
         f"AS ogive_l{k}"
         for k, z, a, b in zip(K, columns, gamma.factor, gamma.offset, strict=True)
     ]
     names = [f"ogive_l{k}" for k in K]
     second = f"SELECT {', '.join(terms)} FROM ({first}) AS ogive_a LIMIT 1"
-    columns = [*names, f"{_greatest(names)} AS ogive_top"]
+    columns = [*names, f"{greatest(names)} AS ogive_top"]
     return f"SELECT {', '.join(columns)} FROM ({second}) AS ogive_b LIMIT 1"
 
 
@@ -106,13 +106,14 @@ def _falling(names: Sequence[str]) -> str:
     return f"SELECT ogive_x FROM ({every}) AS ogive_v ORDER BY ogive_x DESC"
 
 
-def _greatest(names: Sequence[str]) -> str:
+def greatest(names: Sequence[str]) -> str:
+    """Return the largest of several."""
     return f"GREATEST({', '.join(names)})"
 
 
-def _balanced(names: Sequence[str]) -> str:
+def balanced(names: Sequence[str]) -> str:
     """Return the sum as a balanced tree: engines limit how deep an expression may be."""
     if len(names) == 1:
         return names[0]
     half = len(names) // 2
-    return f"({_balanced(names[:half])} + {_balanced(names[half:])})"
+    return f"({balanced(names[:half])} + {balanced(names[half:])})"

@@ -1,7 +1,8 @@
 """Plain Python: a file with one function, ``calibrate``, that needs the standard library only.
 
 For a map of a score it is ``calibrate(score)`` or ``calibrate(log_odds=eta)``; for full vectors
-``calibrate(row)`` takes and returns a list of K numbers. The arithmetic is the text of
+``calibrate(row)`` takes and returns a list of K numbers, and for a rank by class structure it
+takes such a list and returns one number. The arithmetic is the text of
 `plain_score`, or of `plain_rows` and the steps of the array program, one line each. The numbers
 are literals that read back as the same float64.
 """
@@ -23,6 +24,7 @@ import numpy as np
 import ogive
 from ogive.calibrators.grouped_map import NO_GROUP, GroupedMap
 from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.errors import ExportError
 from ogive.export.arrays import Traced
 from ogive.export.forms import LogOddsForm, form_of
@@ -64,6 +66,14 @@ def calibrate(values):
     x = checked(values, {kind!r}, {K})
 {steps}
     return {result}
+'''
+_EVENT = '''
+
+def calibrate(values):
+    """Return the calibrated probability of {view}, from a row of {K} {what}."""
+    x = checked(values, {kind!r}, {K})
+{steps}
+    return {result}[0]
 '''
 _COLUMN = '''
 
@@ -158,13 +168,14 @@ def write(calibrator: Fitted, *, kind: Kind = "logits") -> str:
         f'"""{description(calibrator)}.\n\n'
         f'Written by ogive {ogive.__version__}. Needs the standard library only.\n"""\n\n'
     )
-    if isinstance(calibrator, MatrixMap):
+    code = _code("plain_score.py")
+    if isinstance(calibrator, MatrixMap | ClassViewMap):
+        code = _code("plain_rows.py")
         numbers, function = _vector_function(calibrator, kind)
     elif isinstance(calibrator, GroupedMap):
         numbers, function = _of_groups(calibrator), _GROUPED
     else:
         numbers, function = _plain(form_of(calibrator)), _SCORE  # type: ignore[arg-type]
-    code = _code("plain_rows.py" if isinstance(calibrator, MatrixMap) else "plain_score.py")
     if isinstance(calibrator, GroupedMap):
         code += "\n\n" + _code("plain_groups.py")
     imports = "from bisect import bisect_left\nfrom math import exp, fsum, inf, log, sqrt\n"
@@ -246,8 +257,8 @@ def _is_plain(node: ast.AST, known: set[str]) -> bool:
     return right
 
 
-def _vector_function(gamma: MatrixMap, kind: Kind) -> tuple[dict[str, Any], str]:
-    """Return the tables and the function of a map of whole vectors."""
+def _vector_function(gamma: MatrixMap | ClassViewMap, kind: Kind) -> tuple[dict[str, Any], str]:
+    """Return the tables and the function of a map that takes whole rows."""
     program, steps = program_of(gamma, kind), _Steps()
     constants = {name: Traced(steps, f"CALIBRATOR[{name!r}]") for name in program.constants}
     result = program(steps, constants, Traced(steps, "x"))
@@ -258,7 +269,8 @@ def _vector_function(gamma: MatrixMap, kind: Kind) -> tuple[dict[str, Any], str]
     }
     if not program.one_column:
         what = "logits" if kind == "logits" else "probabilities"
-        return numbers, _VECTOR.format(what=what, **texts)
+        form = _VECTOR if program.full else _EVENT.replace("{view}", gamma.view)
+        return numbers, form.format(what=what, **texts)
     what = "log-odds" if kind == "logits" else "probability"
     row = "(0.0, value)" if kind == "logits" else "(1.0 - value, value)"
     return numbers, _COLUMN.format(what=what, row=row, **texts)

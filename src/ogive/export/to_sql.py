@@ -1,9 +1,9 @@
 """SQL: one expression of standard SQL, which PostgreSQL and DuckDB (and SQLite) read alike.
 
-A map of a score is an expression of the score's column; temperature and vector scaling are one
-of K columns of logits. The text holds numbers, words of SQL, and names in double quotes. Scores
-outside [0, 1], NaN and NULL give NULL. The pieces of a map are a balanced tree of CASE, so that a
-row takes a dozen comparisons.
+A map of a score is an expression of the score's column; temperature and vector scaling, and ranks
+by class structure, are one of K columns of logits. The text holds numbers, words of SQL, and names
+in double quotes. Scores outside [0, 1], NaN and NULL give NULL. The pieces of a map are a balanced
+tree of CASE, so that a row takes a dozen comparisons.
 
 Traps that are avoided: literals are doubles in both (``1.5e0``: without the exponent it is a
 decimal in DuckDB); PostgreSQL refuses ln(0), and exp and products that underflow, instead of
@@ -20,10 +20,12 @@ import numpy as np
 import ogive
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.errors import ExportError, InvalidInput
 from ogive.export.forms import LogOddsForm, TailForm, form_of
 from ogive.export.rules import shown
 from ogive.export.schema import description
+from ogive.export.sql_classes import event_log_odds
 from ogive.export.sql_groups import grouped_expression
 from ogive.export.sql_vectors import literal, softmax_expression
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 MAX_PIECES = 20_000
 MAX_CLASSES = 256
+MAX_CLASSES_OF_STRUCTURE = 64  # whose matrices are 2 · 64² products: 550 KB of text
 _LEAST_DIFFERENCE = 1e-280  # products of smaller differences may underflow
 _NEGLIGIBLE_SLOPE = 1e-200  # a smaller slope does not change the result
 _EXP_LIMIT = 700.0
@@ -65,7 +68,7 @@ def write(calibrator: Fitted, *, kind: Kind | None = None, column: str | None = 
     Parameters
     ----------
     calibrator : fitted map or calibrator
-        Of a score, or temperature or vector scaling.
+        Of a score, temperature or vector scaling, or of a rank by class structure.
     kind : {"logits"}
         For whole vectors; other kinds are refused.
     column : str, optional
@@ -85,6 +88,8 @@ def write(calibrator: Fitted, *, kind: Kind | None = None, column: str | None = 
     name = parse_column(column or default_column(calibrator))
     if isinstance(calibrator, MatrixMap):
         return head + _of_matrix(calibrator, kind, name) + "\n"
+    if isinstance(calibrator, ClassViewMap):
+        return head + _of_class_view(calibrator, kind, name) + "\n"
     grouped = calibrator if isinstance(calibrator, GroupedMap) else None
     form = form_of(calibrator if grouped is None else grouped.overall)  # type: ignore[arg-type]
     if form.pieces.start.size > MAX_PIECES:
@@ -100,7 +105,7 @@ def write(calibrator: Fitted, *, kind: Kind | None = None, column: str | None = 
 
 def default_column(calibrator: Fitted) -> str:
     """Return the column's name, or the beginning of the columns' names, if none is given."""
-    if isinstance(calibrator, MatrixMap):
+    if isinstance(calibrator, MatrixMap | ClassViewMap):
         return "log_odds" if calibrator.view == "score" else "logit_"
     return "score"
 
@@ -150,9 +155,7 @@ def _of_matrix(gamma: MatrixMap, kind: Kind | None, name: Column) -> str:
             "or onnx, or fit temperature, vector or a map of one view."
         )
         raise ExportError(msg)
-    if kind not in {None, "logits"}:
-        msg = "SQL for whole vectors takes columns of logits: pass kind='logits' (--kind logits)."
-        raise ExportError(msg)
+    _check_kind(kind)
     if gamma.K > MAX_CLASSES:
         msg = f"{gamma.K} classes are too many for one SQL expression (at most {MAX_CLASSES})."
         raise ExportError(msg)
@@ -186,6 +189,31 @@ def _of_groups(gamma: GroupedMap, form: Form, name: Column) -> str:
     columns = [column.quoted() for column in _group_columns(gamma, name)]
     value = grouped_expression(gamma, log_odds, columns)
     return f"CASE WHEN {s} >= 0e0 AND {s} <= 1e0 THEN {value} END"
+
+
+def _check_kind(kind: Kind | None) -> None:
+    if kind not in {None, "logits"}:
+        msg = "SQL for whole vectors takes columns of logits: pass kind='logits' (--kind logits)."
+        raise ExportError(msg)
+
+
+def _of_class_view(gamma: ClassViewMap, kind: Kind | None, name: Column) -> str:
+    """Return the expression of a rank's probability: its log-odds, named, and the map of them."""
+    _check_kind(kind)
+    if gamma.K > MAX_CLASSES_OF_STRUCTURE:
+        msg = (
+            f"the classes of {gamma.K} columns are too many for one SQL expression (at most "
+            f"{MAX_CLASSES_OF_STRUCTURE}). Export it to python or onnx (--to), or fit the score "
+            "alone (--score-only)."
+        )
+        raise ExportError(msg)
+    form = form_of(gamma.event)
+    assert isinstance(form, LogOddsForm)  # noqa: S101 - the form of a spline
+    valid, inner = event_log_odds(gamma, [name.quoted(k) for k in range(gamma.K)])
+    eta = "ogive_eta"
+    logit = _logit_of(form, eta, lambda j: f"{eta} <= {literal(form.pieces.breaks[j])}")
+    value = _sigmoid(form, logit)
+    return f"(SELECT CASE WHEN {valid} THEN {value} END FROM ({inner}) AS ogive_j)"
 
 
 def _of_score(form: Form, column: str) -> str:
@@ -254,7 +282,11 @@ def _line(pieces: Pieces, j: int, x: str) -> str:
 
 def _in_log_odds(form: LogOddsForm, s: str) -> str:
     """Return the map of a score strictly between 0 and 1."""
-    logit = _logit(form, s)
+    return _sigmoid(form, _logit(form, s))
+
+
+def _sigmoid(form: LogOddsForm, logit: str) -> str:
+    """Return the probability of calibrated log-odds."""
     limit = literal(min(form.limit, _EXP_LIMIT - abs(np.log(form.odds))))
     factor = "" if form.odds == 1.0 else f" * {literal(1.0 / form.odds)}"
     return f"1e0 / (1e0 + exp(-LEAST(GREATEST({logit}, -{limit}), {limit})){factor})"
@@ -262,27 +294,32 @@ def _in_log_odds(form: LogOddsForm, s: str) -> str:
 
 def _logit(form: LogOddsForm, s: str) -> str:
     """Return the calibrated log-odds of a score strictly between 0 and 1."""
-    eta = f"ln({s} / (1e0 - {s}))"
-    if form.lowest > -745.0 or form.highest < 745.0:  # noqa: PLR2004 - all float64 scores lie within
-        eta = f"LEAST(GREATEST({eta}, {literal(form.lowest)}), {literal(form.highest)})"
-    if form.grid:
-        eta = f"(round({eta} / {literal(form.grid)}) * {literal(form.grid)})"
     breaks = form.pieces.breaks
-    first, last = (int(np.searchsorted(breaks, end)) for end in (form.lowest, form.highest))
 
     def below(j: int) -> str:
         odds = np.exp(-abs(breaks[j]))
         tail = literal(odds / (1.0 + odds))
         return f"{s} <= {tail}" if breaks[j] <= 0 else f"(1e0 - {s}) >= {tail}"
 
+    return _logit_of(form, f"ln({s} / (1e0 - {s}))", below)
+
+
+def _logit_of(form: LogOddsForm, eta: str, below: Callable[[int], str]) -> str:
+    """Return the calibrated log-odds of finite ones; `below` says that they are below a break."""
+    breaks = form.pieces.breaks
+    if form.lowest > -745.0 or form.highest < 745.0:  # noqa: PLR2004 - all float64 scores lie within
+        eta = f"LEAST(GREATEST({eta}, {literal(form.lowest)}), {literal(form.highest)})"
+    if form.grid:
+        eta = f"(round({eta} / {literal(form.grid)}) * {literal(form.grid)})"
+    first, last = (int(np.searchsorted(breaks, end)) for end in (form.lowest, form.highest))
     logit = _tree(first, last, below, lambda j: _cubic(form.pieces, j, eta))
-    if form.falling or form.rising:
-        bend = f"ln(1e0 + exp(-abs({eta})))"
-        logit = (
-            f"({logit} + {literal(form.rising)} * (GREATEST({eta}, 0e0) + {bend})"
-            f" - {literal(form.falling)} * (GREATEST(-{eta}, 0e0) + {bend}))"
-        )
-    return logit
+    if not (form.falling or form.rising):
+        return logit
+    bend = f"ln(1e0 + exp(-abs({eta})))"
+    return (
+        f"({logit} + {literal(form.rising)} * (GREATEST({eta}, 0e0) + {bend})"
+        f" - {literal(form.falling)} * (GREATEST(-{eta}, 0e0) + {bend}))"
+    )
 
 
 def _cubic(pieces: Pieces, j: int, x: str) -> str:

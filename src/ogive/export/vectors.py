@@ -14,6 +14,7 @@ import numpy as np
 from ogive.calibrators.log_odds import FARTHEST_LOG_ODDS
 from ogive.calibrators.log_values import FARTHEST_VALUE
 from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.calibrators.stick_breaking import MARGIN
 from ogive.errors import InvalidType
 from ogive.export.arrays import Bank, ScoreProgram, clip, masses, safe_log, sides
@@ -351,6 +352,10 @@ _PROGRAMS: dict[str, Callable[[Any, Kind], Vectors]] = {
 
 def program_of(calibrator: Fitted, kind: Kind) -> ScoreProgram | Vectors:
     """Return what a calibrator computes, as array arithmetic."""
+    if isinstance(calibrator, ClassViewMap):
+        from ogive.export import class_vectors  # noqa: PLC0415 - it reads this file
+
+        return class_vectors.ClassView(calibrator, kind)
     if not isinstance(calibrator, MatrixMap):
         return ScoreProgram(form_of(calibrator), calibrator.view, kind)  # type: ignore[arg-type]
     if calibrator.method in {"free", "keep"}:

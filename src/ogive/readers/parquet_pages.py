@@ -48,7 +48,7 @@ def largest_pages(path: Path, columns: Collection[str]) -> int:
                         continue
                     largest[leaf] = max(largest.get(leaf, 0), _largest_page(file, known))
         except (struct.error, IndexError, KeyError, TypeError, AttributeError):
-            msg = f"{path} cannot be read as parquet: a header is damaged. Write it again."
+            msg = f"{path} cannot be read as parquet: a header in it is damaged. Write the file again."
             raise FileFormatError(msg) from None
     return sum(largest.values())
 
@@ -61,9 +61,8 @@ def _footer(file: BinaryIO) -> dict[int, Any]:
 
 def _largest_page(file: BinaryIO, known: dict[int, Any]) -> int:
     """Go from page to page of a column in a row group."""
-    places = known[_FIRST_PAGE], known.get(_DICTIONARY_PAGE, 0)  # 0 where there is none
-    place = min(filter(None, places), default=0)
-    end, largest = place + known[_PACKED_SIZE] if place else 0, 0
+    place = min(known[_FIRST_PAGE], known.get(_DICTIONARY_PAGE) or known[_FIRST_PAGE])
+    end, largest = place + known[_PACKED_SIZE], 0
     for _ in range(_MAX_PAGES):
         if place >= end:
             return largest

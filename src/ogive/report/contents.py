@@ -181,11 +181,17 @@ def _pvalue(p: float) -> str:
 
 
 def commands(
-    source: str, view: str | None, method: str, *, has_cal: bool, calibrate: bool = True
+    source: str,
+    view: str | None,
+    method: str,
+    *,
+    has_cal: bool,
+    calibrate: bool = True,
+    score_only: bool = False,
 ) -> tuple[tuple[str, str], ...]:
     """Return what to do next, as (command, why); without `calibrate`, only what measures."""
     file = shlex.quote(source)
-    option = "" if view is None else f" --view {view}"
+    option = "" if view is None else f" --view {view}" + " --score-only" * score_only
     chosen = "" if method == "spline" else f" --method {method}"
     suffix = PurePath(source).suffix
     out = f"calibrated{suffix}" if suffix not in {"", ".p", ".pkl", ".h5"} else "calibrated.npz"

@@ -39,7 +39,7 @@ from ogive.report.graphs import (
 )
 from ogive.report.headline import Headline, headline
 from ogive.studies.compare import compare
-from ogive.studies.fitting import VECTOR, apply, fit
+from ogive.studies.fitting import SCORE_ONLY, VECTOR, apply, fit, reads_all_columns
 from ogive.studies.graphs import calibrated_curves, calibrated_panels
 from ogive.studies.measure import measure
 from ogive.views import check_view
@@ -113,6 +113,7 @@ def build_report(
     view: str | None = None,
     method: str | None = None,
     methods: Sequence[str] | None = None,
+    score_only: bool = False,
     source: str = "predictions",
     today: date | None = None,
     progress: Progress | None = None,
@@ -131,6 +132,8 @@ def build_report(
         What is fitted and shown. Default: the method that the comparison recommends.
     methods : sequence of str, optional
         What to compare. Default: all that are not slow.
+    score_only : bool
+        The spline of a rank of a matrix reads the view's score alone, and not all columns.
     source : str
         Where the predictions came from: the file's name.
     today : date, optional
@@ -151,7 +154,16 @@ def build_report(
     calibrated = (
         None
         if cal is None
-        else _calibrated(cal, test, view, method=method, methods=methods, curve=curve, step=step)
+        else _calibrated(
+            cal,
+            test,
+            view,
+            method=method,
+            methods=methods,
+            score_only=score_only,
+            curve=curve,
+            step=step,
+        )
     )
     step("measuring every class", 4, _STEPS)
     # Rows that fitted the calibrator have no fair tests.
@@ -193,7 +205,12 @@ def build_report(
         class_table=None if heat is None else class_rows(heat),
         class_words="" if heat is None else class_words(heat),
         commands=commands(
-            source, view, shown, has_cal=cal is not None, calibrate=told.decision.calibrate is True
+            source,
+            name if score_only and view is None else view,
+            shown,
+            has_cal=cal is not None,
+            calibrate=told.decision.calibrate is True,
+            score_only=score_only,
         ),
         how=how_it_was_computed(before, calibrated),
     )
@@ -204,13 +221,16 @@ def curve_method(method: str) -> str:
     return method if METHODS[method].reads == "curve" else "spline"
 
 
-def default_methods(cal: Predictions) -> list[str]:
+def default_methods(
+    cal: Predictions, view: str | None = None, *, score_only: bool = False
+) -> list[str]:
     """Return the methods to compare: those that take seconds on predictions of this size.
 
     On wide matrices only temperature is left of the methods that fit whole vectors.
     """
     wide = cal.n * cal.K > _MIN_NUMBERS_FOR_SLOW_FITS
-    return [
+    both = reads_all_columns(cal, "spline", view, score_only=score_only)
+    return [f"spline:{SCORE_ONLY}"] * both + [
         name
         for name, method in METHODS.items()
         if method.reads == "curve"
@@ -225,15 +245,18 @@ def _calibrated(
     *,
     method: str | None,
     methods: Sequence[str] | None,
+    score_only: bool,
     curve: Curve,
     step: Progress,
 ) -> AfterCalibration:
     """Fit on the cal part, apply to both, and compare with the other methods."""
     step("comparing methods", 2, _STEPS)
-    chosen = list(methods) if methods is not None else default_methods(cal)
-    comparison = compare(cal, test, chosen, view)
+    if methods is None:
+        methods = default_methods(cal, view, score_only=score_only)
+    chosen = list(methods)
+    comparison = compare(cal, test, chosen, view, score_only=score_only)
     used = method or comparison.decision.method or "spline"
-    inside, outside, n = calibrated_curves(cal, test, curve.view, used)
+    inside, outside, n = calibrated_curves(cal, test, curve.view, used, score_only=score_only)
     after = CumulativeDifference.from_curve(outside, label="after", fitted_on=n)
     pair = BeforeAfter(CumulativeDifference.from_curve(curve, label="before"), after)
     panels = calibrated_panels(inside, outside, n, curve_method(used))
@@ -242,7 +265,7 @@ def _calibrated(
         n=n,
         curve=outside,
         after=measure(outside, fitted_on=n),
-        nll_vector=_vector_loss(cal, test, view, used, comparison.decision),
+        nll_vector=None if score_only else _vector_loss(cal, test, view, used, comparison.decision),
         allowed=after.half_width or 0.0,
         graph=one_graph("before-after", "Before and after calibration", pair),
         panels=four_graphs("calibrated", panels),

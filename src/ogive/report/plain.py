@@ -27,6 +27,7 @@ def report(
     view: str | None = None,
     method: str | None = None,
     methods: Sequence[str] | None = None,
+    score_only: bool = False,
 ) -> Report:
     """Build the report of scores and outcomes, or of a matrix and labels; write it as a page.
 
@@ -40,7 +41,7 @@ def report(
         Where the page goes (.html). Default: nowhere; the result has all of it.
     kind, classes : optional
         Of matrices, as in `ogive.measure`.
-    view, method, methods : optional
+    view, method, methods, score_only : optional
         As in `ogive.report.build_report`.
 
     Examples
@@ -52,7 +53,8 @@ def report(
     test = as_predictions(scores, outcomes, kind=kind, classes=classes)
     if isinstance(cal, tuple):
         cal = as_predictions(*cal, kind=kind, classes=classes)
-    page = build_report(test, cal, view=view, method=method, methods=methods)
+    chosen: Any = {"method": method, "methods": methods, "score_only": score_only}
+    page = build_report(test, cal, view=view, **chosen)
     if output is not None:
         write_html(page, output)
     return page

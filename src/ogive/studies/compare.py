@@ -23,7 +23,7 @@ from ogive.calibrators.multiclass.shared_fits import shared_class_fits
 from ogive.calibrators.scaling.vector_probe import stopped_early
 from ogive.errors import InvalidInput, InvalidType
 from ogive.studies.deciding import choose, judge_methods
-from ogive.studies.fitting import VECTOR, apply, fit, named
+from ogive.studies.fitting import SCORE_ONLY, VECTOR, apply, fit, named, reads_all_columns
 from ogive.studies.layout import percent
 from ogive.studies.losses import CRITICAL_T, hall_t, scores_of
 from ogive.views import check_view
@@ -43,6 +43,10 @@ STOPPED = (
 OF_VECTORS = (
     "The table is about {}; whether to calibrate is decided by the probabilities of all classes "
     "(whole vectors), which `ogive fit` calibrates: --view vector shows their table."
+)
+OF_ALL_COLUMNS = (
+    "spline reads all columns of a row; every other method of a view, and spline:score-only, reads "
+    "its score alone."
 )
 #: A method that may lose more than this share of the best method's gain is not called equal to it.
 MOST_OF_GAIN_LOST = 0.25
@@ -113,6 +117,8 @@ class Comparison:
         found = [STOPPED.format(row.method) for row in self.methods if row.stopped_early]
         if self.decision.view == VECTOR != self.view:
             found.append(OF_VECTORS.format(self.view))
+        if any(row.method.endswith(f":{SCORE_ONLY}") for row in self.methods):
+            found.append(OF_ALL_COLUMNS)
         if self.calibrated_by is not None:
             found.insert(0, f"{self.calibrated_by} Methods are fitted to what it gave.")
         return tuple(found)
@@ -183,6 +189,7 @@ def compare(
     methods: Sequence[str] | None = None,
     view: str | None = None,
     *,
+    score_only: bool = False,
     progress: Progress | None = None,
 ) -> Comparison:
     """Fit each method on one set of predictions and measure it on another.
@@ -193,9 +200,12 @@ def compare(
         Labelled, with the same classes.
     methods : sequence of str, optional
         Names of `ogive.calibrators.METHODS`. Default: all that apply and are not slow. Among
-        whole vectors ``"spline:free"`` is one more: see `ogive.calibrators.MULTICLASS`.
+        whole vectors ``"spline:free"`` is one more: see `ogive.calibrators.MULTICLASS`. Among
+        ranks of a matrix ``"spline:score-only"`` is one more.
     view : str, optional
         Default: ``"top-1"``, or ``"score"``. ``"vector"``: whole vectors.
+    score_only : bool
+        The spline reads the view's score alone, as all other methods of curves do.
     progress : function of (what, done, total), optional
 
     Examples
@@ -214,11 +224,14 @@ def compare(
     if isinstance(methods, str):
         msg = f"`methods` must be a list of names, not one name: [{methods!r}]"
         raise InvalidType(msg)
-    chosen = list(methods) if methods is not None else default_methods(cal, name)
+    chosen = (
+        list(methods) if methods is not None else default_methods(cal, name, score_only=score_only)
+    )
     for method in chosen:
         named(method)
     with shared_class_fits() as shared:
-        return _compared(cal, test, chosen, view, shared=shared, progress=progress)
+        how: Any = {"score_only": score_only, "shared": shared, "progress": progress}
+        return _compared(cal, test, chosen, view, **how)
 
 
 def _compared(
@@ -227,6 +240,7 @@ def _compared(
     chosen: list[str],
     view: str | None,
     *,
+    score_only: bool,
     shared: SharedFits,
     progress: Progress | None,
 ) -> Comparison:
@@ -239,7 +253,8 @@ def _compared(
         may_stop = method == "vector" and "temperature" in chosen
         inside = _inside(progress, method, done, len(chosen))
         saved = shared.saved
-        outcome = _measure(cal, test, method, name, may_stop=may_stop, progress=inside)
+        how: Any = {"may_stop": may_stop, "score_only": score_only, "progress": inside}
+        outcome = _measure(cal, test, method, name, **how)
         # What another method had fitted already counts as if it was fitted by itself.
         outcomes.append(replace(outcome, seconds=outcome.seconds + shared.saved - saved))
     if progress:
@@ -250,8 +265,8 @@ def _compared(
     none = next((one for one in outcomes if one.method == "none"), None)
     rows = (_against(outcome, best, none, weights) for outcome in outcomes)
     ranked = tuple(sorted(rows, key=_place))
-    whole = VECTOR if view is None and not cal.one_column else name
-    decision = judge_methods(cal, test, ranked, whole)
+    whole = VECTOR if view is None and not (cal.one_column or score_only) else name
+    decision = judge_methods(cal, test, ranked, whole, score_only=score_only)
     if test.fitted_rows:
         decision = decision.withheld(
             "No verdict: the test rows fitted the calibrator. Compare on other rows."
@@ -310,14 +325,17 @@ def check_pair(cal: Predictions, test: Predictions) -> None:
         raise InvalidInput(msg)
 
 
-def default_methods(preds: Predictions, view: str) -> list[str]:
+def default_methods(preds: Predictions, view: str | None, *, score_only: bool = False) -> list[str]:
     """Return all methods that apply: those of matrices need more than one column."""
     names = [
         name
         for name, method in METHODS.items()
         if not method.slow and (method.reads == "curve" or not preds.one_column)
     ]
-    return ["spline:free", *names] if view == VECTOR and not preds.one_column else names
+    if view == VECTOR and not preds.one_column:
+        return ["spline:free", *names]
+    both = reads_all_columns(preds, "spline", view, score_only=score_only)
+    return [f"spline:{SCORE_ONLY}", *names] if both else names
 
 
 def _measure(
@@ -328,11 +346,13 @@ def _measure(
     *,
     may_stop: bool,
     progress: Progress | None,
+    score_only: bool = False,
 ) -> _Outcome:
     """Fit one method and measure what it does to the test part."""
     start = time.perf_counter()
     stopped = stopped_early(cal) if may_stop else None
-    fitted = fit(cal, method, view, progress=progress) if stopped is None else stopped
+    how: Any = {"score_only": score_only and view != VECTOR, "progress": progress}
+    fitted = fit(cal, method, view, **how) if stopped is None else stopped
     seconds = time.perf_counter() - start
     numbers, losses = scores_of(apply(fitted, test, view), test, view)
     return _Outcome(method, numbers, losses, seconds, stopped is not None)

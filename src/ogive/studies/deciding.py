@@ -10,12 +10,20 @@ import numpy as np
 
 from ogive.calibrators import METHODS
 from ogive.calibrators.gain import Gain
+from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.calibrators.multiclass.summary import VectorSummary
 from ogive.calibrators.spline_summary import SplineSummary
 from ogive.curve import Curve
 from ogive.errors import OgiveWarning
 from ogive.studies.fitted_on import FOLDS, cross_validated_log_loss, fitted_on, method_of
-from ogive.studies.fitting import TWO_CLASSES, VECTOR, apply, fit
+from ogive.studies.fitting import (
+    SCORE_ONLY,
+    TWO_CLASSES,
+    VECTOR,
+    apply,
+    fit,
+    reads_all_columns,
+)
 from ogive.studies.gain import gain_of
 from ogive.studies.losses import hall_t, scores_of
 from ogive.studies.verdict import judge, look
@@ -70,22 +78,24 @@ def decide(preds: Predictions, view: str, cal: Predictions | None = None) -> Dec
     """
     rows = preds if cal is None else cal
     times = 1 if cal is not None or preds.K == TWO_CLASSES else _SHARE_OF_FOLDS
-    if view == VECTOR and times * rows.n * rows.K > MAX_NUMBERS_TO_DECIDE:
+    columns = view == VECTOR or reads_all_columns(rows, DEFAULT_METHOD, view)
+    if columns and times * rows.n * rows.K > MAX_NUMBERS_TO_DECIDE:
         command = "ogive fit FILE -o cal.json" if cal is None else "ogive compare FILE"
+        command += "" if view == VECTOR else f" --view {view}"
         return Decided(None, (SKIPPED.format(n=rows.n, K=rows.K, command=command),))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OgiveWarning)  # nothing is used of what is fitted here
-        gain = _gain(preds, view, cal)
+        gain = _gain(preds, view, cal, columns=columns)
     two = view == VECTOR and preds.K == TWO_CLASSES
     return Decided(gain, seen=look(judged_curve(preds, view)) if two else None)
 
 
-def _gain(preds: Predictions, view: str, cal: Predictions | None) -> Gain | None:
+def _gain(preds: Predictions, view: str, cal: Predictions | None, *, columns: bool) -> Gain | None:
     if cal is not None:
         return gain_on_test(fit(cal, DEFAULT_METHOD, view), cal, preds, DEFAULT_METHOD)
-    if view != VECTOR or preds.K == TWO_CLASSES:
+    if not columns or preds.K == TWO_CLASSES:
         return gain_of(preds, fit(preds, DEFAULT_METHOD, view))
-    found = cross_validated_log_loss(preds, DEFAULT_METHOD)
+    found = cross_validated_log_loss(preds, DEFAULT_METHOD, view)
     if found is None:
         return None
     weights = preds.sample_weight
@@ -109,7 +119,7 @@ def gain_on_test(fitted: Fitted, cal: Predictions, test: Predictions, method: st
     share = weights / weights.sum()
     mean, error, t = hall_t(before - after, share)
     error = abs(mean / t) if t and np.isfinite(t) else error  # as t stands to normal quantiles
-    known = _expected(cal, view, method)
+    known = _expected(cal, fitted, method)
     loss = float(np.sum(share * before))
     return Gain(method, view, cal.n, None, mean, error, loss, *known, tested_on=test.n)
 
@@ -117,8 +127,12 @@ def gain_on_test(fitted: Fitted, cal: Predictions, test: Predictions, method: st
 def choose(methods: Sequence[MethodResult]) -> MethodResult:
     """Return the method to use: the default among those not significantly different from the best.
 
-    methods : the lowest log loss first. If that is "none", it is returned.
+    methods : the lowest log loss first. If that is "none", it is returned. The default by the score
+    alone is shown beside the default, and not recommended in place of it.
     """
+    named = {row.method for row in methods}
+    if DEFAULT_METHOD in named:
+        methods = [row for row in methods if row.method != f"{DEFAULT_METHOD}:{SCORE_ONLY}"]
     best = methods[0]
     loss = next((row.nll for row in methods if row.method == "none"), np.inf)
     for row in methods:
@@ -129,7 +143,12 @@ def choose(methods: Sequence[MethodResult]) -> MethodResult:
 
 
 def judge_methods(
-    cal: Predictions, test: Predictions, methods: Sequence[MethodResult], view: str
+    cal: Predictions,
+    test: Predictions,
+    methods: Sequence[MethodResult],
+    view: str,
+    *,
+    score_only: bool = False,
 ) -> Verdict:
     """Return the verdict on methods compared: of the recommended one, on the test set."""
     chosen = choose(methods)
@@ -137,7 +156,10 @@ def judge_methods(
     if tried == "none" and len(methods) > 1:
         others = [row for row in methods if row.method != "none"]
         tried = next((r.method for r in others if r.method == DEFAULT_METHOD), others[0].method)
-    gain = gain_on_test(fit(cal, tried, view), cal, test, tried)
+    if view == VECTOR:
+        tried = tried.removesuffix(f":{SCORE_ONLY}")  # whole vectors have no such way
+    gamma = fit(cal, tried, view, score_only=score_only)
+    gain = gain_on_test(gamma, cal, test, tried)
     seen = look(judged_curve(test, view), fitted_on=test.calibrated_on)
     lead = f"Use {tried}."
     decision = judge(seen, gain, method=tried, lead=lead)
@@ -177,7 +199,7 @@ def judge_fit(
     gain = gain_of(data, fitted, cv=info.folds or 0)
     before, after = info.log_loss_before, info.log_loss_after
     if gain is None and before is not None and after is not None and method != "none":
-        known = _expected(data, fitted.view, method)
+        known = _expected(data, fitted, method)
         gain = Gain(method, fitted.view, fitted.n, info.folds, before - after, None, before, *known)
     return judge(seen, gain, method=method)
 
@@ -202,14 +224,14 @@ def _plain_method(gamma: MatrixMap) -> str:
 
 
 def _expected(
-    cal: Predictions | Curve, view: str, method: str
+    cal: Predictions | Curve, fitted: Fitted, method: str
 ) -> tuple[float | None, float | None]:
     """Return what the posterior of the spline expects, per row and in total, where it has one."""
-    if method != DEFAULT_METHOD:
+    if method != DEFAULT_METHOD or isinstance(fitted, ClassViewMap):
         return None, None
     if not isinstance(cal, Curve):
-        if view == VECTOR and cal.K != TWO_CLASSES:
+        if fitted.view == VECTOR and cal.K != TWO_CLASSES:
             return None, None
-        cal = judged_curve(cal, view)
+        cal = judged_curve(cal, fitted.view)
     gamma: Any = spline_of(cal)
     return gamma.expected_gain, gamma.expected_total

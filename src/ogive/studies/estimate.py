@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ogive.studies.fitting import VECTOR, named
+from ogive.calibrators.multiclass.class_view import MIN_CLASSES_FOR_STRUCTURE
+from ogive.studies.fitting import SCORE_ONLY, VECTOR, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -83,8 +84,12 @@ def _kind(method: str, view: str | None, shape: Predictions | Shape) -> str:
     chosen, way = named(method)
     if chosen.reads == "predictions":
         return chosen.name
-    if view != VECTOR or shape.one_column or (way == "keep" and chosen.name != "spline"):
+    if shape.one_column or (way == "keep" and chosen.name != "spline"):
         return ""
+    if view != VECTOR:  # the spline of a rank reads all columns, and is fitted as "keep" is
+        ranks = view is None or "top" in view
+        reads = ranks and way != SCORE_ONLY and shape.K >= MIN_CLASSES_FOR_STRUCTURE
+        return "keep" if reads and chosen.name == "spline" else ""
     return way
 
 

@@ -16,6 +16,7 @@ from ogive._numerics.splits import content_folds, pairs
 from ogive.calibrators import MULTICLASS
 from ogive.calibrators.maps import Map
 from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.curve import Curve
 from ogive.curve.folds import folds as dealt
 from ogive.errors import NotEnoughData, OgiveWarning
@@ -86,9 +87,9 @@ def fitted_on(
         after = _after_of_curve(data, name, cv) if cv > 1 else None
     else:
         before = _errors(data, None, calibrator.view)
-        zero = getattr(calibrator, "impossible", None)
-        how = (cv, zero, progress)
-        after = _after(data, name, calibrator.view, *how) if cv > 1 else None
+        how: Any = {"score_only": isinstance(calibrator, Map), "progress": progress}
+        how["impossible"] = getattr(calibrator, "impossible", None)
+        after = _after(data, name, calibrator.view, cv, **how) if cv > 1 else None
     names = None if classes is None else tuple(classes)
     if isinstance(data, Predictions) and not data.one_column:
         names = tuple(data.classes.tolist())
@@ -116,9 +117,9 @@ def fitted_on(
 
 def _base_rate(data: Predictions | Curve, gamma: Fitted) -> float | tuple[float, ...] | None:
     """Return the share of class 1, or of every class; None for views whose outcome is no class."""
+    if isinstance(gamma, Map | ClassViewMap) and "top" in gamma.view:
+        return None
     if isinstance(gamma, Map):
-        if "top" in gamma.view:
-            return None
         curve = data if isinstance(data, Curve) else Curve.from_predictions(data, gamma.view)
         return float(curve.total_hits) / float(curve.n)
     if isinstance(data, Curve):
@@ -184,10 +185,12 @@ def before_and_after(info: FittedOn) -> str:
     ).replace("%", " %")
 
 
-def cross_validated_log_loss(preds: Predictions, method: str) -> tuple[float, float] | None:
-    """Return the log loss of whole vectors as they are, and cross-validated; None: too few rows."""
-    after = _after(preds, method, VECTOR, FOLDS, None, None)
-    return None if after is None else (_errors(preds, None, VECTOR).log_loss, after.log_loss)
+def cross_validated_log_loss(
+    preds: Predictions, method: str, view: str = VECTOR
+) -> tuple[float, float] | None:
+    """Return the log loss of rows as they are, and cross-validated; None: too few rows."""
+    after = _after(preds, method, view)
+    return None if after is None else (_errors(preds, None, view).log_loss, after.log_loss)
 
 
 class _Errors(NamedTuple):
@@ -217,6 +220,8 @@ def _errors(preds: Predictions, vectors: FloatArray | None, view: str) -> _Error
 
 def method_of(calibrator: Fitted) -> str:
     """Return the method of the curves, for vectors put together from curves."""
+    if isinstance(calibrator, ClassViewMap):
+        return calibrator.event.method
     if calibrator.method not in MULTICLASS:
         return calibrator.method
     maps = getattr(calibrator, "maps", None)
@@ -225,16 +230,14 @@ def method_of(calibrator: Fitted) -> str:
     return str(name) if usual or calibrator.view != VECTOR else f"{name}:{calibrator.method}"
 
 
-def _after(  # noqa: PLR0917 - internal
+def _after(
     preds: Predictions,
     method: str,
     view: str,
-    cv: int,
-    impossible: Impossible,
-    progress: Progress | None,
+    cv: int = FOLDS,
+    **how: Any,  # noqa: ANN401 - those of `cross_fitted`
 ) -> _Errors | None:
     """Return the errors of rows calibrated by maps that had not seen them."""
-    how: Any = {"impossible": impossible, "progress": progress}
     rows = cross_fitted(preds, method, view, cv, **how)
     if rows is None or rows.hit is None:
         return None
@@ -252,6 +255,7 @@ def cross_fitted(
     cv: int = FOLDS,
     *,
     impossible: Impossible = None,
+    score_only: bool = False,
     progress: Progress | None = None,
 ) -> Rows | None:
     """Return rows calibrated by maps that had not seen them; None: too few rows for the folds."""
@@ -268,7 +272,8 @@ def cross_fitted(
             progress(f"cross-validating, fold {done + 1}", done, cv)
         try:
             parts = _rows(preds, train), _rows(preds, held_out)
-            rows = _calibrated(*parts, method, view, impossible)
+            how: Any = {"impossible": impossible, "score_only": score_only}
+            rows = _calibrated(*parts, method, view, **how)
         except NotEnoughData:
             return None
         score[held_out], hit[held_out] = rows.score, rows.hit
@@ -302,11 +307,15 @@ def _after_of_curve(curve: Curve, method: str, cv: int) -> _Errors | None:
 
 
 def _calibrated(
-    train: Predictions, held_out: Predictions, method: str, view: str, impossible: Impossible
+    train: Predictions,
+    held_out: Predictions,
+    method: str,
+    view: str,
+    **how: Any,  # noqa: ANN401 - those of `fit`
 ) -> Rows:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has told already
-        rows = apply(fit(train, method, view, impossible=impossible), held_out)
+        rows = apply(fit(train, method, view, **how), held_out)
     assert rows.hit is not None  # noqa: S101 - there are labels
     return rows
 

@@ -9,6 +9,7 @@ from ogive.calibrators import MULTICLASS, Method, find_method
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.multiclass.class_view import ClassViewMap, fit_view, reads_classes
 from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType, UnknownName
@@ -22,9 +23,17 @@ if TYPE_CHECKING:
 
 #: The name of the view that is no view: whole vectors.
 VECTOR = "vector"
+#: What follows a method's name where it reads the score of a view alone: "spline:score-only".
+SCORE_ONLY = "score-only"
 TWO_CLASSES = 2
 #: What is said of the map of class 1 of two.
 MAY_MOVE = "Two classes: the calibrator maps the probability of class 1, so the decision may move."
+
+#: What is said of the spline of a rank.
+READS_COLUMNS = (
+    "It reads all columns of a row: the probability of the model's own choices, which stay as they "
+    "are. --score-only reads their score alone."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +55,15 @@ class Rows:
 def named(method: str, classes: int | None = None) -> tuple[Method, str]:
     """Return a method, and how it gives whole vectors: ``"spline:free"`` says both.
 
-    Without a way it is "keep", and for two classes "ovr", which is the map of class 1.
+    Without a way it is "keep", and for two classes "ovr", which is the map of class 1. In views
+    the way "score-only" keeps the spline from reading the classes.
 
     >>> named("spline:free")[1], named("platt")[1], named("platt", classes=2)[1]
     ('free', 'keep', 'ovr')
     """
     name, colon, way = method.partition(":")
-    if colon and way not in MULTICLASS:
-        raise UnknownName.among("multiclass", way, MULTICLASS)
+    if colon and way not in {*MULTICLASS, SCORE_ONLY}:
+        raise UnknownName.among("multiclass", way, [*MULTICLASS, SCORE_ONLY])
     return find_method(name), way or ("ovr" if classes == TWO_CLASSES else "keep")
 
 
@@ -76,10 +86,14 @@ def fit(
     method: str = "spline",
     view: str | None = None,
     *,
+    score_only: bool = False,
     impossible: Impossible = None,
     progress: Progress | None = None,
 ) -> Fitted:
     """Fit a method to a view of predictions, or to a curve.
+
+    The spline of ``top-r`` and ``within-top-r`` of a matrix reads all columns
+    (`ogive.calibrators.multiclass.class_view`); other methods of curves read the view's score.
 
     Parameters
     ----------
@@ -89,8 +103,11 @@ def fit(
         A name of `ogive.calibrators.METHODS`. For whole vectors a name of
         `ogive.calibrators.MULTICLASS` may follow, as in ``"spline:free"``; without, it is "keep",
         and for two classes the map of class 1 ("ovr"), under which the decision may move.
+        ``"spline:score-only"`` is the spline with `score_only`.
     view : str, optional
         Default: ``"top-1"``, or ``"score"`` for one column. ``"vector"``: whole vectors.
+    score_only : bool
+        The spline, too, reads the view's score alone.
     impossible : {None, "zero"}
         With "zero", a given probability of 0 stays 0 in whole vectors, as a logit of −inf does.
     progress : function of (what, done, total), optional
@@ -104,9 +121,7 @@ def fit(
     'platt'
     """
     chosen, way = named(method, getattr(data, "K", None))
-    if ":" in method and (view != VECTOR or chosen.reads != "curve"):
-        msg = f"`method` {method!r} makes whole vectors: use it with view='vector'."
-        raise InvalidInput(msg)
+    _check_way(method, way, chosen, view, score_only=score_only)
     if isinstance(data, Curve):
         if chosen.reads != "curve":
             msg = f"`method` {method!r} calibrates whole matrices: give Predictions, not a Curve."
@@ -122,7 +137,40 @@ def fit(
     if view == VECTOR:
         how: Any = {"impossible": impossible, "progress": progress}
         return fit_multiclass(data, chosen.name, multiclass=way, **how)
+    if chosen.name == "spline" and not score_only and way != SCORE_ONLY:
+        return fit_view(data, view, progress=progress)
     return chosen.fit(Curve.from_predictions(data, view))
+
+
+def _check_way(
+    method: str, way: str, chosen: Method, view: str | None, *, score_only: bool
+) -> None:
+    """Refuse a way that the view or the method does not have."""
+    if (score_only or way == SCORE_ONLY) and view == VECTOR:
+        msg = (
+            "`score_only` (--score-only) is for a view, and whole vectors have a score for each "
+            "class. Name the view, such as top-1 (--view top-1)."
+        )
+        raise InvalidInput(msg)
+    if ":" not in method:
+        return
+    if chosen.reads != "curve" or (way != SCORE_ONLY and view != VECTOR):
+        msg = f"`method` {method!r} makes whole vectors: use it with view='vector'."
+        raise InvalidInput(msg)
+
+
+def reads_all_columns(
+    preds: Predictions, method: str, view: str | None, *, score_only: bool = False
+) -> bool:
+    """Return whether `fit` gives a method of one view all columns of a matrix.
+
+    >>> preds = Predictions([[0.2, 0.3, 0.5]], kind="probs")
+    >>> [reads_all_columns(preds, "spline", view) for view in ("top-1", "class-0", "vector")]
+    [True, False, False]
+    """
+    if method != "spline" or score_only or view == VECTOR:
+        return False
+    return reads_classes(preds, check_view(view, preds))
 
 
 def apply(
@@ -136,10 +184,10 @@ def apply(
     method may change both: its rows are those of the calibrated vectors.
     """
     name = view or fitted.view
+    if isinstance(fitted, Map | GroupedMap | ClassViewMap) and name != fitted.view:
+        msg = f"the calibrator is of the view {fitted.view!r}, not {name!r}. Fit one for it."
+        raise InvalidInput(msg)
     if isinstance(fitted, Map | GroupedMap):
-        if name != fitted.view:
-            msg = f"the calibrator is of the view {fitted.view!r}, not {name!r}. Fit one for it."
-            raise InvalidInput(msg)
         rows = score_rows(preds, fitted.view)
         if isinstance(fitted, Map):
             return Rows(fitted.from_tails(rows.high, rows.tail), rows.hit)
@@ -147,6 +195,8 @@ def apply(
             msg = f"the calibrator needs the group of each row ({fitted.by or 'groups'})."
             raise InvalidInput(msg)
         return Rows(fitted.from_tails(rows.high, rows.tail, groups), rows.hit)
+    if isinstance(fitted, ClassViewMap):
+        return Rows(fitted(preds), score_rows(preds, fitted.view).hit)
     assert isinstance(fitted, MatrixMap)  # noqa: S101 - the only other kind
     vectors = fitted(preds)
     again = Predictions(vectors, preds.labels, kind="probs")

@@ -118,10 +118,10 @@ def _calibrated(
 
 
 def calibrated_curves(
-    cal: Predictions, test: Predictions, view: str, method: str
+    cal: Predictions, test: Predictions, view: str, method: str, *, score_only: bool = False
 ) -> tuple[Curve, Curve, float]:
     """Fit on the cal part; return both parts' calibrated curves, and how many rows were fitted."""
-    gamma = fit(cal, method, view)
+    gamma = fit(cal, method, view, score_only=score_only)
     curves = []
     for preds in (cal, test):
         rows = apply(gamma, preds)

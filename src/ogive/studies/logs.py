@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from ogive.calibrators import find_method
+from ogive.calibrators.multiclass.class_view import MIN_CLASSES_FOR_STRUCTURE
 from ogive.engines import find_engine
 from ogive.engines.files import is_log as is_table
 from ogive.engines.files import open_log, partition_of
@@ -238,6 +239,11 @@ def with_saved(reading: Reading | None, files: Sequence[Path]) -> Reading:
     return Reading({(total.view, ""): total}, rows or int(total.n), skipped, passes)
 
 
+#: What is said of the spline of a rank of a log.
+ONLY_SCORES = (
+    "A log is read as a curve of its {} scores, so the calibrator reads the score alone. To read "
+    "all columns, fit one file of a sample of its rows."
+)
 #: How a log is fitted that cannot be fitted as whole vectors.
 _A_VIEW_INSTEAD = "or fit a view, which takes any number of rows: --view top-1"
 
@@ -300,6 +306,12 @@ class LogFit(NamedTuple):
     gamma: Fitted
     data: Curve | Predictions
     classes: tuple[str | int, ...] | None = None
+
+    @property
+    def only_scores(self) -> bool:
+        """Whether all columns would be read if these were the rows of one file."""
+        classes = len(self.classes or ())
+        return "top" in self.gamma.view and classes >= MIN_CLASSES_FOR_STRUCTURE
 
 
 def fit_log(

@@ -31,6 +31,7 @@ from ogive.metrics.vector import vector_scores
 from ogive.predictions import Predictions
 from ogive.studies.certainty import certainty
 from ogive.studies.deciding import decide as decide_by
+from ogive.studies.fitting import reads_all_columns
 from ogive.studies.measurement import Measurement, Measurements
 from ogive.studies.numbers import numbers_of
 from ogive.studies.verdict import judge_curve
@@ -114,8 +115,9 @@ def measure(
         _check_same_view(data, view)
         return _measure_curve(data, how)
     whole = view in {None, VECTOR} and not data.one_column
-    if decide and fitted_on is None and not data.fitted_rows and (whole or cal is not None):
-        name = VECTOR if whole else check_view(view, data).name
+    name = VECTOR if whole else check_view(view, data).name
+    columns = whole or reads_all_columns(data, "spline", name)
+    if decide and fitted_on is None and not data.fitted_rows and (columns or cal is not None):
         how = how._replace(decided=decide_by(data, name, cal))
     one = _measure_view(data, view, how, _vectors(data))
     if view is None and data.K == TWO_CLASSES and not data.one_column:

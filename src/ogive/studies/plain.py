@@ -149,6 +149,7 @@ def compare(
     *,
     kind: Kind | None = None,
     classes: ArrayLike | None = None,
+    score_only: bool = False,
     split: float = 0.5,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -165,6 +166,9 @@ def compare(
         Default: ``"top-1"``, or ``"score"``. ``"vector"``: whole vectors.
     kind, classes : optional
         Of matrices, as in `measure`.
+    score_only : bool
+        For ``top-r`` and ``within-top-r`` of a matrix the spline reads all columns; with this, the
+        view's score alone.
     split, random_state : optional
         Of one set: the share of its rows that are fitted, and which.
     progress : function of (what, done, total), optional
@@ -190,7 +194,9 @@ def compare(
         order = np.random.default_rng(random_state).permutation(whole.n)
         cut = min(max(round(split * whole.n), 1), whole.n - 1)
         sets = [whole.take(order[:cut]), whole.take(order[cut:])]
-    return comparing.compare(sets[0], sets[1], methods, view, progress=progress)
+    return comparing.compare(
+        sets[0], sets[1], methods, view, score_only=score_only, progress=progress
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,13 @@ from ogive.errors import InvalidInput, OgiveWarning
 from ogive.predictions import Predictions
 
 if TYPE_CHECKING:
-    from ogive._typing import BoolArray, FloatArray, IntArray, Progress
+    from collections.abc import Iterator
+
+    from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray, Progress
     from ogive.calibrators.maps import Map
     from ogive.calibrators.multiclass.class_fit import ClassFit
 
-_BLOCKS_THROUGH_MATRICES = 32  # blocks of rows that go through the matrices together
+BLOCKS_THROUGH_MATRICES = 32  # blocks of rows that go through the matrices together
 _MAX_LOST_ACCURACY = 0.01  # by "keep", without a warning
 _CLEAR_ERRORS = 3.0  # standard errors of that loss, for a warning
 #: Decimals of the log-odds of the top class, from scores in float64 and in float32: rows of the
@@ -73,7 +75,7 @@ class ClassMap(MatrixMap):
 
         with one_blas_thread():
             for_each_block(
-                work, preds.n, width=self.K, together=_BLOCKS_THROUGH_MATRICES, n_jobs=n_jobs
+                work, preds.n, width=self.K, together=BLOCKS_THROUGH_MATRICES, n_jobs=n_jobs
             )
         return result
 
@@ -261,24 +263,42 @@ class _Tops(NamedTuple):
     weights: FloatArray
 
 
-def _tops(preds: Predictions, fit: ClassFit, *, kept: bool) -> _Tops:
-    """Read the top class of each unseen row.
+class UnseenBlock(NamedTuple):
+    """Some rows, and their scores by a structure that has not seen them.
 
     Of several largest values the model chooses the first; here it is the first in the order of
     the fit, so that the order of the columns does not matter.
     """
-    parts = []
+
+    scores: FloatArray  # (rows, K)
+    values: AnyArray  # (rows, K) what classes are ranked by
+    order: IntArray  # (K,) the classes in the order of the fit
+    labels: IntArray
+    weights: FloatArray
+    decimals: int  # of log-odds: see _DECIMALS
+
+
+def unseen_blocks(preds: Predictions, fit: ClassFit) -> Iterator[UnseenBlock]:
+    """Yield the rows block by block."""
     order = np.argsort(fit.place)
     labels = preds.labels
     assert labels is not None  # noqa: S101 - checked by fit_classes
     for unseen in fit.unseen:
+        decimals = _DECIMALS_32 if unseen.scores.dtype == np.float32 else _DECIMALS
         for at in blocks(unseen.rows.size, width=preds.K):
             rows = unseen.rows[at]
             scores = unseen.scores[:, at].T[:, fit.place].astype(np.float64)
-            chosen = order[preds.ranking_values(rows)[:, order].argmax(axis=1)]
-            log_odds, *more = _read_tops(scores, chosen, labels[rows], kept)
-            decimals = _DECIMALS_32 if unseen.scores.dtype == np.float32 else _DECIMALS
-            parts.append((np.round(log_odds, decimals), *more, unseen.weights[at]))
+            values = preds.ranking_values(rows)
+            yield UnseenBlock(scores, values, order, labels[rows], unseen.weights[at], decimals)
+
+
+def _tops(preds: Predictions, fit: ClassFit, *, kept: bool) -> _Tops:
+    """Read the top class of each unseen row."""
+    parts = []
+    for block in unseen_blocks(preds, fit):
+        chosen = block.order[block.values[:, block.order].argmax(axis=1)]
+        log_odds, *more = _read_tops(block.scores, chosen, block.labels, kept)
+        parts.append((np.round(log_odds, block.decimals), *more, block.weights))
     return _Tops(*map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -297,15 +317,22 @@ def _read_tops(
 
 def _curve(preds: Predictions, tops: _Tops) -> Curve:
     """Return the curve of the top class."""
+    return curve_of_unseen(preds, tops.log_odds, tops.hit, tops.weights).with_view("top-1")
+
+
+def curve_of_unseen(
+    preds: Predictions, log_odds: FloatArray, hit: BoolArray, weights: FloatArray
+) -> Curve:
+    """Return the curve of an event's log-odds in rows that did not fit them, (m,) each."""
     plain = preds.sample_weight is None
     column = Predictions(
-        tops.log_odds,
-        tops.hit,
+        log_odds,
+        hit,
         kind="logits",
-        sample_weight=None if plain and bool((tops.weights == 1.0).all()) else tops.weights,
+        sample_weight=None if plain and bool((weights == 1.0).all()) else weights,
         weight_kind=preds.weight_kind,
     )
-    return Curve.from_predictions(column).with_view("top-1")
+    return Curve.from_predictions(column)
 
 
 def _warn_of(tops: _Tops, held: float, lost: float) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import BoolArray, FloatArray
     from ogive.calibrators.matrix_map import MatrixMap
+    from ogive.calibrators.multiclass.class_view import ClassViewMap
     from ogive.curve import Curve
     from ogive.predictions import Predictions
 
@@ -89,8 +90,8 @@ def by_map(curve: Curve, gamma: Map) -> Judged:
     return Judged(curve.score, q, q, *sums, (gamma,))
 
 
-def by_vectors(preds: Predictions, gamma: MatrixMap, view: str) -> Judged:
-    """Return the rows of a view calibrated by a map of whole vectors."""
+def by_vectors(preds: Predictions, gamma: MatrixMap | ClassViewMap, view: str) -> Judged:
+    """Return the rows of a view calibrated by a map of whole rows."""
     rows, after = score_rows(preds, view), apply(gamma, preds, view)
     w = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
     square = w * w if preds.weight_kind == "sampling" else w

@@ -8,6 +8,7 @@ import numpy as np
 
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.curve import Curve
 from ogive.errors import DoesNotApply, InvalidInput, InvalidType, NotEnoughData
 from ogive.metrics.decisions import check_costs, check_two_outcomes
@@ -109,7 +110,7 @@ def decide(
 
 
 def _check_calibrator(calibrator: object) -> None:
-    if calibrator is None or isinstance(calibrator, Map | MatrixMap):
+    if calibrator is None or isinstance(calibrator, Map | MatrixMap | ClassViewMap):
         return
     if isinstance(calibrator, Fitted):
         msg = "a calibrator of groups is not decided with: give one of all rows, or none."
@@ -143,7 +144,7 @@ def event_view(
     classes: int, view: str | None, *, one_column: bool, calibrator: Fitted | None = None
 ) -> str:
     """Return the event that is acted on: what was asked for, or class 1 of two."""
-    if view is None and isinstance(calibrator, Map):
+    if view is None and isinstance(calibrator, Map | ClassViewMap):
         return calibrator.view
     if view is not None and view != VECTOR:
         return view
@@ -192,11 +193,11 @@ def _decide_event(  # noqa: PLR0917 - internal
             )
             raise DoesNotApply(msg)
         return judge(by_map(curve, calibrator), costs, calibrator, name, words)
-    assert isinstance(calibrator, MatrixMap)  # noqa: S101 - checked before
+    assert isinstance(calibrator, MatrixMap | ClassViewMap)  # noqa: S101 - checked before
     if isinstance(data, Curve):
         msg = (
-            "a calibrator of whole vectors needs the rows, and a curve or a log has scores: give "
-            f"one of the view (ogive fit --view {name})."
+            "a calibrator of whole rows needs the rows, and a curve or a log has scores: give "
+            f"one of the view's score (ogive fit --view {name} --score-only)."
         )
         raise DoesNotApply(msg)
     return judge(by_vectors(data, calibrator, name), costs, None, name, words)

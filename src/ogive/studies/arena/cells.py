@@ -17,7 +17,7 @@ from ogive.calibrators import METHODS, MULTICLASS, find_method
 from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.errors import InvalidInput, OgiveError, UnknownName
 from ogive.predictions import Predictions
-from ogive.studies.fitting import VECTOR, Rows, apply, fit
+from ogive.studies.fitting import SCORE_ONLY, VECTOR, Rows, apply, fit
 from ogive.studies.losses import scores_of
 from ogive.views import score_rows
 
@@ -43,14 +43,20 @@ def default_methods(view: str | None) -> list[str]:
 
 
 def check_method(name: str, view: str | None) -> None:
-    """Refuse a name that is neither a method nor, for whole vectors, ``METHOD:WAY``."""
+    """Refuse a name that is neither a method nor, for whole vectors, ``METHOD:WAY``.
+
+    ``METHOD:score-only`` is for views instead.
+    """
     method, colon, way = name.partition(":")
-    if colon and view != VECTOR:
+    if way == SCORE_ONLY and view == VECTOR:
+        msg = f"`methods`: {name!r} reads one score. Ask for a view, such as 'top-1'."
+        raise InvalidInput(msg)
+    if colon and way != SCORE_ONLY and view != VECTOR:
         msg = f"`methods`: {name!r} is a way to whole vectors. Ask for the view 'vector'."
         raise InvalidInput(msg)
     found = find_method(method)
-    if colon and way not in MULTICLASS:
-        raise UnknownName.among("multiclass", way, MULTICLASS)
+    if colon and way not in {*MULTICLASS, SCORE_ONLY}:
+        raise UnknownName.among("multiclass", way, [*MULTICLASS, SCORE_ONLY])
     if colon and found.reads != "curve":
         msg = f"`methods`: {method!r} makes whole vectors by itself. Leave out {colon + way!r}."
         raise InvalidInput(msg)
@@ -112,7 +118,8 @@ def _own(
 
 def _fitted(cal: Predictions, name: str, view: str) -> Fitted:
     method, colon, way = name.partition(":")
-    return fit_multiclass(cal, method, multiclass=way) if colon else fit(cal, method, view)
+    whole = colon and way != SCORE_ONLY
+    return fit_multiclass(cal, method, multiclass=way) if whole else fit(cal, name, view)
 
 
 @cache

@@ -6,7 +6,7 @@ cannot take part is named, with the reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from ogive.studies.arena.result import Arena, ExperimentResult
 from ogive.studies.arena.run import Task, run
 from ogive.studies.arena.standings import standings
 from ogive.studies.estimate import Shape, slow_in_all
-from ogive.studies.fitting import VECTOR
+from ogive.studies.fitting import SCORE_ONLY, VECTOR
 from ogive.studies.store import Results, code_digest
 from ogive.views import parse_view
 
@@ -50,6 +50,7 @@ def arena(
     peers: str | os.PathLike[str] | Mapping[str, Any] | Iterable[Any] = (),
     families: str | os.PathLike[str] | Mapping[str, str] | None = None,
     resume: str | os.PathLike[str] | None = None,
+    score_only: bool = False,
     n_jobs: int | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -77,6 +78,9 @@ def arena(
         ``{"imagenet_*": "imagenet"}``. Others are found by equal test labels.
     resume : path, optional
         Keep finished cells in this file of JSON lines, and start from it.
+    score_only : bool
+        The spline of a rank of a matrix reads the view's score alone, as peers do.
+        ``"spline:score-only"`` among `methods` is that, beside ``"spline"``.
     n_jobs : int, optional
         Processes. Default: ``OMP_NUM_THREADS``, else all cores.
     random_state : int
@@ -110,6 +114,8 @@ def arena(
         check_method(name, view)
     said = None if families is None else read_families(families)
     entrants = own_entrants(default_methods(view) if methods is None else methods)
+    if score_only:
+        entrants = [_by_the_score(one, view) for one in entrants]
     entrants += peer_entrants(peers, view, [entrant.label for entrant in entrants])
     work = _Work(Results(resume), n_jobs, progress)
     found, skipped = find_experiments(source)
@@ -121,6 +127,15 @@ def arena(
     scores = work.scored(field)
     field.complete(scores, named=methods is not None)
     return field.result(scores, families_of(field.facts, said), random_state)
+
+
+def _by_the_score(entrant: Entrant, view: str | None) -> Entrant:
+    """Return the spline under its name, fitted to the score alone; others as they are."""
+    if entrant.name != "spline":
+        return entrant
+    name = f"spline:{SCORE_ONLY}"
+    check_method(name, view)
+    return replace(entrant, name=name)
 
 
 def _slow() -> dict[str, str]:
