@@ -11,6 +11,7 @@ import pytest
 
 import ogive
 from ogive.report import build_report, write_html
+from ogive.report.watch import build_watch_report
 from tests.bundled import DEMO
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -60,18 +61,34 @@ def report(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def watch(tmp_path_factory):
+    """The page of a watch with groups, one of which changed and tries to be markup."""
+    path = tmp_path_factory.mktemp("watch") / "watch.html"
+    rng = np.random.default_rng(0)
+    found = ogive.GroupWatch()
+    for day in range(14):
+        curves = {}
+        for name, power in (("a & b", 1.0), (EVIL, 1.0 if day < 8 else 1.8)):
+            scores = rng.random(500)
+            curves[name] = ogive.Curve.from_scores(scores, rng.random(500) < scores**power)
+        found = found.update(curves, f"2026-05-{day + 1:02d}")
+    write_html(build_watch_report(found, source=f"{EVIL}.json"), path)
+    return path
+
+
 @pytest.fixture
 def visit(browser, report):
-    """Open the report; whatever it logs or asks for is kept."""
+    """Open the report, or another page; whatever it logs or asks for is kept."""
     opened = []
 
-    def visit(**options):
+    def visit(path=report, **options):
         page = browser.new_page(**options)
         page.seen = []
         page.on("console", lambda message: page.seen.append(message.text))
         page.on("pageerror", lambda error: page.seen.append(str(error)))
         page.on("request", lambda request: page.seen.append(request.url))
-        page.goto(report.as_uri())
+        page.goto(path.as_uri())
         opened.append(page)
         return page
 
@@ -145,6 +162,42 @@ def test_it_prints(visit):
 def test_nothing_serious_for_accessibility(visit, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     result = axe.Axe().run(visit(color_scheme=scheme))
+    serious = [
+        (found["id"], found["nodes"][0]["html"][:120])
+        for found in result.response["violations"]
+        if found["impact"] in {"serious", "critical"}
+    ]
+    assert serious == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_a_watch(visit, watch, scheme):
+    page = visit(watch, color_scheme=scheme)
+    page.wait_for_timeout(200)
+    assert page.seen == [watch.as_uri()]
+    assert page.title() == f"Watch of {EVIL}.json"
+    assert page.locator("script").count() == 0
+    verdict = page.locator(".verdict").inner_text()
+    assert verdict.startswith(f"Group {EVIL}: Calibrated until 2026-05-0")
+    for name in ("over-time", "groups", "days", "how"):
+        assert page.locator(f"section#{name}").bounding_box()["height"] > 60
+    graphs = page.locator("svg[role=img]").all()
+    assert len(graphs) == 3
+    assert all(graph.bounding_box()["width"] > 400 for graph in graphs)
+    assert page.locator("svg text", has_text="change: 2026-05-09").is_visible()
+    assert page.locator("svg path.area.hits").count() == 1
+    assert page.locator("#days tbody tr").count() == 14
+
+
+def test_the_page_of_a_watch_fits_a_phone(visit, watch):
+    page = visit(watch, viewport={"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_a_watch_is_accessible(visit, watch, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    result = axe.Axe().run(visit(watch, color_scheme=scheme))
     serious = [
         (found["id"], found["nodes"][0]["html"][:120])
         for found in result.response["violations"]

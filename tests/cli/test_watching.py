@@ -366,3 +366,33 @@ def test_a_label_that_has_not_arrived_is_left_out(run, log):
     _, found, err = watched(run, log, "--time", "at", "--label-time", "known")
     assert [(day["time"], day["n"]) for day in found["days"]] == [("2026-05-02", 1)]
     assert "2 rows have no label time and were left out." in err
+
+
+def test_a_state_becomes_a_timeline_and_a_page(run, log, tmp_path):
+    state = tmp_path / "watch.json"
+    for i, day in enumerate(DAYS[:8]):
+        write_day(log, day, power=1.0 if i < 4 else 2.0)
+    run("watch", log, "--time", "day", "--state", state)
+    for words in (("plot", state), ("plot", state, "--graph", "timeline")):
+        code, out, _ = run(*words, "-o", tmp_path / "t.svg", "--json")
+        assert (code, json.loads(out)) == (0, {"out": str(tmp_path / "t.svg")})
+    assert (tmp_path / "t.svg").stat().st_size > 5000
+    code, out, _ = run("report", state, "-o", tmp_path / "t.html")
+    assert code == 0
+    assert "Calibrated until 2026-05-0" in out
+    page = (tmp_path / "t.html").read_text()
+    assert "<title>Watch of watch.json</title>" in page
+    assert page.count('<svg role="img"') == 3
+    for words, why in (
+        (("plot", state, "--graph", "bins", "-o", "t.svg"), "its graph is --graph timeline"),
+        (("plot", log, "--graph", "timeline", "-o", "t.svg"), "--graph timeline is of a watch"),
+        (("plot", state, "--view", "score", "-o", "t.svg"), "--view does not apply"),
+        (("report", state, "--method", "platt", "-o", "t.html"), "--method does not apply"),
+    ):
+        code, _, err = run(*words)
+        assert (code, why in err) == (2, True)
+    Watch().save(state)
+    code, _, err = run("plot", state, "-o", tmp_path / "t.svg")
+    assert (code, "the watch has no days yet" in err) == (1, True)
+    code, _, err = run("report", state, "-o", tmp_path / "t.html")
+    assert (code, "the watch has no days yet" in err) == (1, True)

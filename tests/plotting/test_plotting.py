@@ -50,6 +50,47 @@ def diagrams(curve, rng):
     ]
 
 
+@pytest.fixture
+def timeline(rng):
+    from ogive import Watch
+    from ogive.studies.graphs import timeline_of
+
+    watch = Watch()
+    for day in range(12):
+        scores = rng.random(800)
+        hits = rng.random(800) < scores ** (1.0 if day < 6 else 1.8)
+        watch = watch.update(Curve.from_scores(scores, hits), f"2026-05-{day + 1:02d}")
+    return timeline_of(watch)
+
+
+def test_a_timeline_marks_the_change_and_the_level_of_the_alarm(timeline):
+    evidence, ks, means = panels_of(timeline)
+    words = [mark.text for mark in evidence.marks if isinstance(mark, Label)]
+    assert words == ["change: 2026-05-07", "alarm from 3 on"]
+    assert "The change is marked at 2026-05-07" in evidence.alt
+    assert [len([m for m in p.marks if isinstance(m, Line)]) for p in (evidence, ks, means)] == [
+        1, 1, 2]  # fmt: skip
+    assert [text for _, text in ks.x.ticks][::5] == ["2026-05-01", "2026-05-12"]
+    line = next(mark for mark in evidence.marks if isinstance(mark, Line))
+    assert line.y.max() == 6 * timeline.limit  # what lies far beyond is cut off
+    assert f"log e = {timeline.evidence[-1]:.4g} on the last day" in evidence.title
+    assert len(draw(timeline, new_axes(3))) > 8
+    assert len(figure(timeline).axes) == 3
+
+
+def test_a_timeline_of_one_day_and_without_ks(timeline):
+    from dataclasses import replace
+
+    one = {name: getattr(timeline, name)[:1] for name in ("times", "evidence", "base_rate",
+                                                          "mean_score")}  # fmt: skip
+    none = dict.fromkeys(("ks", "ks_low", "ks_high", "change", "alarm"))
+    short = replace(timeline, **one, **none)
+    panels = panels_of(short)
+    assert len(panels) == 2
+    assert "There is no alarm." in panels[0].alt
+    assert len(figure(short).axes) == 2
+
+
 def new_axes(n=1):
     from matplotlib.figure import Figure
 

@@ -27,14 +27,22 @@ from ogive.cli.options import (
 )
 from ogive.cli.terminal import Command, say
 from ogive.cli.values import INPUT, one_of
-from ogive.studies import GRAPHS
+from ogive.studies import GRAPHS, TIMELINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from ogive.diagrams import Diagram
     from ogive.predictions import Predictions
     from ogive.readers.source import Source
+    from ogive.studies.watch import GroupWatch, Watch
+
+#: Options that say how rows are read and fitted: a watch has none of them.
+_OF_ROWS = (
+    *("view", "method", "split", "score", "outcome", "label", "weight", "classes", "positive"),
+    *("renormalise",),
+)
 
 
 @click.command(
@@ -56,7 +64,7 @@ if TYPE_CHECKING:
 @output_option("The figure to write: .png, .svg or .pdf.")
 @click.option(
     "--graph",
-    type=one_of("graph", *GRAPHS),
+    type=one_of("graph", *GRAPHS, TIMELINE),
     default=GRAPHS[0],
     show_default=True,
     help="The graph to draw.",
@@ -82,7 +90,7 @@ def plot(
     """Draw calibration graphs as .png, .svg or .pdf.
 
     With parts cal and test, the four panels show the test part as it is, and both parts calibrated
-    by what was fitted on the cal part.
+    by what was fitted on the cal part. The graph timeline is that of the state of a watch.
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.errors import need  # noqa: PLC0415
@@ -93,6 +101,11 @@ def plot(
     _check(file, output, FORMATS, split)
     _check_graph(graph, options)
     need("matplotlib", extra="plot")
+    watch = _watch_in(file)
+    if graph == TIMELINE or watch is not None:
+        save_figure(figure(_timeline(file, watch, graph)), output)
+        _done(output, as_json=as_json)
+        return
     if graph == "groups":
         _plot_groups(file, output, view, options)
         _done(output, as_json=as_json)
@@ -146,7 +159,8 @@ def report(
     """Write one HTML page with the verdict, graphs and methods.
 
     The page is one file that loads nothing, so it can be sent and kept. With parts cal and test
-    it also shows what calibration changes.
+    it also shows what calibration changes. The state of a watch (`watch --state`) has a page of
+    its own.
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.errors import need  # noqa: PLC0415
@@ -157,6 +171,16 @@ def report(
 
     _check(file, output, (".html", ".htm"), split)
     need("jinja2", extra="cli")
+    watch = _watch_in(file)
+    if watch is not None:
+        from ogive.report.watch import build_watch_report  # noqa: PLC0415
+
+        refuse("this is the page of a watch", *_OF_ROWS)
+        write_html(build_watch_report(watch, source=file.name), output)
+        if not as_json:
+            say(watch.verdict)
+        _done(output, as_json=as_json)
+        return
     with terminal.progress("reading"):
         how = {"experiment": options["experiment"], "random_state": seed, "note": terminal.note}
         source = open_sampled(file, columns_of(options), **how)
@@ -208,6 +232,28 @@ def _plot_groups(file: Path, output: Path, view: str | None, options: dict[str, 
     with terminal.progress("reading") as step:
         reading = read_log((file,), view, by=by, depth=depth_of(options), progress=step, **how)
         save_figure(figure(group_diagram(measure_reading_groups(reading, by))), output)
+
+
+def _watch_in(file: Path) -> Watch | GroupWatch | None:
+    """Return the watch that a file holds, if it is the state of one."""
+    from ogive.studies.watch.state import is_state_file, load_state  # noqa: PLC0415
+
+    return load_state(file).watch if is_state_file(file) else None
+
+
+def _timeline(file: Path, watch: Watch | GroupWatch | None, graph: str) -> Diagram:
+    """Return the timeline of a watch; other graphs and files are refused."""
+    from ogive.cli.options import is_given  # noqa: PLC0415
+    from ogive.studies.graphs import timeline_of  # noqa: PLC0415
+
+    if watch is None:
+        msg = f"--graph timeline is of a watch, and {file} is not the file of ogive watch --state."
+        raise click.UsageError(msg)
+    if graph != TIMELINE and is_given("graph"):
+        msg = f"{file} is the state of a watch: its graph is --graph timeline."
+        raise click.UsageError(msg)
+    refuse("a timeline is made of the state of a watch", *_OF_ROWS)
+    return timeline_of(watch)
 
 
 def _check_graph(graph: str, options: dict[str, Any]) -> None:

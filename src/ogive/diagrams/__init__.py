@@ -13,6 +13,7 @@ from ogive.diagrams.graphs import (
     Reliability,
 )
 from ogive.diagrams.many import ClassHeat, Differences, GroupErrors, Ranks
+from ogive.diagrams.timeline import Timeline
 from ogive.diagrams.trace import Summary, Trace, summarise
 
 #: What can be drawn: `ogive.plotting` has the marks of each.
@@ -28,6 +29,7 @@ Diagram: TypeAlias = (
     | GroupErrors
     | Ranks
     | Reliability
+    | Timeline
 )
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "Ranks",
     "Reliability",
     "Summary",
+    "Timeline",
     "Trace",
     "summarise",
 ]

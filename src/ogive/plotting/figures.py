@@ -18,6 +18,7 @@ from ogive.diagrams import (
     GroupErrors,
     Ranks,
     Reliability,
+    Timeline,
 )
 from ogive.errors import InvalidInput, InvalidType, need
 from ogive.plotting.decisions import cost_panel, decision_panel
@@ -31,6 +32,7 @@ from ogive.plotting.panels import (
     score_range,
 )
 from ogive.plotting.tables import differences_panel, groups_panel, heat_panel, ranks_panel
+from ogive.plotting.timeline import timeline_panels
 
 if TYPE_CHECKING:
     import os
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg", ".pdf")
 _WIDTH = 4.4  # inches of one panel
 _ROW = (3.1, 2.6)  # inches of one of four panels
+_LONG = (7.5, 2.3)  # inches of a panel of a timeline
 
 
 #: The function that draws each diagram of one panel.
@@ -65,9 +68,11 @@ _ONE_PANEL: dict[type, Callable[[Any], Panel]] = {
 
 
 def panels_of(diagram: Diagram) -> tuple[Panel, ...]:
-    """Return the panels of a diagram: four of a `FourPanel`, one of any other."""
+    """Return the panels of a diagram: four of a `FourPanel`, some of a `Timeline`, or one."""
     if isinstance(diagram, FourPanel):
         return four_panels(diagram, score_range([diagram.reliability])[1])
+    if isinstance(diagram, Timeline):
+        return timeline_panels(diagram)
     drawn = _ONE_PANEL.get(type(diagram))
     if drawn is None:
         msg = f"`diagram` must be one of ogive.diagrams, not {type(diagram).__name__}."
@@ -119,9 +124,14 @@ def figure(*diagrams: Diagram) -> Figure:
     from ogive.plotting.axes import draw_panel  # noqa: PLC0415 - an optional package
 
     panels = _same_scales(diagrams)
-    size = (_WIDTH * len(panels) if panels[0].frame else 7.0, _height(panels))
-    result = Figure(figsize=size, layout="constrained")
-    axes = result.subplots(1, len(panels), squeeze=False)[0]
+    if any(isinstance(d, Timeline) for d in diagrams):
+        size = (_LONG[0], _LONG[1] * len(panels))
+        result = Figure(figsize=size, layout="constrained")
+        axes = result.subplots(len(panels), 1, squeeze=False)[:, 0]
+    else:
+        size = (_WIDTH * len(panels) if panels[0].frame else 7.0, _height(panels))
+        result = Figure(figsize=size, layout="constrained")
+        axes = result.subplots(1, len(panels), squeeze=False)[0]
     for panel, ax in zip(panels, axes, strict=True):
         draw_panel(panel, ax)
     return result

@@ -19,3 +19,5 @@ GRAPHS = (
     "groups",
     *DECISION_GRAPHS,
 )
+#: The graph of a watch, made of its state.
+TIMELINE = "timeline"

@@ -19,20 +19,24 @@ from ogive.diagrams import (
     GroupErrors,
     Ranks,
     Reliability,
+    Timeline,
 )
 from ogive.errors import InvalidInput, UnknownName
 from ogive.metrics.significance import LEVEL
 from ogive.studies import CURVE_GRAPHS, DECISION_GRAPHS, GRAPHS
 from ogive.studies.compare import compare
 from ogive.studies.fitting import TWO_CLASSES, apply, fit
+from ogive.studies.watch.watch import rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ogive._typing import FloatArray
     from ogive.diagrams import Diagram
     from ogive.predictions import Predictions
     from ogive.studies.compare import Comparison
     from ogive.studies.group_measurement import GroupMeasurements
+    from ogive.studies.watch import GroupWatch, Watch
 
 #: Groups that one graph has room for.
 MAX_GROUPS_DRAWN = 30
@@ -169,3 +173,33 @@ def method_diagrams(comparison: Comparison) -> tuple[Differences, Ranks]:
         for label, key in (("KS", "ks"), ("NLL", "nll"), ("Brier", "brier"))
     }
     return Differences(names, loss, error), Ranks.from_values(names, values)
+
+
+def timeline_of(watch: Watch | GroupWatch) -> Timeline:
+    """Return what a watch saw, day by day."""
+    days = watch.days
+    if not days:
+        msg = "the watch has no days yet: there is nothing to draw."
+        raise InvalidInput(msg)
+    name, limit = rule_of(watch.alpha, watch.run_length)
+    place = {day.time: i for i, day in enumerate(days)}
+    change, first = watch.change, watch.alarm_day
+
+    def of(key: str) -> FloatArray:
+        return np.array([getattr(day, key) for day in days], dtype=np.float64)
+
+    known = all(day.ks is not None for day in days)
+    return Timeline(
+        times=tuple(str(day.time) for day in days),
+        evidence=of(name),
+        limit=limit,
+        ks=of("ks") if known else None,
+        ks_low=of("ks_low") if known else None,
+        ks_high=of("ks_high") if known else None,
+        base_rate=of("base_rate"),
+        mean_score=of("mean_score"),
+        change=None
+        if change is None
+        else (place[change.since], place[change.since_low], place[change.since_high]),
+        alarm=None if first is None else place[first.time],
+    )
