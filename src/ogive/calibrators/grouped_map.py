@@ -13,6 +13,7 @@ were seen, the change of a group stays what it is there. A group that was not se
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,7 @@ import numpy as np
 
 from ogive._numerics.logistic import expit
 from ogive._validate import as_floats, bad_scores, check_length, is_missing, on_host
+from ogive.calibrators.group_summary import GroupSummary
 from ogive.calibrators.maps import Fitted, bad_log_odds
 from ogive.calibrators.spline_map import LIMIT, SplineMap
 from ogive.errors import InvalidInput, InvalidType
@@ -293,7 +295,7 @@ class GroupedMap(Fitted):
 
         Rows of several columns may also be named in one text, such as ``"BR | mobile"``.
         """
-        found = [distinct_names(column) for column in value_columns(groups)]
+        found = [distinct_names(column) for column in self._chosen(groups)]
         if len(found) == 1 < self.width:
             names, index = found[0]
             split = [name.split(JOIN) for name in names]
@@ -308,9 +310,26 @@ class GroupedMap(Fitted):
         ]
         return np.stack(codes, axis=1)
 
+    def _chosen(self, groups: Any) -> list[AnyArray]:  # noqa: ANN401 - rows, or a table of columns
+        """Return the columns of groups: of a table that has them, those of the fit by name."""
+        names = groups if isinstance(groups, Mapping) else getattr(groups, "columns", ())
+        missing = [name for name in self.columns if name not in names]
+        if missing and isinstance(groups, Mapping):
+            msg = f"`groups` has no column {missing[0]!r}, but the calibrator was fitted with it."
+            raise InvalidInput(msg)
+        if missing:
+            return value_columns(groups)
+        return [value_columns(groups[name])[0] for name in self.columns]
+
     @cached_property
     def _places(self) -> list[dict[str, int]]:
         return [{v: i for i, v in enumerate(values)} for values in self.table.values]
+
+    def summary(self) -> GroupSummary:
+        """Tell how much the groups differ, and which differ most."""
+        cells = [i for i, name in enumerate(self.groups) if ANY not in name.split(JOIN)]
+        kept = cells if self.width > 1 else list(range(len(self.groups)))
+        return GroupSummary.of(self, kept)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""

@@ -63,6 +63,9 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
     def _fit_map(self, preds: Predictions) -> MatrixMap:
         """Fit to labelled predictions of two classes or more."""
 
+    def _fitted(self, preds: Predictions) -> Any:  # noqa: ANN401 - a fitted map
+        return replace(self._fit_map(preds), impossible=self.impossible)
+
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to the outputs of a model on rows it was not trained on.
 
@@ -93,17 +96,19 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
         check_impossible(self.impossible)
         warn_of_labels(preds, self.impossible)
         self.classes_ = preds.classes
-        self.map_ = replace(self._fit_map(preds), impossible=self.impossible)
+        self.map_ = self._fitted(preds)
         return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return calibrated probabilities, (N, K): every row sums to 1."""
         check_is_fitted(self)
+        probabilities: FloatArray = self.map_(self._predictions(X), n_jobs=_threads(self.n_jobs))
+        return probabilities
+
+    def _predictions(self, X: ArrayLike) -> Predictions:
         X = _upright(X) if self.n_features_in_ == 1 else on_host(X)
         values = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=_FLOATS)
-        n_jobs = _threads(self.n_jobs)
-        preds = Predictions(values, kind=self.kind, n_jobs=n_jobs)
-        return self.map_(preds, n_jobs=n_jobs)
+        return Predictions(values, kind=self.kind, n_jobs=_threads(self.n_jobs))
 
     def predict(self, X: ArrayLike) -> AnyArray:
         """Return the most probable class of each row; of equal ones, that of the lowest index."""

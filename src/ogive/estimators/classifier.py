@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ogive._numerics.splits import content_folds, pairs
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.multiclass.compose import fit_multiclass, takes_folds
 from ogive.errors import InvalidInput
 from ogive.estimators.cross_fit import (
@@ -26,6 +27,7 @@ from ogive.estimators.cross_fit import (
     fit_model,
     unrouted,
 )
+from ogive.estimators.grouped import ScoredInGroups, fit_grouped, grouped_probabilities, groups_at
 from ogive.estimators.judged import Judged
 from ogive.estimators.labels import as_codes, as_labels, as_sample_weight, refuse_one_class
 from ogive.estimators.model_output import check_model, kind_of, output
@@ -36,8 +38,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind, WeightKind
+    from ogive.calibrators.group_summary import GroupSummary
     from ogive.calibrators.impossible import Impossible
-    from ogive.calibrators.matrix_map import MatrixMap
     from ogive.calibrators.multiclass.summary import VectorSummary
     from ogive.calibrators.spline_summary import SplineSummary
     from ogive.estimators.cross_fit import Fold
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 _TWO = 2
 
 
-class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class CalibratedClassifier(ScoredInGroups, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose probabilities are calibrated.
 
     By default the model is fitted on all rows, and one calibrator on its out-of-fold output:
@@ -85,7 +87,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     models_ : list of fitted classifiers
         One, or one for each fold.
     maps_ : list of MatrixMap
-        The calibrator of each model.
+        The calibrator of each model; with groups, GroupedMap.
     n_features_in_, feature_names_in_
         As the model has them.
 
@@ -128,6 +130,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        sample_groups: ArrayLike | None = None,
         **params: Any,  # noqa: ANN401 - for the model or the splitter
     ) -> Self:
         """Fit the model and its calibrator.
@@ -138,6 +141,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         y : array-like, (N,)
         sample_weight : array-like, (N,), optional
             For the calibrator, and for the model if it takes weights. Weight 2 is the row twice.
+        sample_groups : array-like, (N,) or (N, k), or a table, optional
+            The group of each row, for the calibrator: each is calibrated as far as its rows differ
+            (`ogive.fit_groups`; method "spline", two classes). `predict_proba` needs them too.
         params
             ``groups`` goes to the splitter, as in ``cv=GroupKFold(5)`` with
             ``fit(X, y, groups=g)``; the rest to the model's fit. With metadata routing: what the
@@ -147,12 +153,14 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         X, labels = indexable(X, labels)
         weights = as_sample_weight(sample_weight, np.empty((labels.shape[0], 1)))
         refuse_one_class(labels, weights)
-        self._judged: list[Judged] = []
+        self._judged: list[Judged | GroupedMap] = []
+        self._groups, self._n = sample_groups, labels.shape[0]
         routed = self._routed(sample_weight, params)
         if self._prefit():
             self._fit_calibrator_only(X, labels, weights)
         else:
             self._cross_fit(X, labels, weights, routed)
+        del self._groups, self._n
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.models_[0], name):
                 setattr(self, name, getattr(self.models_[0], name))
@@ -173,8 +181,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.classes_ = np.asarray(model.classes_)
         codes = as_codes(labels, self.classes_)
         self.models_ = [model]
+        rows = np.arange(codes.size)
         self.maps_ = [
-            self._fit_map(output(model, X, self.classes_), kind_of(model), codes, weights)
+            self._fit_map(output(model, X, self.classes_), kind_of(model), codes, weights, rows)
         ]
 
     def _cross_fit(
@@ -223,27 +232,30 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         check_folds(found, codes[rows], self.classes_, int(self.cv))
         return rows, [(rows[train], rows[test]) for train, test in found]
 
-    def _fit_folds(
-        self, folds: list[Fold], codes: IntArray, weights: FloatArray | None
-    ) -> MatrixMap:
+    def _fit_folds(self, folds: list[Fold], codes: IntArray, weights: FloatArray | None) -> Any:  # noqa: ANN401 - a fitted map
         """Fit a calibrator to the out-of-fold output of these folds."""
         rows = np.concatenate([fold.rows for fold in folds])
         values = np.concatenate([fold.values for fold in folds])
         w = None if weights is None else weights[rows]
         fold = np.repeat(np.arange(len(folds)), [part.rows.size for part in folds])
-        return self._fit_map(values, folds[0].kind, codes[rows], w, fold)
+        return self._fit_map(values, folds[0].kind, codes[rows], w, rows, fold)
 
-    def _fit_map(
+    def _fit_map(  # noqa: PLR0917 - internal
         self,
         values: FloatArray,
         kind: Kind,
         codes: IntArray,
         weights: FloatArray | None,
+        rows: IntArray,
         fold: IntArray | None = None,
-    ) -> MatrixMap:
-        """Fit a calibrator; one that cross-validates by itself takes the folds there are."""
+    ) -> Any:  # noqa: ANN401 - a fitted map
+        """Fit a calibrator to some rows; one that cross-validates takes the folds there are."""
         how: Any = {"sample_weight": weights, "weight_kind": self.weight_kind}
         preds = Predictions(values, codes, kind=kind, **how)
+        if self._groups is not None:
+            grouped = fit_grouped(preds, groups_at(self._groups, rows, self._n), self.method)
+            self._judged.append(grouped)
+            return grouped
         options: dict[str, Any] = {"impossible": self.impossible}
         if fold is not None and fold[-1] > 0 and takes_folds(self.method):
             options["cv"] = list(pairs(fold))
@@ -251,7 +263,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self._judged.append(Judged(gamma, preds, self.method))
         return gamma
 
-    def summary(self) -> SplineSummary | VectorSummary:
+    def summary(self) -> SplineSummary | VectorSummary | GroupSummary:
         """Tell in words and numbers what the calibrator does; with `ensemble`, see `summaries`.
 
         Its verdict is that of `ogive fit` on the rows that the calibrator was fitted to. What needs
@@ -263,28 +275,41 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             raise InvalidInput(msg)
         return self._judged[0].summary()
 
-    def summaries(self) -> list[SplineSummary | VectorSummary]:
+    def summaries(self) -> list[SplineSummary | VectorSummary | GroupSummary]:
         """Return the summary of each calibrator: one, or with `ensemble` one for each fold."""
         check_is_fitted(self)
         return [judged.summary() for judged in self._judged]
 
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
+    def predict_proba(self, X: ArrayLike, sample_groups: ArrayLike | None = None) -> FloatArray:
         """Return calibrated probabilities, (N, K): every row sums to 1."""
         check_is_fitted(self)
-        total = self._calibrated(self.models_[0], self.maps_[0], X)
+        if sample_groups is not None and not isinstance(self.maps_[0], GroupedMap):
+            msg = "`sample_groups` are given, but the calibrator was fitted without groups."
+            raise InvalidInput(msg)
+        total = self._calibrated(self.models_[0], self.maps_[0], X, sample_groups)
         for model, gamma in zip(self.models_[1:], self.maps_[1:], strict=True):
-            total += self._calibrated(model, gamma, X)
+            total += self._calibrated(model, gamma, X, sample_groups)
         if len(self.models_) > 1:
             total /= len(self.models_)
         return total
 
-    def _calibrated(self, model: Any, gamma: MatrixMap, X: ArrayLike) -> FloatArray:  # noqa: ANN401
-        return gamma(Predictions(output(model, X, self.classes_), kind=kind_of(model)))
+    def _calibrated(
+        self,
+        model: Any,  # noqa: ANN401 - a classifier
+        gamma: Any,  # noqa: ANN401 - a fitted map
+        X: ArrayLike,
+        groups: ArrayLike | None,
+    ) -> FloatArray:
+        preds = Predictions(output(model, X, self.classes_), kind=kind_of(model))
+        if isinstance(gamma, GroupedMap):
+            return grouped_probabilities(gamma, preds, groups, self.impossible)
+        probabilities: FloatArray = gamma(preds)
+        return probabilities
 
-    def predict(self, X: ArrayLike) -> AnyArray:
+    def predict(self, X: ArrayLike, sample_groups: ArrayLike | None = None) -> AnyArray:
         """Return the most probable class of each row; of equal ones, that of the lowest index."""
         check_is_fitted(self)
-        most: AnyArray = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        most: AnyArray = self.classes_[self.predict_proba(X, sample_groups).argmax(axis=1)]
         return most
 
     def _routed(self, sample_weight: ArrayLike | None, params: dict[str, Any]) -> Any:  # noqa: ANN401

@@ -7,16 +7,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from sklearn.utils.validation import check_is_fitted
 
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.histogram import HISTOGRAM_BINS
 from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.calibrators.spline_map import SplineMap
+from ogive.errors import InvalidInput
 from ogive.estimators._calibrator import _Calibrator, _threads
+from ogive.estimators.grouped import (
+    ScoredInGroups,
+    fit_grouped,
+    grouped_probabilities,
+    without_columns,
+)
 from ogive.estimators.judged import Judged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
 
-    from ogive._typing import ArrayLike, Kind, Runout, Target, WeightKind
+    from ogive._typing import AnyArray, ArrayLike, FloatArray, Kind, Runout, Target, WeightKind
+    from ogive.calibrators.group_summary import GroupSummary
     from ogive.calibrators.histogram import Spacing
     from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.matrix_map import MatrixMap
@@ -60,20 +70,25 @@ class _CurveCalibrator(_Calibrator):
         return fit_multiclass(preds, self._method, **how)
 
 
-class SplineCalibrator(_CurveCalibrator):
+class SplineCalibrator(ScoredInGroups, _CurveCalibrator):
     """The default: a penalised spline in the log-odds, found from the data.
 
     Parameters
     ----------
     monotone : bool
         Make the maps rise everywhere.
+    groups : str or list of str, optional
+        The columns of X, a table, that hold the group of each row: a country, a device. Each group
+        is then calibrated as far as its rows differ (`ogive.fit_groups`), for two classes. Or give
+        the groups beside X, to `fit`, `predict_proba` and `predict`: ``sample_groups``.
     kind, multiclass, classes, n_jobs, impossible, weight_kind
         As for `PlattCalibrator`.
 
     Attributes
     ----------
     spline_ : SplineMap
-        The map of the one column, of the top class, or of the first class or rank.
+        The map of the one column, of the top class, or of the first class or rank; with groups,
+        the map of all rows.
 
     Examples
     --------
@@ -93,6 +108,7 @@ class SplineCalibrator(_CurveCalibrator):
         self,
         *,
         monotone: bool = False,
+        groups: str | list[str] | None = None,
         kind: Kind = "logits",
         multiclass: Multiclass = "keep",
         classes: ArrayLike | None = None,
@@ -101,6 +117,7 @@ class SplineCalibrator(_CurveCalibrator):
         weight_kind: WeightKind = "repetition",
     ) -> None:
         self.monotone = monotone
+        self.groups = groups
         super().__init__(
             kind=kind,
             multiclass=multiclass,
@@ -110,6 +127,62 @@ class SplineCalibrator(_CurveCalibrator):
             weight_kind=weight_kind,
         )
 
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        sample_groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to the outputs of a model on rows it was not trained on.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `PlattCalibrator`.
+        sample_groups : array-like, (N,) or (N, k), or a table, optional
+            The group of each row; several columns have effects of their own, and together.
+        """
+        X, self._sample_groups = self._split(X, sample_groups)
+        super().fit(X, y, sample_weight)
+        del self._sample_groups
+        return self
+
+    def predict_proba(self, X: ArrayLike, sample_groups: ArrayLike | None = None) -> FloatArray:
+        """Return calibrated probabilities, (N, K): every row sums to 1."""
+        check_is_fitted(self)
+        X, groups = self._split(X, sample_groups)
+        if isinstance(self.map_, GroupedMap):
+            return grouped_probabilities(self.map_, self._predictions(X), groups, self.impossible)
+        if groups is not None:
+            msg = "`sample_groups` are given, but the calibrator was fitted without groups."
+            raise InvalidInput(msg)
+        return super().predict_proba(X)
+
+    def predict(self, X: ArrayLike, sample_groups: ArrayLike | None = None) -> AnyArray:
+        """Return the most probable class of each row; of equal ones, that of the lowest index."""
+        most: AnyArray = self.predict_proba(X, sample_groups).argmax(axis=1)
+        return self.classes_[most]
+
+    def _split(self, X: ArrayLike, sample_groups: ArrayLike | None) -> tuple[ArrayLike, Any]:
+        """Return X without the columns of groups, and the groups."""
+        if self.groups is None:
+            return X, sample_groups
+        if sample_groups is not None:
+            msg = "give `groups`, the names of columns of X, or `sample_groups`, not both."
+            raise InvalidInput(msg)
+        return without_columns(X, self.groups)
+
+    def _fitted(self, preds: Predictions) -> Any:  # noqa: ANN401 - a fitted map
+        if self._sample_groups is None:
+            return super()._fitted(preds)
+        if self.monotone:
+            msg = "groups have no maps that rise everywhere: leave `monotone` out."
+            raise InvalidInput(msg)
+        gamma = fit_grouped(preds, self._sample_groups)
+        self.spline_: SplineMap = gamma.overall
+        return gamma
+
     def _options(self) -> dict[str, Any]:
         return {"monotone": self.monotone}
 
@@ -117,18 +190,20 @@ class SplineCalibrator(_CurveCalibrator):
         fitted = super()._fit_map(preds)
         found = getattr(fitted, "top", None) or next(iter(getattr(fitted, "maps", ())), None)
         assert isinstance(found, SplineMap)  # noqa: S101 - every way is made of splines
-        self.spline_: SplineMap = found
+        self.spline_ = found
         marked = replace(fitted, impossible=self.impossible)
         self._judged = Judged(marked, preds, self._method, _threads(self.n_jobs))
         return fitted
 
-    def summary(self) -> SplineSummary | VectorSummary:
+    def summary(self) -> SplineSummary | VectorSummary | GroupSummary:
         """Tell in words and numbers what the map that is applied does to the scores.
 
         Its verdict is that of `ogive fit` on the same rows. Three classes or more are
         cross-validated for it, when it is first asked for.
         """
         check_is_fitted(self)
+        if isinstance(self.map_, GroupedMap):
+            return self.map_.summary()
         return self._judged.summary()
 
 

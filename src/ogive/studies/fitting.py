@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ogive.calibrators import MULTICLASS, Method, find_method
 from ogive.calibrators.grouped_map import GroupedMap
+from ogive.calibrators.groups import fit_groups
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.class_view import ClassViewMap, fit_view, reads_classes
@@ -15,10 +16,13 @@ from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType, UnknownName
 from ogive.predictions import Predictions
 from ogive.readers.source import Calibrated
+from ogive.studies.group_curves import curves_of_cells
 from ogive.views import check_view, score_rows
 
 if TYPE_CHECKING:
-    from ogive._typing import AnyArray, BoolArray, FloatArray, Progress
+    from collections.abc import Mapping
+
+    from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray, Progress
     from ogive.calibrators.impossible import Impossible
 
 #: The name of the view that is no view: whole vectors.
@@ -87,6 +91,7 @@ def fit(
     view: str | None = None,
     *,
     score_only: bool = False,
+    groups: ArrayLike | Mapping[str, ArrayLike] | None = None,
     impossible: Impossible = None,
     progress: Progress | None = None,
 ) -> Fitted:
@@ -108,6 +113,9 @@ def fit(
         Default: ``"top-1"``, or ``"score"`` for one column. ``"vector"``: whole vectors.
     score_only : bool
         The spline, too, reads the view's score alone.
+    groups : array-like (N,) or (N, k), table or mapping of columns, optional
+        The group of each row of `data`, such as ``{"country": country}``: the default method is
+        then fitted to groups, as `fit_groups` does, and the result is called with groups.
     impossible : {None, "zero"}
         With "zero", a given probability of 0 stays 0 in whole vectors, as a logit of −inf does.
     progress : function of (what, done, total), optional
@@ -121,6 +129,8 @@ def fit(
     'platt'
     """
     chosen, way = named(method, getattr(data, "K", None))
+    if groups is not None:
+        return fit_in_groups(data, groups, method, view)
     _check_way(method, way, chosen, view, score_only=score_only)
     if isinstance(data, Curve):
         if chosen.reads != "curve":
@@ -171,6 +181,26 @@ def reads_all_columns(
     if method != "spline" or score_only or view == VECTOR:
         return False
     return reads_classes(preds, check_view(view, preds))
+
+
+def fit_in_groups(
+    data: Predictions | Curve,
+    groups: ArrayLike | Mapping[str, ArrayLike],
+    method: str = "spline",
+    view: str | None = None,
+) -> GroupedMap:
+    """Fit the default method to groups of predictions: `ogive.fit_groups`, from rows."""
+    if not isinstance(data, Predictions):
+        msg = "`groups` are of rows: give Predictions. Of curves, use ogive.fit_groups."
+        raise InvalidType(msg)
+    if method != "spline":
+        msg = f"`groups` are calibrated by the method 'spline', not {method!r}. Leave `method` out."
+        raise InvalidInput(msg)
+    if view == VECTOR:
+        msg = "`groups` are calibrated in one view: give one, such as view='top-1'."
+        raise InvalidInput(msg)
+    by, curves = curves_of_cells(data, groups, view)
+    return fit_groups(curves, by)
 
 
 def apply(

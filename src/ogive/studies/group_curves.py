@@ -171,10 +171,30 @@ def _of_rows(
     return name, len(found), curves
 
 
-def _columns(by: Any, data: Predictions) -> dict[str, Any]:  # noqa: ANN401
+def curves_of_cells(
+    data: Predictions, groups: ArrayLike | Mapping[str, ArrayLike], view: str | None
+) -> tuple[str, dict[Any, Curve]]:
+    """Return what the groups are called, and the curve of each; of several columns, of each cell.
+
+    >>> preds = Predictions([0.2, 0.6, 0.7], [0, 1, 1], kind="probs")
+    >>> name, curves = curves_of_cells(preds, {"country": ["BR", None, "BR"]}, None)
+    >>> name, {group: curve.n for group, curve in curves.items()}
+    ('country', {'(none)': 1, 'BR': 2})
+    """
+    columns = _columns(groups, data, "groups")
+    found = [grouping_of(values) for values in columns.values()]
+    cells = combined(found, range(len(found)), data.n)
+    curves: dict[Any, Curve] = {}
+    for name, at in cells.segments():
+        key = tuple(name.split(JOIN)) if len(found) > 1 else name
+        curves[key] = Curve.from_predictions(data.take(cells.order[at]), view)
+    return ",".join(columns), curves
+
+
+def _columns(by: Any, data: Predictions, called: str = "by") -> dict[str, Any]:  # noqa: ANN401
     """Return the columns of groups by name: of an array, a table, or a mapping of arrays."""
     if by is None or isinstance(by, str):
-        msg = "`by` must be given: the group of each row."
+        msg = f"`{called}` must be given: the group of each row."
         raise InvalidInput(msg)
     if isinstance(by, Mapping) or hasattr(by, "columns"):
         names = list(by) if isinstance(by, Mapping) else list(by.columns)
@@ -184,10 +204,10 @@ def _columns(by: Any, data: Predictions) -> dict[str, Any]:  # noqa: ANN401
         plain = ["group"] if len(several) == 1 else [f"group {i + 1}" for i in range(len(several))]
         columns = dict(zip(plain, several, strict=True))
     if not columns:
-        msg = "`by` has no columns: give the group of each row."
+        msg = f"`{called}` has no columns: give the group of each row."
         raise InvalidInput(msg)
     for values in columns.values():
-        check_length(values, "by", data.n, data.kind)
+        check_length(values, called, data.n, data.kind)
     return columns
 
 
