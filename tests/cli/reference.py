@@ -3,6 +3,7 @@
 ``python -m tests.cli.reference`` writes it.
 """
 
+import re
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ from ogive.cli.commands import ogive
 from ogive.cli.help import GROUPS
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+RANGE = re.compile(r"\[(\S*[<>]\S*)\]")  # as in [1<=x<=10], which Markdown takes for a link
 TITLE = "## All options\n"
 LEAD = """
 Options without a list of commands are those of every command that reads predictions: `measure`,
@@ -39,7 +41,7 @@ def reference():
     rows = ["| option | commands | meaning |", "|---|---|---|"]
     for (written, meaning), names in sorted(options().items()):
         commands = "" if sorted(names) == sorted(readers) else ", ".join(names)
-        cells = (f"`{written}`", commands, meaning)
+        cells = (f"`{written}`", commands, RANGE.sub(r"`\1`", meaning))
         rows.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return TITLE + LEAD + "\n".join(rows) + "\n"
 

@@ -48,7 +48,7 @@ def largest_pages(path: Path, columns: Collection[str]) -> int:
                         continue
                     largest[leaf] = max(largest.get(leaf, 0), _largest_page(file, known))
         except (struct.error, IndexError, KeyError, TypeError, AttributeError):
-            msg = f"{path} cannot be read as parquet: a header in it is damaged. Write the file again."
+            msg = f"{path} cannot be read as parquet: a header is damaged. Write it again."
             raise FileFormatError(msg) from None
     return sum(largest.values())
 
