@@ -16,6 +16,7 @@ PICTURES = Path(__file__).parent / "pictures"
 DPI = {"panels": 85}
 GRAPHS = (
     "panels", "difference", "reliability", "bins", "before-after", "methods", "classes",
+    "decision", "cost",
 )  # fmt: skip
 #: The other views which the paper shows.
 VIEWS = ("top-2", "top-3", "within-top-2", "within-top-3")

@@ -166,7 +166,7 @@ def test_intervals_of_a_share_lie_between_the_known_ones():
     from scipy.stats import beta
 
     for k, n in ((0, 20), (1, 20), (7, 20), (20, 20)):
-        found = mean_interval(Part(k, k, 1.0), None, n, n)
+        found = mean_interval([(1.0, Part(k, k, 1.0))], n, n)
         wide = (beta.ppf(0.025, k, n - k + 1), beta.ppf(0.975, k + 1, n - k))
         near = (beta.ppf(0.025, k + 0.5, n - k + 0.5), beta.ppf(0.975, k + 0.5, n - k + 0.5))
         low, high = float(found.low), float(found.high)

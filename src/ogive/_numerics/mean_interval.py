@@ -7,24 +7,28 @@ that it is treated as k of n rows (n is the effective number of rows). The ends 
 are quantiles of Beta(k + ¼, n − k + ¾) and Beta(k + ¾, n − k + ¼): halfway between those of
 Jeffreys, which cover too seldom for a few rows, and of Clopper and Pearson, which are too wide.
 
-A mean is one part, or the sum or difference of two parts of different rows. Its interval has the
-distances :math:`d` of the parts to their ends (method of variance estimates recovery; Zou and
-Donner 2008), with the correlation of two shares of the same n rows,
+A mean is the sum of parts of different rows, each with its sign. Its interval has the distances
+:math:`d` of the parts to their ends (method of variance estimates recovery; Zou and Donner 2008),
+with the correlation of two shares of the same n rows,
 
-.. math:: \sqrt{d_1^2 + d_2^2 \pm 2 r d_1 d_2}, \qquad
-          r = -\sqrt{\frac{p_1 p_2}{(1 - p_1) (1 - p_2)}} .
+.. math:: \sqrt{\sum_i d_i^2 \pm 2 \sum_{i < j} r_{ij} d_i d_j}, \qquad
+          r_{ij} = -\sqrt{\frac{p_i p_j}{(1 - p_i) (1 - p_j)}} .
 """
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ogive._typing import ArrayLike, FloatArray
 
 TAIL = 0.025
+HALF_WIDTH = 1.959963984540054  # of a normal interval with these tails, in deviations
 #: Beta quantiles halfway between those of Jeffreys (0) and of Clopper and Pearson (½).
 BEYOND_JEFFREYS = 0.25
 
@@ -46,25 +50,35 @@ class Mean(NamedTuple):
 
 
 def mean_interval(
-    plus: Part, minus: Part | None, n: float, effective_n: float, *, sign: float = -1.0
+    parts: Sequence[tuple[float, Part]], n: float, effective_n: float, noise: float = 0.0
 ) -> Mean:
-    """Return a mean with its interval: of `plus`, or of `plus` and `sign` times `minus`.
+    """Return the mean of parts, each with its sign (1 or -1), and its interval.
 
-    n, effective_n : the sum of the weights, and the effective number of rows
+    Parameters
+    ----------
+    parts : sequence of (sign, Part)
+        Of different rows.
+    n, effective_n : float
+        The sum of the weights, and the effective number of rows.
+    noise : float
+        The variance of what else makes the mean uncertain, independent of the rows.
 
-    >>> found = mean_interval(Part(8, 8, 1), None, 10, 10)
+    >>> found = mean_interval([(1.0, Part(8, 8, 1))], 10, 10)
     >>> float(found.value), found.low.round(3), found.high.round(3)
     (0.8, np.float64(0.47), np.float64(0.966))
     """
-    a = _ends(plus, n, effective_n)
-    if minus is None:
-        return Mean(a.mean, a.mean - a.down, a.mean + a.up)
-    b = _ends(minus, n, effective_n)
-    odds = a.share * b.share / np.maximum((1.0 - a.share) * (1.0 - b.share), np.finfo(float).tiny)
-    r = -sign * np.sqrt(np.minimum(odds, 1.0))
-    below, above = (b.up, b.down) if sign < 0 else (b.down, b.up)
-    value = a.mean + sign * b.mean
-    return Mean(value, value - _joined(a.down, below, r), value + _joined(a.up, above, r))
+    ends = [_ends(part, n, effective_n) for _, part in parts]
+    signs = [sign for sign, _ in parts]
+    value = sum((s * e.mean for s, e in zip(signs, ends, strict=True)), np.zeros(()))
+    below = [e.down if s > 0 else e.up for s, e in zip(signs, ends, strict=True)]
+    above = [e.up if s > 0 else e.down for s, e in zip(signs, ends, strict=True)]
+    shares = [e.share for e in ends]
+    more = HALF_WIDTH**2 * noise
+    return Mean(
+        value,
+        value - _joined(below, shares, signs, more),
+        value + _joined(above, shares, signs, more),
+    )
 
 
 class _Ends(NamedTuple):
@@ -91,7 +105,18 @@ def _ends(part: Part, n: float, effective_n: float) -> _Ends:
     return _Ends(share, mean, unit * (share - low), unit * (high - share))
 
 
-def _joined(a: FloatArray, b: FloatArray, r: FloatArray) -> FloatArray:
-    """Return the distance of two parts together; with r = -1 rounding may go below 0."""
-    joined: FloatArray = np.sqrt(np.maximum(a * a + b * b + 2.0 * r * a * b, 0.0))
+def _joined(
+    distances: Sequence[FloatArray],
+    shares: Sequence[FloatArray],
+    signs: Sequence[float],
+    more: float,
+) -> FloatArray:
+    """Return the distance of all parts together; rounding may take its square below 0."""
+    square = np.sum([d * d for d in distances], axis=0) + more
+    for i, j in combinations(range(len(distances)), 2):
+        p, q = shares[i], shares[j]
+        odds = p * q / np.maximum((1.0 - p) * (1.0 - q), np.finfo(float).tiny)
+        r = -signs[i] * signs[j] * np.sqrt(np.minimum(odds, 1.0))
+        square = square + 2.0 * r * distances[i] * distances[j]
+    joined: FloatArray = np.sqrt(np.maximum(square, 0.0))
     return joined

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ogive._numerics.mean_interval import Part, mean_interval
+from ogive._numerics.mean_interval import Mean, Part, mean_interval
 from ogive._validate import as_floats
 from ogive.curve.curve import as_curve
 from ogive.errors import InvalidInput, InvalidType
@@ -212,8 +212,8 @@ def net_benefit(
     t = _grid(thresholds, "thresholds")
     odds = t / (1.0 - t)
     cells, n = cells_at(curve, t), float(curve.n)
-    hits, alarms = cells.hit.part(1.0), cells.alarm.part(odds)
-    value, low, high = mean_interval(hits, alarms, n, float(curve.effective_n))
+    parts = [(1.0, cells.hit.part(1.0)), (-1.0, cells.alarm.part(odds))]
+    value, low, high = mean_interval(parts, n, float(curve.effective_n))
     rate = float(curve.total_hits) / n
     everyone = rate - odds * (1.0 - rate)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -261,8 +261,8 @@ def _of_classes(curve: Curve, misses: Part, alarms: Part) -> tuple[FloatArray, .
     """Return the sum of means over the rows of each outcome, which are independent of another."""
     ones, square = float(curve.total_hits), float(curve.square_hits.sum())
     zeros, rest = float(curve.n) - ones, float(curve.square.sum()) - square
-    a = mean_interval(misses, None, ones, ones**2 / square)
-    b = mean_interval(alarms, None, zeros, zeros**2 / rest)
+    a = mean_interval([(1.0, misses)], ones, ones**2 / square)
+    b = mean_interval([(1.0, alarms)], zeros, zeros**2 / rest)
     value = a.value + b.value
     low = value - np.hypot(a.value - a.low, b.value - b.low)
     return value, low, value + np.hypot(a.high - a.value, b.high - b.value)
@@ -306,10 +306,10 @@ class Cells(NamedTuple):
     n: float
     effective_n: float
 
-    def cost(self, miss: float, alarm: float) -> Any:  # noqa: ANN401 - Mean
+    def cost(self, miss: float, alarm: float, noise: float = 0.0) -> Mean:
         """Return the mean cost and its interval, (t,) each."""
-        parts = self.miss.part(miss), self.alarm.part(alarm)
-        return mean_interval(*parts, self.n, self.effective_n, sign=1.0)
+        parts = [(1.0, self.miss.part(miss)), (1.0, self.alarm.part(alarm))]
+        return mean_interval(parts, self.n, self.effective_n, noise)
 
 
 def cells_at(curve: Curve, thresholds: FloatArray) -> Cells:

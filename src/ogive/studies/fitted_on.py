@@ -31,7 +31,7 @@ from ogive.studies.base_rate import calibration_scores
 from ogive.studies.fitting import TWO_CLASSES, VECTOR, Rows, apply, fit, may_move
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from ogive._typing import FloatArray, IntArray, Progress
@@ -257,8 +257,12 @@ def cross_fitted(
     impossible: Impossible = None,
     score_only: bool = False,
     progress: Progress | None = None,
+    on_each: Callable[[Rows], None] | None = None,
 ) -> Rows | None:
-    """Return rows calibrated by maps that had not seen them; None: too few rows for the folds."""
+    """Return rows calibrated by maps that had not seen them; None: too few rows for the folds.
+
+    on_each : is given all rows, calibrated by the map of each fold
+    """
     assert preds.labels is not None  # noqa: S101 - it was fitted
     # Equal scores are not copies of one row, and must not stay together.
     rows_of = preds.values.reshape(preds.n, -1)
@@ -271,11 +275,13 @@ def cross_fitted(
         if progress is not None:
             progress(f"cross-validating, fold {done + 1}", done, cv)
         try:
-            parts = _rows(preds, train), _rows(preds, held_out)
             how: Any = {"impossible": impossible, "score_only": score_only}
-            rows = _calibrated(*parts, method, view, **how)
+            fitted = _fitted(_rows(preds, train), method, view, **how)
         except NotEnoughData:
             return None
+        rows = apply(fitted, _rows(preds, held_out))
+        if on_each is not None:
+            on_each(apply(fitted, preds))
         score[held_out], hit[held_out] = rows.score, rows.hit
         if vectors is not None:
             vectors[held_out] = rows.vectors
@@ -306,18 +312,15 @@ def _after_of_curve(curve: Curve, method: str, cv: int) -> _Errors | None:
     return _Errors(ks_error(whole), nll(whole))
 
 
-def _calibrated(
+def _fitted(
     train: Predictions,
-    held_out: Predictions,
     method: str,
     view: str,
     **how: Any,  # noqa: ANN401 - those of `fit`
-) -> Rows:
+) -> Fitted:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has told already
-        rows = apply(fit(train, method, view, **how), held_out)
-    assert rows.hit is not None  # noqa: S101 - there are labels
-    return rows
+        return fit(train, method, view, **how)
 
 
 def _rows(preds: Predictions, at: IntArray) -> Predictions:

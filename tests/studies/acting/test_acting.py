@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import ogive
 from ogive import Curve, Predictions, decide, expected_cost
 from ogive.calibrators.identity import IdentityMap
-from ogive.errors import DoesNotApply, InvalidInput, InvalidType
+from ogive.errors import DoesNotApply, InvalidInput, InvalidType, OgiveWarning
 from ogive.studies.acting.actions import expected_costs
 from ogive.studies.acting.events import Costs, by_map, judge
 from tests import naive, strategies
@@ -233,6 +233,11 @@ def test_two_actions_of_two_classes_are_a_threshold(rng):
 def test_bad_input_is_refused(asked, error, message):
     with pytest.raises(error, match=message):
         decide([0.2, 0.4, 0.6, 0.8] * 10, [0, 1, 0, 1] * 10, **asked)
+
+
+def test_a_handful_of_cases_is_warned_of():
+    with pytest.warns(OgiveWarning, match="only 4 rows have the rarer outcome"):
+        decide([0.2, 0.4, 0.6, 0.8] * 10, [0] * 36 + [1] * 4, miss=1, alarm=1, method="platt")
 
 
 def test_rows_that_cannot_be_decided_on():

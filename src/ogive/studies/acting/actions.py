@@ -69,19 +69,28 @@ def judge_actions(
     costs: FloatArray,
     names: Sequence[str],
     words: tuple[str, str],
+    *,
+    noise: float = 0.0,
 ) -> Decision:
-    """Return what the actions cost before and after, on rows that are calibrated, (N, K)."""
+    """Return what the actions cost before and after, on rows that are calibrated, (N, K).
+
+    noise : the variance of the cost after that is due to the rows of the fits
+    """
     labels = labelled(preds)
     w = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
     kinds = w * w if preds.weight_kind == "sampling" else w
     n, effective_n = float(w.sum()), float(w.sum() ** 2 / kinds.sum())
     chosen = [expected_costs(p, costs).argmin(axis=1) for p in (preds.probabilities(), calibrated)]
     paid = [costs[action, labels] for action in chosen]
-    both = [_mean(x, w, kinds, n, effective_n, float(costs.max())) for x in paid]
+    most = float(costs.max())
+    both = [
+        Acting(*map(float, mean_interval([(1.0, _part(x, w, kinds, most))], n, effective_n, extra)))
+        for x, extra in zip(paid, (0.0, noise), strict=True)
+    ]
     saved = paid[0] - paid[1]
     spread = float((costs.max(axis=0) - costs.min(axis=0)).max())
-    gain, loss = (_part(np.maximum(sign * saved, 0.0), w, kinds, spread) for sign in (1.0, -1.0))
-    value, low, high = (float(x) for x in mean_interval(gain, loss, n, effective_n))
+    parts = [(s, _part(np.maximum(s * saved, 0.0), w, kinds, spread)) for s in (1.0, -1.0)]
+    value, low, high = map(float, mean_interval(parts, n, effective_n, noise))
     shares = [_shares(action, w, costs.shape[0]) for action in chosen]
     always = costs @ (np.bincount(labels, w, minlength=costs.shape[1]) / n)
     return Decision(
@@ -105,13 +114,12 @@ def _part(x: FloatArray, w: FloatArray, kinds: FloatArray, size: float) -> Part:
     return Part(float(w @ x), float(kinds @ (x * x)), size)
 
 
-def _mean(  # noqa: PLR0917 - internal
-    x: FloatArray, w: FloatArray, kinds: FloatArray, n: float, effective_n: float, size: float
-) -> Acting:
-    found = mean_interval(_part(x, w, kinds, size), None, n, effective_n)
-    return Acting(*(float(value) for value in found))
-
-
 def _shares(action: IntArray, w: FloatArray, actions: int) -> FloatArray:
     found: FloatArray = np.bincount(action, w, minlength=actions) / w.sum()
     return found
+
+
+def mean_cost(preds: Predictions, probabilities: FloatArray, costs: FloatArray) -> float:
+    """Return the mean cost of the actions that probabilities choose."""
+    chosen = expected_costs(probabilities, costs).argmin(axis=1)
+    return float(np.average(costs[chosen, labelled(preds)], weights=preds.sample_weight))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ogive._numerics.mean_interval import Part, mean_interval
+from ogive._numerics.mean_interval import mean_interval
 from ogive.calibrators import find_method
 from ogive.calibrators.maps import Map
 from ogive.curve.folds import folds
@@ -25,6 +25,7 @@ from ogive.views import score_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ogive._numerics.mean_interval import Mean
     from ogive._typing import BoolArray, FloatArray
     from ogive.calibrators.matrix_map import MatrixMap
     from ogive.calibrators.multiclass.class_view import ClassViewMap
@@ -59,6 +60,7 @@ class Judged:
     """Rows to judge, or groups of equal ones, (m,) each: scores, and sums as a curve has them.
 
     maps : what calibrated them; empty where no single score was calibrated
+    by_each : calibrated by each of several maps, whether it has seen the row or not
     """
 
     score: FloatArray
@@ -69,6 +71,7 @@ class Judged:
     square: FloatArray
     square_hits: FloatArray
     maps: tuple[Map, ...] = ()
+    by_each: tuple[FloatArray, ...] = ()
 
     @property
     def effective_n(self) -> float:
@@ -118,13 +121,15 @@ def by_folds(curve: Curve, method: str, cv: int, random_state: int) -> tuple[Jud
             assert isinstance(gamma, Map)  # noqa: S101
             scores = (m.from_tails(part.high, part.tail) for m in (gamma, final))
             sums = part.count, part.hits, part.square, part.square_hits
-            columns.append((part.score, *scores, *sums))
+            columns.append((part.score, *scores, *sums, part.high, part.tail))
             maps.append(gamma)
     if not columns:
         msg = f"{curve.n:,} rows are too few for {cv} folds. Give more rows, or a calibrator."
         raise NotEnoughData(msg)
-    joined: Any = [*map(np.concatenate, zip(*columns, strict=True)), tuple(maps)]
-    return Judged(*joined), final
+    joined: Any = [np.concatenate(column) for column in zip(*columns, strict=True)]
+    by_each = tuple(gamma.from_tails(joined[-2], joined[-1]) for gamma in maps)
+    columns_of_all: Any = [*joined[:-2], tuple(maps), by_each]
+    return Judged(*columns_of_all), final
 
 
 def judge(
@@ -138,15 +143,16 @@ def judge(
     before = _limited(rows.score, rows, costs, observed=False)
     after = _limited(rows.final, rows, costs, observed=True)
     act_before = rows.score >= before
-    act_after = (rows.calibrated >= t) & (rows.final >= after if after > t else True)
-    saved = _saved(rows, costs, act_before, act_after)
-    value, low, high = (float(x) for x in saved)
+    allowed = rows.final >= after if after > t else np.True_
+    act_after = (rows.calibrated >= t) & allowed
+    noise = _noise_of_fits(rows, costs, [(q >= t) & allowed for q in rows.by_each])
+    value, low, high = map(float, _saved(rows, costs, act_before, act_after, noise))
     n = float(rows.count.sum())
     given = {key: x for key, x in costs._asdict().items() if x is not None}
     return Decision(
         threshold=after,
         before=_acting(rows, act_before, costs),
-        after=_acting(rows, act_after, costs),
+        after=_acting(rows, act_after, costs, noise),
         saved=value,
         low=low,
         high=high,
@@ -159,20 +165,35 @@ def judge(
     )
 
 
-def _acting(rows: Judged, act: BoolArray, costs: Costs) -> Acting:
+def _acting(rows: Judged, act: BoolArray, costs: Costs, noise: float = 0.0) -> Acting:
     """Return the cost of acting on some rows."""
     hit, alarm, miss = rows.of(act, hit=True), rows.of(act, hit=False), rows.of(~act, hit=True)
     n = float(rows.count.sum())
-    found = Cells(hit, alarm, miss, n, rows.effective_n).cost(costs.miss, costs.alarm)
+    cells = Cells(hit, alarm, miss, n, rows.effective_n)
+    found = cells.cost(costs.miss, costs.alarm, noise)
     acted = float(hit.weight + alarm.weight)
     precision = float(hit.weight) / acted if acted > 0.0 else None
     cost, low, high = (float(x) for x in found)
     return Acting(cost, max(low, 0.0), high, acted / n, precision)
 
 
-def _saved(
-    rows: Judged, costs: Costs, before: BoolArray, after: BoolArray
-) -> tuple[FloatArray, ...]:
+def _noise_of_fits(rows: Judged, costs: Costs, acts: Sequence[BoolArray]) -> float:
+    r"""Return the jackknife's variance of the cost after, due to the rows that maps were fitted to.
+
+    With :math:`c_k` the cost on all rows of the map without fold k, it is
+    :math:`\frac{K - 1}{K} \sum_k (c_k - \bar c)^2`. Where scores are calibrated, maps move
+    about the threshold by noise alone: rows of one fold then move the decisions on another, and
+    without this variance the interval of what is saved would be too short by √2.
+    """
+    if not acts:
+        return 0.0
+    hit, rest = costs.miss * rows.hits, costs.alarm * (rows.count - rows.hits)
+    n = float(rows.count.sum())
+    cost = [float(np.where(act, rest, hit).sum()) / n for act in acts]
+    return (len(cost) - 1) * float(np.var(cost))
+
+
+def _saved(rows: Judged, costs: Costs, before: BoolArray, after: BoolArray, noise: float) -> Mean:
     """Return the cost before minus the cost after, and its interval: of the rows that change.
 
     A row that is acted on only after saves a miss or adds an alarm; one that is acted on only
@@ -181,16 +202,13 @@ def _saved(
     more, fewer = after & ~before, before & ~after
     M, A = costs.miss, costs.alarm
     can_more, can_fewer = _possible(rows, costs, bool(more.any()), bool(fewer.any()))
-    gain = [rows.of(more, hit=True).part(M), rows.of(fewer, hit=False).part(A)]
-    loss = [rows.of(more, hit=False).part(A), rows.of(fewer, hit=True).part(M)]
-    sizes = max(M * can_more, A * can_fewer), max(A * can_more, M * can_fewer)
-    plus, minus = (_together(*both) for both in zip((gain, loss), sizes, strict=True))
-    return mean_interval(plus, minus, float(rows.count.sum()), rows.effective_n)
-
-
-def _together(pair: Sequence[Part], size: float) -> Part:
-    a, b = pair
-    return Part(np.add(a.total, b.total), np.add(a.square, b.square), size)
+    parts = []
+    if can_more:
+        parts += [(1.0, rows.of(more, hit=True).part(M)), (-1.0, rows.of(more, hit=False).part(A))]
+    if can_fewer:
+        saves, adds = rows.of(fewer, hit=False).part(A), rows.of(fewer, hit=True).part(M)
+        parts += [(1.0, saves), (-1.0, adds)]
+    return mean_interval(parts, float(rows.count.sum()), rows.effective_n, noise)
 
 
 def _possible(rows: Judged, costs: Costs, more: bool, fewer: bool) -> tuple[bool, bool]:

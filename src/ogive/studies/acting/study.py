@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +11,10 @@ from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.curve import Curve
-from ogive.errors import DoesNotApply, InvalidInput, InvalidType, NotEnoughData
+from ogive.errors import DoesNotApply, InvalidInput, InvalidType, NotEnoughData, OgiveWarning
 from ogive.metrics.decisions import check_costs, check_two_outcomes
 from ogive.predictions import labelled
-from ogive.studies.acting.actions import as_costs, judge_actions
+from ogive.studies.acting.actions import as_costs, judge_actions, mean_cost
 from ogive.studies.acting.events import Costs, by_folds, by_map, by_vectors, judge
 from ogive.studies.fitted_on import FOLDS, cross_fitted, method_of
 from ogive.studies.fitting import TWO_CLASSES, VECTOR, apply
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, Kind, Progress, WeightKind
     from ogive.predictions import Predictions
     from ogive.studies.acting.decision import Decision
+    from ogive.studies.fitting import Rows
 
 _MIN_FOLDS = 2
+#: With 2 rows of the rarer outcome, 90 % of the intervals of cross-validated costs hold them.
+MIN_OF_EACH_OUTCOME = 10
 _GIVEN = "on rows that it was not fitted to"
 
 
@@ -183,6 +187,7 @@ def _decide_event(  # noqa: PLR0917 - internal
     check_two_outcomes(curve)
     _check_limits(costs, float(curve.n))
     if calibrator is None:
+        _warn_of_few(curve)
         rows, final = by_folds(curve, method, cv, random_state)
         return judge(rows, costs, final, name, (method, f"cross-validated ({cv} folds)"))
     words = (method_of(calibrator), _GIVEN)
@@ -201,6 +206,18 @@ def _decide_event(  # noqa: PLR0917 - internal
         )
         raise DoesNotApply(msg)
     return judge(by_vectors(data, calibrator, name), costs, None, name, words)
+
+
+def _warn_of_few(curve: Curve) -> None:
+    """Warn of costs that are cross-validated with a handful of one outcome."""
+    few = min(float(curve.total_hits), float(curve.n) - float(curve.total_hits))
+    if few < MIN_OF_EACH_OUTCOME:
+        warnings.warn(
+            f"only {few:g} rows have the rarer outcome: calibrators fitted to so few "
+            "differ widely, and the intervals may be too short. Give more rows, or a calibrator.",
+            OgiveWarning,
+            stacklevel=4,
+        )
 
 
 def _decide_actions(  # noqa: PLR0917 - internal
@@ -231,12 +248,26 @@ def _decide_actions(  # noqa: PLR0917 - internal
         words = (method_of(calibrator), _GIVEN)
         return judge_actions(data, _vectors(data, calibrator), matrix, names, words)
     view = "score" if data.one_column else VECTOR
-    rows = cross_fitted(data, method, view, cv, progress=progress)
+    found: list[float] = []
+    rows = cross_fitted(
+        data,
+        method,
+        view,
+        cv,
+        progress=progress,
+        on_each=lambda rows: found.append(mean_cost(data, _all_columns(rows), matrix)),
+    )
     if rows is None:
         msg = f"{data.n:,} rows are too few for {cv} folds. Give more rows, or a calibrator."
         raise NotEnoughData(msg)
-    found = _two_columns(rows.score) if rows.vectors is None else rows.vectors
-    return judge_actions(data, found, matrix, names, (method, f"cross-validated ({cv} folds)"))
+    words = (method, f"cross-validated ({cv} folds)")
+    noise = (cv - 1) * float(np.var(found))  # the jackknife's, as for one event
+    return judge_actions(data, _all_columns(rows), matrix, names, words, noise=noise)
+
+
+def _all_columns(rows: Rows) -> FloatArray:
+    """Return the probabilities of every class, (N, K)."""
+    return _two_columns(rows.score) if rows.vectors is None else rows.vectors
 
 
 def _vectors(data: Predictions, calibrator: Fitted) -> FloatArray:

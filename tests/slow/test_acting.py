@@ -1,0 +1,31 @@
+"""The tables of docs/theory/decisions.md, with fewer runs."""
+
+import pytest
+
+from tests.slow.acting_simulations import MEANS, MODELS, SIZES, actions, coverage, regret
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("rate", MEANS)
+def test_intervals_hold_the_truth(rate):
+    found = [coverage(rate, model, n, 300, cross=False) for model in MODELS for n in SIZES]
+    assert all(share > 0.92 for one in found for share in one.values())
+    assert all(share < 0.995 for one in found[2::3] for share in one.values())
+
+
+@pytest.mark.parametrize("model", ["calibrated", "curved", "too extreme"])
+def test_cross_validated_costs_hold_those_of_all_rows(model):
+    found = coverage("10 %", model, 5000, 100)
+    assert found["cost after, cross-validated"] > 0.90
+    assert found["saved, cross-validated"] > 0.90
+
+
+@pytest.mark.parametrize("rate", MEANS)
+def test_the_threshold_costs_at_most_a_percent_more_than_an_oracle(rate):
+    for model in MODELS:
+        assert regret(rate, model, 5000, 20)[0] < 0.01
+
+
+def test_a_matrix_of_costs():
+    assert all(share > 0.90 for share in actions(1000, 100).values())
