@@ -23,6 +23,7 @@ ESTIMATORS = {
     "isotonic": curves.IsotonicCalibrator,
     "beta": curves.BetaCalibrator,
     "histogram": curves.HistogramCalibrator,
+    "venn-abers": curves.VennAbersCalibrator,
     "temperature": scaling.TemperatureCalibrator,
     "vector": scaling.VectorCalibrator,
 }

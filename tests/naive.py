@@ -1014,3 +1014,13 @@ def expected_auc(q, weights=None):
                 pairs += p * (1 - r)
                 in_order += p * (1 - r) * ((p > r) + 0.5 * (p == r))
     return in_order / pairs if pairs else np.nan
+
+
+def venn_abers(scores, outcomes, new, weights=None):
+    """p0 and p1 at a new score: isotonic regression of the rows and the new one, with each outcome.
+
+    The new row weighs 1.
+    """
+    w = np.append(_weights(scores, weights), 1.0)
+    rows = np.append(scores, new)
+    return tuple(isotonic_by_score(rows, np.append(outcomes, y), w)[float(new)] for y in (0, 1))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.scaling.temperature import fit_temperature
     from ogive.calibrators.scaling.vector import fit_vector
     from ogive.calibrators.spline import fit_spline
+    from ogive.calibrators.venn_abers import fit_venn_abers
     from ogive.curve import Curve
     from ogive.curve.stream import CurveStream
     from ogive.estimators import scorers
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         PaperSplineCalibrator,
         PlattCalibrator,
         SplineCalibrator,
+        VennAbersCalibrator,
     )
     from ogive.estimators.scaling import (
         DirichletCalibrator,
@@ -92,6 +94,7 @@ _MODULES = {
     "SplineCalibrator": "ogive.estimators.curves",
     "TemperatureCalibrator": "ogive.estimators.scaling",
     "VectorCalibrator": "ogive.estimators.scaling",
+    "VennAbersCalibrator": "ogive.estimators.curves",
     "Watch": "ogive.studies.watch",
     "arena": "ogive.studies.arena",
     "best_threshold": "ogive.metrics.decisions",
@@ -125,6 +128,7 @@ _MODULES = {
     "fit_spline": "ogive.calibrators.spline",
     "fit_temperature": "ogive.calibrators.scaling.temperature",
     "fit_vector": "ogive.calibrators.scaling.vector",
+    "fit_venn_abers": "ogive.calibrators.venn_abers",
     "fit_view": "ogive.calibrators.multiclass.class_view",
     "gate": "ogive.studies.gate",
     "kde_ece": "ogive.metrics.kde",
@@ -186,6 +190,7 @@ __all__ = [
     "SplineCalibrator",
     "TemperatureCalibrator",
     "VectorCalibrator",
+    "VennAbersCalibrator",
     "Watch",
     "arena",
     "best_threshold",
@@ -219,6 +224,7 @@ __all__ = [
     "fit_spline",
     "fit_temperature",
     "fit_vector",
+    "fit_venn_abers",
     "fit_view",
     "gate",
     "kde_ece",

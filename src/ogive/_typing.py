@@ -16,6 +16,8 @@ AnyArray: TypeAlias = NDArray[Any]
 
 Kind: TypeAlias = Literal["logits", "probs"]
 WeightKind: TypeAlias = Literal["repetition", "sampling"]
+#: Of a 95 % band: whether it holds each place by itself, or the whole curve at once.
+BandKind: TypeAlias = Literal["pointwise", "simultaneous"]
 Runout: TypeAlias = Literal["natural", "parabolic", "cubic"]
 Target: TypeAlias = Literal["residual", "cumulative"]
 
@@ -26,6 +28,7 @@ Progress: TypeAlias = Callable[[str, float, int], None]
 __all__ = [
     "AnyArray",
     "ArrayLike",
+    "BandKind",
     "BoolArray",
     "DTypeLike",
     "FloatArray",

@@ -239,3 +239,88 @@ def test_a_kill_in_the_middle_of_apply_leaves_no_half_file(tmp_path, scores):
     assert main(["apply", str(cal), str(scores), "-o", str(out), "--force"]) == 0
     assert [name for name in os.listdir(tmp_path) if name.startswith(".")] == []
     assert ogive.read(out, part="all").n == 800
+
+
+def _loaded(path):
+    return pyarrow.csv.read_csv(path) if path.suffix == ".csv" else table.load(path)
+
+
+def _with_band(path):
+    """Return the score and the band that `apply` wrote."""
+    if path.suffix == ".npz":
+        with np.load(path) as file:
+            key = "scores" if "scores" in file else "score"
+            return [file[name] for name in (key, "low", "high")]
+    made = _loaded(path)
+    return [made[name].to_numpy() for name in ("score", "low", "high")]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow", ".jsonl", ".npz"])
+def test_apply_with_a_band(run, run_json, tmp_path, rng, suffix):
+    s = rng.random(400)
+    y = (rng.random(400) < s**2).astype(int)
+    file, cal, out = (tmp_path / name for name in (f"in{suffix}", "cal.json", f"out{suffix}"))
+    if suffix == ".npz":
+        np.savez(file, scores=s, outcomes=y)
+    else:
+        columns = {"low": ["mine"] * 400, "score": s, "outcome": y}
+        table._store(pa.table(columns), file, suffix, ANY)
+    run_json(schemas.FIT, "fit", file, "-o", cal)
+    assert run("apply", cal, file, "-o", out, "--band")[0] == 0
+    score, low, high = _with_band(out)
+    gamma = ogive.load(cal)
+    np.testing.assert_allclose(score, gamma(s), atol=1e-12)
+    np.testing.assert_allclose((low, high), gamma.band(s), atol=1e-12)
+    assert run("apply", cal, file, "-o", out, "--band", "--simultaneous", "--force")[0] == 0
+    assert (_with_band(out)[1] < low).all()
+    if suffix != ".npz":  # a column of that name that was there keeps its contents
+        assert _loaded(out)["low_before"].to_pylist() == ["mine"] * 400
+
+
+def test_apply_to_a_log_with_a_band(run_json, tmp_path, rng):
+    s = rng.random(300)
+    (tmp_path / "log").mkdir()
+    data = pa.table({"score": s, "outcome": (rng.random(300) < s).astype(int)})
+    table._store(data, tmp_path / "log" / "a.parquet", ".parquet", ANY)
+    cal, out = tmp_path / "cal.json", tmp_path / "out"
+    run_json(schemas.FIT, "fit", tmp_path / "log", "-o", cal, "--method", "venn-abers")
+    done = [
+        run_json(schemas.APPLY, "apply", cal, tmp_path / "log", "-o", out, *options)
+        for options in ([], ["--band"], ["--band"])
+    ]
+    assert [one["written"] for one in done] == [1, 1, 0]  # without the band it was another output
+    made = table.load(out / "a.parquet")
+    low, high = ogive.load(cal).band(s)
+    np.testing.assert_allclose(made["low"].to_numpy(), low)
+    np.testing.assert_allclose(made["high"].to_numpy(), high)
+
+
+def test_the_band_of_a_matrix_is_that_of_the_most_probable_class(run_json, tmp_path, rng):
+    logits = rng.normal(size=(600, 3)) * 2
+    labels = (0.5 * logits + rng.gumbel(size=(600, 3))).argmax(axis=1)
+    file, cal, out = (tmp_path / name for name in ("in.npz", "cal.json", "out.npz"))
+    np.savez(file, logits=logits, labels=labels)
+    run_json(schemas.FIT, "fit", file, "-o", cal)
+    run_json(schemas.APPLY, "apply", cal, file, "-o", out, "--band")
+    score, low, high = _with_band(out)
+    assert ((low <= score) & (score <= high)).all()
+
+
+def test_a_band_that_there_is_not(run, tmp_path, rng):
+    s = rng.random(300)
+    file, cal, out = (tmp_path / name for name in ("in.npz", "cal.json", "out.npz"))
+    np.savez(file, scores=s, outcomes=rng.random(300) < s)
+    assert run("fit", file, "-o", cal, "--method", "platt")[0] == 0
+    code, _, err = run("apply", cal, file, "-o", out, "--band")
+    assert code == 2
+    assert "'platt' has no band: fit the method 'spline', or 'venn-abers'." in err
+    code, _, err = run("apply", cal, file, "-o", out, "--simultaneous")
+    assert code == 2
+    assert "--band" in err
+    np.save(tmp_path / "a.npy", s)
+    assert run("fit", file, "-o", cal)[0] == 0
+    code, _, err = run("apply", cal, tmp_path / "a.npy", "-o", tmp_path / "b.npy", "--band")
+    assert code == 2
+    assert "Save the predictions as .npz" in err
+    assert not out.exists()
+    assert not (tmp_path / "b.npy").exists()

@@ -9,6 +9,7 @@ def test_compare(run, run_json, scores):
     result = run_json(schemas.COMPARE, "compare", scores)
     names = [row["method"] for row in result["methods"]]
     curve_methods = {"none", "spline", "paper-spline", "platt", "isotonic", "beta", "histogram"}
+    curve_methods |= {"venn-abers"}
     assert set(names) == curve_methods
     losses = [row["nll"] for row in result["methods"]]
     assert losses == sorted(losses)

@@ -8,5 +8,6 @@ CALIBRATORS = [
     ogive.IsotonicCalibrator,
     ogive.BetaCalibrator,
     ogive.HistogramCalibrator,
+    ogive.VennAbersCalibrator,
     ogive.SplineCalibrator,
 ]

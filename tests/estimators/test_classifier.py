@@ -222,3 +222,19 @@ def test_more_folds_than_different_rows_are_refused(rng):
         CalibratedClassifier(GaussianNB(), method="platt", cv=6).fit(X, y)
     with pytest.warns(FallbackWarning, match=r"cv=5 needs .* has 4: there are fewer folds"):
         CalibratedClassifier(GaussianNB(), method="platt").fit(X[:8], y[:8])
+
+
+def test_intervals_of_a_calibrated_classifier():
+    X, y = make_classification(400, random_state=0)
+    for ensemble in (False, True):
+        model = CalibratedClassifier(GaussianNB(), ensemble=ensemble).fit(X, y)
+        low, high = model.predict_interval(X).T
+        q = model.predict_proba(X)[:, 1]
+        assert ((low < q) & (q < high)).all()
+    X, y = make_classification(400, n_classes=3, n_informative=4, random_state=0)
+    model = CalibratedClassifier(GaussianNB()).fit(X, y)
+    low, high = model.predict_interval(X).T
+    top = model.predict_proba(X).max(axis=1)
+    assert ((low <= top) & (top <= high)).all()
+    with pytest.raises(InvalidInput, match="ensemble=False"):
+        CalibratedClassifier(GaussianNB(), ensemble=True).fit(X, y).predict_interval(X)

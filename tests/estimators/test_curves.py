@@ -239,3 +239,20 @@ def test_what_weights_mean_is_a_parameter(name, rng):
     np.testing.assert_allclose(one, two, atol=1e-6)  # sampling weights have no unit
     with pytest.raises(UnknownName, match="weight_kind"):
         cal.set_params(weight_kind="survey").fit(z, y, w)
+
+
+def test_intervals_of_the_calibrated_probability(rng):
+    eta = rng.normal(size=500) * 2
+    y = rng.random(500) < 1 / (1 + np.exp(-eta))
+    for cal in (ogive.SplineCalibrator(), ogive.VennAbersCalibrator()):
+        cal.fit(eta, y)
+        low, high = cal.predict_interval(eta).T
+        q = cal.predict_proba(eta)[:, 1]
+        assert ((low <= q) & (q <= high)).all()
+    wide = ogive.SplineCalibrator().fit(eta, y).predict_interval(eta, simultaneous=True)
+    near = ogive.SplineCalibrator().fit(eta, y).predict_interval(eta)
+    assert (wide[:, 0] < near[:, 0]).all()
+    with pytest.raises(InvalidInput, match="'platt' has no band: fit the method 'spline'"):
+        ogive.PlattCalibrator().fit(eta, y).predict_interval(eta)
+    with pytest.raises(NotFittedError):
+        ogive.SplineCalibrator().predict_interval(eta)

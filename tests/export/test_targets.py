@@ -175,3 +175,36 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingExtra, match=r"pip install 'ogive\[onnx\]'"):
         export(fitted("platt.score"), "onnx", tmp_path / "out")
+
+
+BANDS = ["spline.score", "monotone.score", "venn-abers.score", "shifted-spline.score"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", [*BANDS, "spline.top-1", "venn-abers.class-1"])
+def test_the_band_is_exported_with_the_map(name, target, tmp_path):
+    for package in NEEDS[target]:
+        pytest.importorskip(package)
+    done = export(fitted(name), target, tmp_path / "out", band="pointwise", points=4000)
+    assert done.max_abs_difference <= BOUNDS[target]
+    assert done.at_jumps <= 0.002 * done.points
+
+
+def test_the_exported_band_is_the_artifact_s(tmp_path):
+    gamma = fitted("spline.score")
+    done = export(gamma, "python", tmp_path / "cal.py", band="simultaneous", points=1000)
+    space = {}
+    exec((tmp_path / "cal.py").read_text(), space)  # noqa: S102 - written just now
+    low, high = gamma.band(0.3, simultaneous=True)
+    assert space["calibrate"](0.3) == pytest.approx([float(gamma(0.3)), low, high], abs=1e-12)
+    assert done.points >= 1000
+
+
+def test_what_has_no_band_is_not_exported_with_one(tmp_path):
+    with pytest.raises(InvalidInput, match="'platt' has no band: fit the method 'spline'"):
+        export(fitted("platt.score"), "python", tmp_path / "out", band="pointwise")
+    with pytest.raises(ExportError, match=r"'ranks' reads more than one score.*--view class-1"):
+        export(fitted("platt.keep"), "python", tmp_path / "out", band="pointwise")
+    with pytest.raises(ExportError, match="'groups' reads more than one score"):
+        export(fitted("spline.groups"), "python", tmp_path / "out", band="pointwise")
+    assert os.listdir(tmp_path) == []

@@ -56,3 +56,17 @@ def test_beta_is_betacal_s(rng, power):
     np.testing.assert_allclose([ours.a, ours.b], [a, b], atol=0.01)
     s = rng.uniform(0.01, 0.99, 500)
     np.testing.assert_allclose(ours(s), theirs.predict(s), atol=1e-3)
+
+
+def test_venn_abers_is_the_package_s(rows, rng):
+    package = pytest.importorskip("venn_abers")
+    from ogive import fit_venn_abers
+
+    scores, hits, _ = rows
+    new = np.concatenate([rng.random(500), scores[:200]])
+    theirs = package.VennAbers()
+    theirs.fit(np.stack([1 - scores, scores], axis=1), hits.astype(int))
+    merged, pair = theirs.predict_proba(np.stack([1 - new, new], axis=1))
+    gamma = fit_venn_abers(Curve.from_scores(scores, hits))
+    np.testing.assert_allclose(np.stack(gamma.band(new), axis=1), pair, atol=1e-9)
+    np.testing.assert_allclose(gamma(new), merged[:, 1], atol=1e-9)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class Pieces(NamedTuple):
-    """A spline as K + 1 cubics in powers of x − start: below, between and above the knots."""
+    """K + 1 polynomials, of a spline cubics, in x − start: below, between and above the knots."""
 
     start: FloatArray  # (K + 1,)
-    powers: FloatArray  # (4, K + 1)
+    powers: FloatArray  # (degree + 1, K + 1), the constant first
 
 
 @lru_cache(maxsize=4)
@@ -120,17 +120,18 @@ class NaturalSpline:
         return np.vstack([first, last[-1:], quarter, three, (quarter + three) / 2])
 
     def pieces(self, values: FloatArray) -> Pieces:
-        """Return the spline through (knots, values) as cubics."""
-        w, bend = self.width, self.second @ values
-        chord = np.diff(values) / w
+        """Return the spline through (knots, values) as cubics; of (K, m) values, m at once."""
+        w = self.width.reshape(-1, *(1,) * (values.ndim - 1))
+        bend = self.second @ values
+        chord = np.diff(values, axis=0) / w
         slope = chord - w * (2 * bend[:-1] + bend[1:]) / 6
         last = chord[-1:] + w[-1:] * (bend[-2:-1] + 2 * bend[-1:]) / 6
-        none = np.zeros(1)
+        none = np.zeros_like(values[:1])
         powers = [
             np.concatenate([values[:1], values]),
             np.concatenate([slope[:1], slope, last]),
             np.concatenate([none, bend[:-1] / 2, none]),
-            np.concatenate([none, np.diff(bend) / (6 * w), none]),
+            np.concatenate([none, np.diff(bend, axis=0) / (6 * w), none]),
         ]
         return Pieces(np.concatenate([self.knots[:1], self.knots]), np.stack(powers))
 
@@ -173,8 +174,8 @@ class Evaluator:
             piece += x > scratch
         start, powers = self.pieces
         u = x - start.take(piece, out=scratch, mode="clip")
-        result: FloatArray = powers[3].take(piece)
-        for power in powers[2::-1]:
+        result: FloatArray = powers[-1].take(piece)
+        for power in powers[-2::-1]:
             result *= u
             result += power.take(piece, out=scratch, mode="clip")
         return result

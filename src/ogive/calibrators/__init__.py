@@ -80,6 +80,7 @@ METHODS = {
         Method("isotonic", "ogive.calibrators.isotonic", "fit_isotonic", "IsotonicMap"),
         Method("beta", "ogive.calibrators.beta", "fit_beta", "BetaMap"),
         Method("histogram", "ogive.calibrators.histogram", "fit_histogram", "HistogramMap"),
+        Method("venn-abers", "ogive.calibrators.venn_abers", "fit_venn_abers", "VennAbersMap"),
         Method("none", "ogive.calibrators.identity", "fit_identity", "IdentityMap"),
     )
 }
@@ -152,6 +153,10 @@ _SYNONYMS = {
     "binning": "histogram",
     "hb": "histogram",
     "histogram-binning": "histogram",
+    "venn": "venn-abers",
+    "ivap": "venn-abers",
+    "vennabers": "venn-abers",
+    "venn-aber": "venn-abers",
     "identity": "none",
     "raw": "none",
     "uncalibrated": "none",

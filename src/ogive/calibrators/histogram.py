@@ -34,7 +34,7 @@ HISTOGRAM_BINS = 15
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class HistogramMap(Map):
+class StepMap(Map):
     """A step function.
 
     Attributes
@@ -45,16 +45,14 @@ class HistogramMap(Map):
         The probability in each bin.
     at_one : float or None
         The probability of a score of exactly 1.0, where rows of the fit rounded to it.
-    spacing : {"mass", "width"}
     """
 
-    method = "histogram"
+    method = "steps"
 
     edge_high: BoolArray
     edge_tail: FloatArray
     value: FloatArray
     at_one: float | None
-    spacing: Spacing
 
     def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         return self.value[_bin_of(high, tail, self.edge_high, self.edge_tail)]
@@ -73,6 +71,20 @@ class HistogramMap(Map):
         """Rebuild a map from `to_dict`."""
         high = last_of(values["edge_tail"], values["edge_high"])
         return super().from_dict(values | {"edge_high": high})
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class HistogramMap(StepMap):
+    """The share of outcomes that are 1 in each bin.
+
+    Attributes
+    ----------
+    spacing : {"mass", "width"}
+    """
+
+    method = "histogram"
+
+    spacing: Spacing
 
 
 def fit_histogram(

@@ -10,18 +10,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
 from ogive._html import square, table
 from ogive._numerics.blocks import for_each_block
 from ogive._validate import as_floats, bad_scores
-from ogive.errors import InvalidInput, rows_that
+from ogive.errors import DoesNotApply, InvalidInput, rows_that
+from ogive.views import score_rows
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray
+    from ogive.predictions import Predictions
 
+Band: TypeAlias = "tuple[FloatArray, FloatArray]"  # the low and the high ends
 
 _ANY_SHAPE = tuple(range(1, 9))
 _BLOCKS_AT_ONCE = 4  # with shorter pieces of work, threads wait for each other
@@ -119,6 +122,18 @@ class Fitted(ABC):
             self, base_rate, trained_at=trained_at, kept_negatives=kept_negatives, date=date
         )
 
+    def band_ends(self, *, simultaneous: bool = False) -> tuple[Any, Any]:  # noqa: ARG002
+        """Return the lower and the upper end of the 95 % band, as calibrators.
+
+        Parameters
+        ----------
+        simultaneous : bool
+            Whether the band holds the whole curve in 95 of 100 samples; by default it holds each
+            place by itself.
+        """
+        msg = f"{self.method!r} has no band: fit the method 'spline', or 'venn-abers'."
+        raise DoesNotApply(msg)
+
     def __eq__(self, other: object) -> bool:
         """Two are equal if all their numbers are."""
         if type(other) is not type(self):
@@ -182,6 +197,26 @@ class Map(Fitted):
 
         for_each_block(work, tails.size, together=_BLOCKS_AT_ONCE)
         return result.reshape(tail.shape)
+
+    def band(self, scores: ArrayLike, *, simultaneous: bool = False) -> Band:
+        """Return the ends of the 95 % band at scores in [0, 1], each of their shape.
+
+        At each score, the true probability lies in the band in about 95 of 100 samples; with
+        `simultaneous` it does so at all scores that were seen at once. See `band_ends`.
+        """
+        low, high = self.band_ends(simultaneous=simultaneous)
+        return low(scores), high(scores)
+
+    def band_from_log_odds(self, log_odds: ArrayLike, *, simultaneous: bool = False) -> Band:
+        """Return the ends of the 95 % band at log-odds, each of their shape."""
+        low, high = self.band_ends(simultaneous=simultaneous)
+        return low.from_log_odds(log_odds), high.from_log_odds(log_odds)
+
+    def interval(self, preds: Predictions, *, simultaneous: bool = False) -> Band:
+        """Return the ends of the 95 % band at the scores of predictions, (N,) each."""
+        rows = score_rows(preds, self.view)
+        low, high = self.band_ends(simultaneous=simultaneous)
+        return low.from_tails(rows.high, rows.tail), high.from_tails(rows.high, rows.tail)
 
     def _of_tails(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         """Return the probability of a block of scores, (m,)."""

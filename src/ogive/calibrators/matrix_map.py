@@ -11,13 +11,16 @@ import numpy as np
 from ogive._numerics.blocks import for_each_block
 from ogive.calibrators.impossible import keep_impossible
 from ogive.calibrators.maps import Fitted
-from ogive.errors import InvalidInput
+from ogive.errors import DoesNotApply, InvalidInput
 from ogive.predictions import check_predictions
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
     from ogive.calibrators.impossible import Impossible
+    from ogive.calibrators.maps import Band
     from ogive.predictions import Predictions
+
+_TWO = 2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -53,6 +56,32 @@ class MatrixMap(Fitted):
 
         for_each_block(work, preds.n, width=self.K, n_jobs=n_jobs)
         return result
+
+    def interval(
+        self, preds: Predictions, *, of: int | None = None, simultaneous: bool = False
+    ) -> Band:
+        """Return the ends of the 95 % band of a class's probability, (N,) each.
+
+        Parameters
+        ----------
+        preds : Predictions
+        of : int, optional
+            The class, where there are two. Default: the most probable class of each row.
+        simultaneous : bool
+            See `band_ends`.
+
+        Notes
+        -----
+        Of three classes or more the band is that of the map of the most probable class, at the
+        score that this class has before that map.
+        """
+        if of is not None and self.K > _TWO:
+            msg = "of three classes or more, only the most probable class has a band."
+            raise DoesNotApply(msg)
+        ends = [end(preds) for end in self.band_ends(simultaneous=simultaneous)]
+        top = self(preds).argmax(axis=1) if of is None else np.full(preds.n, of)
+        low, high = (q[np.arange(preds.n), top] for q in ends)
+        return np.minimum(low, high), np.maximum(low, high)
 
     @abstractmethod
     def _block(self, preds: Predictions, at: slice) -> FloatArray:

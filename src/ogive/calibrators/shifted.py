@@ -18,78 +18,27 @@ which are saved and exported like any other. Shifting again adds to the first sh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ogive._validate import as_floats
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.shift_summary import ShiftSummary, as_plain, summarise
 from ogive.errors import DoesNotApply, InvalidInput
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, BoolArray, FloatArray
+    from ogive.calibrators.shift_summary import How
     from ogive.predictions import Predictions
-
-How: TypeAlias = Literal["known", "kept negatives", "estimated"]
 
 #: A shift multiplies odds by 1e-7 to 1e7. A calibrated score is rounded by 1e-16, which a factor
 #: beyond that would make visible in the ninth digit, where exports are compared.
 MOST_LOG_ODDS = float(np.log(1e7))
 _TWO = 2
 _SUM_TOLERANCE = 1e-6  # of base rates that are given as decimals
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ShiftSummary:
-    """What a shift did: the base rates before and after, and what the map under it did.
-
-    Attributes
-    ----------
-    trained_at, base_rate : float, tuple of float, or None
-        The base rate before and after; None where only the shift is known.
-    log_odds : float or tuple of float
-        What is added to log-odds, or to the logarithm of each class's probability.
-    how : str
-        "known", "kept negatives" or "estimated".
-    date : str or None
-    calibrator : object or None
-        The summary of the map that was shifted, where it has one.
-    """
-
-    trained_at: Any
-    base_rate: Any
-    log_odds: Any
-    how: How
-    date: str | None
-    calibrator: Any
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        values = {name: getattr(self, name) for name in self.__slots__}
-        inner = None if self.calibrator is None else self.calibrator.to_dict()
-        return values | {"calibrator": inner}
-
-    def __repr__(self) -> str:
-        if self.base_rate is None:
-            first = "Moved to another base rate"
-        else:
-            first = f"Moved from a base rate of {_shown(self.trained_at)} to "
-            first += _shown(self.base_rate)
-        what = "Log-odds" if isinstance(self.log_odds, float) else "Log probabilities"
-        moved = ", ".join(f"{x:+.4f}" for x in np.atleast_1d(self.log_odds).tolist())
-        lines = [
-            f"{first} ({self.how}{', ' + self.date if self.date else ''}).",
-            f"{what} {moved}.",
-        ]
-        if self.calibrator is not None:
-            lines.append(f"Before the shift: {self.calibrator!r}")
-        return "\n".join(lines)
-
-
-def _shown(rate: Any) -> str:  # noqa: ANN401 - a number or several
-    return ", ".join(f"{100 * x:.4g} %" for x in np.atleast_1d(rate).tolist())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -131,15 +80,10 @@ class ShiftedMap(Map):
     def _evaluate(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         return with_odds(self.inner._evaluate(high, tail), self.odds)  # noqa: SLF001
 
-    def band(self, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of the pointwise 95 % band at scores: those of the inner map, shifted."""
-        low, high = _of(self.inner, "band")(scores)
-        return with_odds(low, self.odds), with_odds(high, self.odds)
-
-    def band_from_log_odds(self, log_odds: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of the pointwise 95 % band at log-odds."""
-        low, high = _of(self.inner, "band_from_log_odds")(log_odds)
-        return with_odds(low, self.odds), with_odds(high, self.odds)
+    def band_ends(self, *, simultaneous: bool = False) -> tuple[ShiftedMap, ShiftedMap]:
+        """Return the ends of the band of the inner map, shifted."""
+        low, high = self.inner.band_ends(simultaneous=simultaneous)
+        return replace(self, inner=low), replace(self, inner=high)
 
     def summary(self) -> ShiftSummary:
         """Tell what the shift did, and what the map under it did.
@@ -150,7 +94,7 @@ class ShiftedMap(Map):
         Moved from a base rate of 50 % to 0.3 % (known).
         Log-odds -5.8061.
         """
-        return _summary(self, self.log_odds)
+        return summarise(self, self.log_odds)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -204,9 +148,20 @@ class ShiftedVectorMap(MatrixMap):
         result: FloatArray = q / q.sum(axis=1, keepdims=True)
         return result
 
+    def band_ends(self, *, simultaneous: bool = False) -> tuple[Self, Self]:
+        """Return the ends of the band of the inner map, shifted, where there are two classes."""
+        if self.K > _TWO:
+            msg = (
+                "three classes or more have no band at other base rates: use that of the "
+                "calibrator before the shift."
+            )
+            raise DoesNotApply(msg)
+        low, high = self.inner.band_ends(simultaneous=simultaneous)
+        return replace(self, inner=low), replace(self, inner=high)
+
     def summary(self) -> ShiftSummary:
         """Tell what the shift did."""
-        return _summary(self, tuple(self.log_ratio.tolist()))
+        return summarise(self, tuple(self.log_ratio.tolist()))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -234,28 +189,10 @@ def with_odds(q: FloatArray, odds: float) -> FloatArray:
     return result
 
 
-def _of(inner: Map, name: str) -> Any:  # noqa: ANN401 - a method
-    if not hasattr(inner, name):
-        msg = f"{inner.method!r} has no band, so its shift has none: fit the method 'spline'."
-        raise DoesNotApply(msg)
-    return getattr(inner, name)
-
-
-def _summary(gamma: Any, log_odds: Any) -> ShiftSummary:  # noqa: ANN401 - a shifted map
-    own = getattr(gamma.inner, "summary", None)
-    before, after = _tuple(gamma.trained_at), _tuple(gamma.base_rate)
-    inner = None if own is None else own()
-    return ShiftSummary(before, after, log_odds, gamma.how, gamma.date, inner)
-
-
-def _tuple(x: Any) -> Any:  # noqa: ANN401 - a number or an array
-    return tuple(x.tolist()) if isinstance(x, np.ndarray) else x
-
-
 def _plain(gamma: Any) -> dict[str, Any]:  # noqa: ANN401 - a shifted map
     """Return the fields that both kinds of shifted map have."""
     rates = {
-        name: list(rate) if isinstance(rate := _tuple(getattr(gamma, name)), tuple) else rate
+        name: list(rate) if isinstance(rate := as_plain(getattr(gamma, name)), tuple) else rate
         for name in ("trained_at", "base_rate")
     }
     inner = {"method": gamma.inner.method, "map": gamma.inner.to_dict()}

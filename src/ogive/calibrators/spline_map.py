@@ -31,13 +31,12 @@ from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import blocks
 from ogive._numerics.logistic import expit
 from ogive._numerics.natural_spline import Evaluator, NaturalSpline, Pieces
-from ogive._validate import as_floats
 from ogive.calibrators.log_odds import LogOddsMap
-from ogive.calibrators.maps import bad_log_odds
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike, FloatArray
+    from ogive._typing import FloatArray
     from ogive.calibrators.gain import Gain
+    from ogive.calibrators.maps import Map
     from ogive.calibrators.spline_summary import SplineSummary
 
 LIMIT = 36.0  # |l| is cut here: sigmoid(36) is the last step but one below 1 in float64
@@ -47,7 +46,6 @@ BAND = 2.0
 BAND_WITHOUT_BIAS = 2.24  # wider: for calibrators saved before the bias was stored
 
 _ROUNDINGS = 32  # two values of l, each by Horner's rule: 16 roundings of the sum of its terms
-_ANY_SHAPE = tuple(range(1, 9))
 
 
 class _End(NamedTuple):
@@ -185,41 +183,25 @@ class SplineMap(LogOddsMap):
     def _of_log_odds_block(self, eta: FloatArray) -> FloatArray:
         return self._of_log_odds(eta.clip(self.lowest, self.highest))
 
-    def band(self, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of the pointwise 95 % band of γ at scores in [0, 1], each of their shape.
+    def band_ends(self, *, simultaneous: bool = False) -> tuple[Map, Map]:
+        """Return the lower and the upper end of the band, as maps; see `Fitted.band_ends`."""
+        from ogive.calibrators.spline_band import ends_of  # noqa: PLC0415 - it reads this file
 
-        At each score, the true probability lies in the band in about 95 of 100 samples.
-        """
-        gamma = np.asarray(self(scores))
-        s = np.atleast_1d(np.asarray(scores, dtype=np.float64))
-        eta = self._log_odds_of(s > 0.5, np.minimum(s, 1.0 - s))  # noqa: PLR2004
-        eta[s == 1.0] = self.one
-        middle = np.log(gamma) - np.log1p(-gamma)
-        return self._around(middle.reshape(-1), eta.reshape(-1), np.shape(scores))
-
-    def band_from_log_odds(self, log_odds: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of the pointwise 95 % band of γ at log-odds, each of their shape."""
-        eta = np.clip(_as_log_odds(log_odds).reshape(-1), self.lowest, self.highest)
-        return self._around(self.log_odds_at(eta), eta, np.shape(log_odds))
-
-    def _around(
-        self, middle: FloatArray, eta: FloatArray, shape: tuple[int, ...]
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return sigmoid(middle ± half), half the width of the band at eta, (m,) each."""
-        half = self.half_width(eta)
-        low = expit(np.clip(middle - half, -LIMIT, LIMIT))
-        high = expit(np.clip(middle + half, -LIMIT, LIMIT))
-        return low.reshape(shape), high.reshape(shape)
+        return ends_of(self, simultaneous=simultaneous)
 
     def half_width(self, eta: FloatArray) -> FloatArray:
         """Return half the width of the 95 % band of l at finite log-odds, (m,).
 
         It is 2 √(variance + bias²), the bias on straight lines between the knots.
         """
+        return (BAND_WITHOUT_BIAS if self.bias is None else BAND) * self.spread(eta)
+
+    def spread(self, eta: FloatArray) -> FloatArray:
+        """Return √(variance + bias²) of l at finite log-odds, (m,)."""
         deviation = self.deviation(eta)
         if self.bias is None:
-            return BAND_WITHOUT_BIAS * deviation
-        return BAND * np.hypot(deviation, np.interp(eta, self.knots, self.bias))
+            return deviation
+        return np.hypot(deviation, np.interp(eta, self.knots, self.bias))
 
     @one_blas_thread()
     def deviation(self, eta: FloatArray) -> FloatArray:
@@ -234,10 +216,10 @@ class SplineMap(LogOddsMap):
             variance[at] = np.einsum("ij,ij->i", rows @ self.covariance, rows)
         for end in self._ends:
             distance = np.maximum(end.side * (eta - end.place), 0.0)
-            variance += distance**2 * self._slope_variance(end)
+            variance += distance**2 * self.slope_variance(end)
         return np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
 
-    def _slope_variance(self, end: _End) -> float:
+    def slope_variance(self, end: _End) -> float:
         """Return the variance of the slope beyond an end, about the slope that is used."""
         width = float(self.knots[-1] - self.knots[0])  # the spline is straight beyond its knots
         places = end.place + np.array([0.0, end.side * width])
@@ -304,12 +286,3 @@ _LATER = (
     *("gain", "gain_error", "log_loss", "expected_gain", "expected_total"),
     *("below", "above", "rise"),
 )
-
-
-def _as_log_odds(log_odds: ArrayLike) -> FloatArray:
-    """Return checked log-odds, float64, of at least one dimension."""
-    array = as_floats(np.atleast_1d(log_odds), "log_odds", ndim=_ANY_SHAPE, empty=True)
-    eta = array.astype(np.float64, copy=False)
-    if np.isnan(eta).any():
-        raise bad_log_odds(eta.reshape(-1))
-    return eta

@@ -177,7 +177,7 @@ def _word(view: str, part: OffRange) -> str:
 
 def _ranges(gamma: SplineMap) -> list[OffRange]:
     """Return where the band excludes the score, over the scores that were seen."""
-    eta = _places(gamma)
+    eta = places_of(gamma)
     logit = gamma.log_odds_at(eta)
     half = gamma.half_width(eta)
     side = np.where(logit + half < eta, -1, np.where(logit - half > eta, 1, 0))
@@ -187,7 +187,7 @@ def _ranges(gamma: SplineMap) -> list[OffRange]:
     ]
 
 
-def _places(gamma: SplineMap) -> FloatArray:
+def places_of(gamma: SplineMap) -> FloatArray:
     """Return log-odds over the seen range, as dense as the knots."""
     inner = gamma.knots[(gamma.knots > gamma.first) & (gamma.knots < gamma.last)]
     ends = np.concatenate([[gamma.first], inner, [gamma.last]])

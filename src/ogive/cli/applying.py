@@ -10,6 +10,8 @@ import click
 from ogive.cli.logs import engine_of, on_engines
 from ogive.cli.options import (
     as_json_option,
+    band_of,
+    band_options,
     check_by_option,
     check_columns,
     check_output,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 @click.argument("calibrator", metavar="CAL.json", type=INPUT)
 @click.argument("file", type=INPUT)
 @output_option("The file or folder to write.")
+@band_options
 @click.option("--force", is_flag=True, help="Replace an existing output (never an input).")
 @check_by_option()
 @on_engines
@@ -56,6 +59,8 @@ def apply(
 
     The output is the same kind of file as the input.
     Calibrated scores, or full vectors, take the place of the old values. Other columns are kept.
+    With --band the columns low and high are added: the band of the score, or of the most probable
+    class.
     A folder or a glob becomes a folder of Parquet files; a run that was cut short can be repeated.
     An input is never written, and an output that exists only with --force.
     """
@@ -71,7 +76,7 @@ def apply(
     _check_kind(file, output)
     with progress("calibrating"):
         how: Any = {"experiment": options["experiment"], "note": note}
-        how["check_by"] = options["check_by"]
+        how |= {"check_by": options["check_by"], "band": band_of(options)}
         done = apply_file(calibrator, file, output, columns_of(options), **how)
     _show_applied(done, output, as_json=as_json)
     if may_move(done.gamma) and not as_json:
@@ -110,7 +115,7 @@ def _apply_log(
         check_output(output, [calibrator, file], replace=force, data=True)
     with terminal.progress("calibrating") as step:
         how = {"engine": engine, "force": force, "progress": step, **where}
-        how["check_by"] = options["check_by"]
+        how |= {"check_by": options["check_by"], "band": band_of(options)}
         done = apply_log(calibrator, file, output, columns_of(options), **how)
     if one:
         _show_applied(done, output, as_json=as_json)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.options import as_json_option, check_output, output_option, refuse
+from ogive.cli.options import (
+    as_json_option,
+    band_of,
+    band_options,
+    check_output,
+    output_option,
+    refuse,
+)
 from ogive.cli.terminal import Command, say
 from ogive.cli.values import INPUT, WORD, one_of
 
@@ -47,6 +54,7 @@ if TYPE_CHECKING:
     metavar="COL",
     help="For sql: the column of the score, or the prefix of the logits' columns.",
 )
+@band_options
 @as_json_option
 def export(
     calibrator: Path,
@@ -57,23 +65,28 @@ def export(
     dtype: str,
     column: str | None,
     as_json: bool,
+    **options: Any,  # noqa: ANN401
 ) -> None:
     """Write a calibrator as ONNX, PyTorch, Python or SQL.
 
     onnx: a graph in double, operator set 17. torch: a .pt2 of torch.export. python: one function,
-    standard library only. sql: one expression for PostgreSQL and DuckDB. The numbers are checked
-    against those of the calibrator before the file is written.
+    standard library only. sql: one expression for PostgreSQL and DuckDB. With --band each also
+    gives low and high. The numbers are checked against those of the calibrator before the file is
+    written.
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.targets import export_file  # noqa: PLC0415
 
     check_output(output, [calibrator])
+    band = band_of(options)
     if to in {"python", "sql"}:
         refuse(f"{to} computes in double", "dtype")
     if to != "sql":
         refuse(f"{to} has no columns", "column")
     with terminal.progress(f"exporting to {to}"):
-        result = export_file(calibrator, to, output, kind=kind, dtype=dtype, column=column)
+        result = export_file(
+            calibrator, to, output, kind=kind, band=band, dtype=dtype, column=column
+        )
     if as_json:
         terminal.print_json(result.to_dict())
     else:

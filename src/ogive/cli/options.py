@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ogive._files import Identity
+    from ogive._typing import BandKind
     from ogive.readers.source import Columns
 
 _COLUMN_OPTIONS = ("score", "outcome", "label", "weight")
@@ -249,6 +250,30 @@ def refuse(why: str, *names: str) -> None:
         if is_given(name):
             msg = f"--{name.replace('_', '-')} does not apply: {why}. Leave it out."
             raise click.UsageError(msg)
+
+
+def band_options(command: Any) -> Any:  # noqa: ANN401 - a decorator
+    """Add --band and --simultaneous."""
+    command = click.option(
+        "--simultaneous",
+        is_flag=True,
+        help="With --band: one that holds the whole curve in 95 of 100 samples.",
+    )(command)
+    return click.option(
+        "--band",
+        is_flag=True,
+        help="Also the 95 % band of the calibrated probability: low and high.",
+    )(command)
+
+
+def band_of(options: dict[str, Any]) -> BandKind | None:
+    """Return which band was asked for."""
+    if options["simultaneous"] and not options["band"]:
+        msg = "--simultaneous says which band --band is: give both."
+        raise click.UsageError(msg)
+    if not options["band"]:
+        return None
+    return "simultaneous" if options["simultaneous"] else "pointwise"
 
 
 def check_columns(files: Iterable[Path]) -> None:

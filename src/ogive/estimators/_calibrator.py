@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.matrix_map import MatrixMap
 
+_TWO = 2
 _FLOATS = [np.float64, np.float32, np.float16]
 
 
@@ -105,6 +106,22 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
         probabilities: FloatArray = self.map_(self._predictions(X), n_jobs=_threads(self.n_jobs))
         return probabilities
 
+    def predict_interval(self, X: ArrayLike, *, simultaneous: bool = False) -> FloatArray:
+        """Return the ends of the 95 % band of the calibrated probability, (N, 2): low, high.
+
+        Of two classes it is the probability of ``classes_[1]``; of more that of the most probable
+        class. Methods without a band raise an error that names those that have one.
+
+        Parameters
+        ----------
+        X : array-like, (N, K), (N, 1) or (N,)
+        simultaneous : bool
+            Whether the band holds the whole curve in 95 of 100 samples; by default it holds each
+            place by itself.
+        """
+        check_is_fitted(self)
+        return interval_of(self.map_, self._predictions(X), simultaneous=simultaneous)
+
     def _predictions(self, X: ArrayLike) -> Predictions:
         X = _upright(X) if self.n_features_in_ == 1 else on_host(X)
         values = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=_FLOATS)
@@ -129,6 +146,18 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
         if self.classes is None and labels.dtype == np.bool_ and columns <= 2:  # noqa: PLR2004
             return np.array([False, True])
         return self.classes
+
+
+def interval_of(
+    gamma: Any,  # noqa: ANN401 - a MatrixMap, or a GroupedMap, which has no band
+    preds: Predictions,
+    *,
+    simultaneous: bool,
+) -> FloatArray:
+    """Return the band of class 1 of two classes, or of the most probable class of more, (N, 2)."""
+    gamma.band_ends(simultaneous=simultaneous)  # or the error that there is none
+    of = 1 if gamma.K == _TWO else None
+    return np.stack(gamma.interval(preds, of=of, simultaneous=simultaneous), axis=1)
 
 
 def _upright(X: ArrayLike) -> ArrayLike:

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from ogive._numerics.splits import content_folds, pairs
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.multiclass.compose import fit_multiclass, takes_folds
-from ogive.errors import InvalidInput
+from ogive.errors import DoesNotApply, InvalidInput
+from ogive.estimators._calibrator import interval_of
 from ogive.estimators.cross_fit import (
     USUAL_FOLDS,
     Rows,
@@ -293,6 +294,28 @@ class CalibratedClassifier(ScoredInGroups, ClassifierMixin, MetaEstimatorMixin, 
             total /= len(self.models_)
         return total
 
+    def predict_interval(self, X: ArrayLike, *, simultaneous: bool = False) -> FloatArray:
+        """Return the ends of the calibrator's 95 % band, (N, 2): see `PlattCalibrator`.
+
+        With `ensemble` they are the means of those of the folds.
+        """
+        check_is_fitted(self)
+        if len(self.maps_) > 1 and self.classes_.size > _TWO:
+            msg = (
+                "with `ensemble` the folds may find other classes most probable, and three classes "
+                "or more have no band: fit with ensemble=False."
+            )
+            raise DoesNotApply(msg)
+        ends = [
+            interval_of(gamma, self._output(model, X), simultaneous=simultaneous)
+            for model, gamma in zip(self.models_, self.maps_, strict=True)
+        ]
+        mean: FloatArray = np.mean(ends, axis=0)
+        return mean
+
+    def _output(self, model: Any, X: ArrayLike) -> Predictions:  # noqa: ANN401
+        return Predictions(output(model, X, self.classes_), kind=kind_of(model))
+
     def _calibrated(
         self,
         model: Any,  # noqa: ANN401 - a classifier
@@ -300,7 +323,7 @@ class CalibratedClassifier(ScoredInGroups, ClassifierMixin, MetaEstimatorMixin, 
         X: ArrayLike,
         groups: ArrayLike | None,
     ) -> FloatArray:
-        preds = Predictions(output(model, X, self.classes_), kind=kind_of(model))
+        preds = self._output(model, X)
         if isinstance(gamma, GroupedMap):
             return grouped_probabilities(gamma, preds, groups, self.impossible)
         probabilities: FloatArray = gamma(preds)

@@ -313,6 +313,27 @@ class IsotonicCalibrator(_CurveCalibrator):
     _method = "isotonic"
 
 
+class VennAbersCalibrator(_CurveCalibrator):
+    """Venn–Abers prediction: isotonic regression, once with each outcome of the new row.
+
+    `predict_interval` returns the pair of probabilities, and `predict_proba` the one between them
+    whose largest regret in log loss is least.
+
+    Parameters
+    ----------
+    kind, multiclass, classes, n_jobs, impossible, weight_kind
+        As for `PlattCalibrator`.
+
+    Examples
+    --------
+    >>> cal = VennAbersCalibrator(kind="probs").fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
+    >>> cal.predict_interval([0.5]).round(2), cal.predict_proba([0.5])
+    (array([[0.33, 0.67]]), array([[0.5, 0.5]]))
+    """
+
+    _method = "venn-abers"
+
+
 class BetaCalibrator(_CurveCalibrator):
     """Beta calibration: a logistic curve in log p and −log(1 − p).
 

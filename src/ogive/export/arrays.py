@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from ogive.export.forms import LogOddsForm, TailForm
+from ogive.export.forms import LogOddsForm
 from ogive.views import OfClass, TopRank, WithinTop, parse_view
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = Any  # of whatever package the namespace belongs to
 Constants: TypeAlias = "Mapping[str, Array]"
 
+_LEAST_SQUARE = 1e-30  # of half a band: its root has a finite slope, and changes no digit
 _MINUS_INFINITY = -2000.0  # stands for the logarithm of 0: its exponential is 0, and it is finite
 
 
@@ -196,15 +197,12 @@ class Bank:
         self.direct = [form.direct for form in forms]
         self.groups: list[tuple[list[int], _Group]] = []
         self.constants: dict[str, AnyArray] = {}
-        for kind in (TailForm, LogOddsForm):
-            for direct in (False, True):
-                places = [
-                    j for j, f in enumerate(forms) if isinstance(f, kind) and f.direct == direct
-                ]
-                if places:
-                    group = _Group([forms[j] for j in places], f"{name}_{len(self.groups)}")
-                    self.groups.append((places, group))
-                    self.constants.update(group.constants)
+        kinds = [(type(form), form.direct, _is_end(form)) for form in forms]
+        for kind in dict.fromkeys(kinds):
+            places = [j for j, own in enumerate(kinds) if own == kind]
+            group = _Group([forms[j] for j in places], f"{name}_{len(self.groups)}")
+            self.groups.append((places, group))
+            self.constants.update(group.constants)
 
     def from_tails(self, xp: Namespace, c: Constants, high: Array, tail: Array) -> Array:
         """Return the calibrated probabilities of sides and tails, (n, columns)."""
@@ -261,12 +259,19 @@ class _Group:
         for number in numbers:
             tables[number] = np.array([getattr(form, number) for form in forms])
         self.constants = {f"{name}_{key}": value for key, value in tables.items()}
+        self.square: tuple[int, int] | None = None
+        if _is_end(forms[0]):
+            steps, degree, tables = _tables([form.square for form in forms])  # type: ignore[union-attr,misc]
+            self.square = steps, degree
+            tables["side"] = np.array([form.side for form in forms])  # type: ignore[union-attr]
+            self.constants |= {f"{name}_square_{key}": value for key, value in tables.items()}
 
     def from_tails(self, xp: Namespace, c: Constants, high: Array, tail: Array) -> Array:
         if self.in_log_odds:
             result = self.sigmoid_at(xp, c, log_odds(xp, high, tail))
         else:
-            result = clip(xp, self._pieces(xp, c, xp.where(high, -tail, tail)), 0.0, 1.0)
+            x = xp.where(high, -tail, tail)
+            result = clip(xp, _pieces(xp, c, x, self.name, self.steps, self.degree), 0.0, 1.0)
             result = self._with_odds(c, result)
         return xp.where(high & (tail <= 0.0), c[f"{self.name}_at_one"], result)
 
@@ -277,7 +282,11 @@ class _Group:
     def log_odds_at(self, xp: Namespace, c: Constants, eta: Array) -> Array:
         """Return the pieces at these log-odds, cut to the limit."""
         eta = clip(xp, eta, c[f"{self.name}_lowest"], c[f"{self.name}_highest"])
-        logit = self._pieces(xp, c, eta)
+        logit = _pieces(xp, c, eta, self.name, self.steps, self.degree)
+        if self.square is not None:
+            square = _pieces(xp, c, eta, f"{self.name}_square", *self.square)
+            half = xp.sqrt(xp.maximum(square, _LEAST_SQUARE))
+            logit = logit + c[f"{self.name}_square_side"] * half
         if self.beta:
             bend = xp.log(1.0 + xp.exp(-xp.absolute(eta)))
             logit = logit + c[f"{self.name}_rising"] * (xp.maximum(eta, 0.0) + bend)
@@ -292,18 +301,26 @@ class _Group:
         event = c[f"{self.name}_odds"] * q
         return event / (event + (1.0 - q))
 
-    def _pieces(self, xp: Namespace, c: Constants, x: Array) -> Array:
-        """Find the piece of each x by halving, and evaluate its polynomial."""
-        table = {key: c[f"{self.name}_{key}"] for key in ("breaks", "start")}
-        at = c[f"{self.name}_first"]
-        for k in range(self.steps - 1, -1, -1):
-            further = at + (1 << k)
-            at = xp.where(xp.take(table["breaks"], further) < x, further, at)
-        u = x - xp.take(table["start"], at)
-        result = xp.take(c[f"{self.name}_power{self.degree}"], at)
-        for p in range(self.degree - 1, -1, -1):
-            result = result * u + xp.take(c[f"{self.name}_power{p}"], at)
-        return result if self.degree else result + 0.0 * u  # the batch's shape, also without pieces
+
+def _is_end(form: Form) -> bool:
+    """Return whether a form is an end of a band."""
+    return isinstance(form, LogOddsForm) and form.square is not None
+
+
+def _pieces(  # noqa: PLR0917 - internal
+    xp: Namespace, c: Constants, x: Array, name: str, steps: int, degree: int
+) -> Array:
+    """Find the piece of each x by halving, and evaluate its polynomial."""
+    table = {key: c[f"{name}_{key}"] for key in ("breaks", "start")}
+    at = c[f"{name}_first"]
+    for k in range(steps - 1, -1, -1):
+        further = at + (1 << k)
+        at = xp.where(xp.take(table["breaks"], further) < x, further, at)
+    u = x - xp.take(table["start"], at)
+    result = xp.take(c[f"{name}_power{degree}"], at)
+    for p in range(degree - 1, -1, -1):
+        result = result * u + xp.take(c[f"{name}_power{p}"], at)
+    return result if degree else result + 0.0 * u  # the batch's shape, also without pieces
 
 
 def sigmoid(xp: Namespace, logit: Array) -> Array:
@@ -340,16 +357,19 @@ def _tables(every: Sequence[Pieces]) -> tuple[int, int, dict[str, AnyArray]]:
 
 
 class ScoreProgram:
-    """A map of a view's score: (n, K) or (n,) in, (n,) out."""
+    """A map of a view's score: (n, K) or (n,) in, (n,) out; several maps, as many columns."""
 
-    def __init__(self, form: Form, view: str, kind: Kind) -> None:
-        self.bank = Bank([form], "map")
+    def __init__(self, forms: Sequence[Form], view: str, kind: Kind) -> None:
+        self.bank = Bank(forms, "map")
+        self.maps = len(forms)
         self.view, self.kind = view, kind
         self.constants = self.bank.constants
         self.one_column = view == "score"
         self.full = False
 
     def __call__(self, xp: Namespace, c: Constants, x: Array) -> Array:
-        """Return the calibrated score, (n, 1), of a batch (n, K) or (n, 1)."""
+        """Return the calibrated scores, (n, maps), of a batch (n, K) or (n, 1)."""
         high, tail = view_tails(xp, x, self.view, self.kind)
+        if self.maps > 1:
+            high, tail = (xp.join([side] * self.maps) for side in (high, tail))
         return self.bank.from_tails(xp, c, high, tail)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive.calibrators.grouped_map import GroupedMap
-from ogive.calibrators.histogram import HistogramMap
+from ogive.calibrators.histogram import StepMap
 from ogive.calibrators.maps import Map, PiecewiseMap
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.class_view import ClassViewMap
@@ -190,7 +190,7 @@ def _check_vectors(found: FloatArray, wanted: FloatArray) -> None:
 
 def moved(calibrator: Any, side: int, *, exact: bool) -> Any:  # noqa: ANN401 - any fitted map
     """Return a map with its knots moved: to the next float, or by the rounding of log-odds."""
-    if isinstance(calibrator, HistogramMap):
+    if isinstance(calibrator, StepMap):
         tail = _moved_tails(calibrator.edge_high, calibrator.edge_tail, side, exact=exact)
         return replace(calibrator, edge_tail=tail)
     if isinstance(calibrator, PiecewiseMap):

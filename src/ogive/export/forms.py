@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ogive._typing import FloatArray
-    from ogive.calibrators.histogram import HistogramMap
+    from ogive.calibrators.histogram import StepMap
 
 #: Between the high side (w < 0) and the low one: a high tail of the smallest float is below it.
 _SIDES_MEET = -5e-324
@@ -77,7 +77,7 @@ class TailForm:
 
 @dataclass(frozen=True, eq=False)
 class LogOddsForm:
-    r"""sigmoid(pieces(η) − falling · softplus(−η) + rising · softplus(η)).
+    r"""sigmoid(pieces(η) + side · √square(η) − falling · softplus(−η) + rising · softplus(η)).
 
     lowest, highest : η is cut to these first
     falling, rising : a and b of beta calibration, 0 elsewhere
@@ -85,6 +85,7 @@ class LogOddsForm:
     grid : η is rounded to multiples of this; 0 for none
     direct : whether log-odds are used directly; if not, they are turned into a tail first
     odds : what the odds of the result are multiplied by
+    square, side : side · √square(η) is added to the pieces: an end of a band
     """
 
     pieces: Pieces
@@ -97,12 +98,16 @@ class LogOddsForm:
     grid: float = 0.0
     direct: bool = False
     odds: float = 1.0
+    square: Pieces | None = None
+    side: float = 0.0
 
     @property
     def at_zero(self) -> float:
         """The value of a score of exactly 0."""
         eta = self.lowest
         logit = float(self.pieces(np.array([eta]))[0])
+        if self.square is not None:
+            logit += self.side * float(np.sqrt(max(self.square(np.array([eta]))[0], 0.0)))
         logit += self.rising * np.logaddexp(0, eta) - self.falling * np.logaddexp(0, -eta)
         q = expit(np.clip(np.array([logit]), -self.limit, self.limit))
         return float(with_odds(q, self.odds)[0])
@@ -161,7 +166,7 @@ def _joined(high: Pieces, low: Pieces) -> Pieces:
     )
 
 
-def _of_steps(gamma: HistogramMap) -> TailForm:
+def _of_steps(gamma: StepMap) -> TailForm:
     edge, high = gamma.edge_tail, gamma.edge_high
     lows = int((~high).sum())
     low_value, high_value = gamma.value[: lows + 1], gamma.value[lows:]
@@ -197,6 +202,13 @@ def _of_spline(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a SplineMap
     return LogOddsForm(pieces, *ends, limit=LIMIT, grid=gamma._grid, direct=True)  # noqa: SLF001
 
 
+def _of_spline_end(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a SplineEnd
+    breaks, (start, powers) = gamma.square_pieces()
+    square = Pieces(breaks, start, powers)
+    form = _of_spline(gamma.spline)
+    return replace(form, square=square, side=gamma.side, at_one=_value_at_one(gamma))
+
+
 def _of_shifted(gamma: Any) -> Form:  # noqa: ANN401 - a ShiftedMap
     return replace(form_of(gamma.inner), odds=gamma.odds, at_one=_value_at_one(gamma))
 
@@ -212,4 +224,7 @@ _FORMS: dict[str, Callable[[Any], Form]] = {
     "platt": _of_platt,
     "shifted": _of_shifted,
     "spline": _of_spline,
+    "spline-end": _of_spline_end,
+    "steps": _of_steps,
+    "venn-abers": _of_steps,
 }

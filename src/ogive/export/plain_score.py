@@ -38,6 +38,8 @@ def log_odds_at(form: dict[str, Any], eta: float) -> float:
     if form["grid"]:
         eta = round(eta / form["grid"]) * form["grid"]
     logit = pieces(form, eta)
+    if form["square"]:
+        logit += form["side"] * max(pieces(form["square"], eta), 0.0) ** 0.5
     if form["falling"] or form["rising"]:
         bend = log(1.0 + exp(-abs(eta)))
         logit += form["rising"] * (max(eta, 0.0) + bend)

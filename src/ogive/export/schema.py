@@ -195,6 +195,32 @@ SCORE_MAPS: dict[str, Object] = {
             lambda m: len(m["value"]) == len(m["edge_tail"]) + 1,
         ),
     ),
+    "venn-abers": _score_map(
+        "Two step functions, `low` and `high`; the map is high / (1 - low + high).",
+        {
+            "edge_high": _COUNT,
+            "edge_tail": Array(shape=("edges",), item=_TAILS, least=0),
+            **dict.fromkeys(("low", "high"), Array(shape=("steps",), item=_SHARE)),
+            **dict.fromkeys(("low_at_one", "high_at_one"), _AT_ONE),
+        },
+        _rising("edge_tail", "edge_high"),
+        Relation(
+            "`low` and `high` have one number more than `edge_tail`",
+            lambda m: len(m["low"]) == len(m["high"]) == len(m["edge_tail"]) + 1,
+        ),
+        Relation(
+            "`low` is at most `high`",
+            lambda m: bool((np.array(m["low"]) <= np.array(m["high"])).all()),
+        ),
+        Relation(
+            "`low_at_one` is at most `high_at_one`, or both are null",
+            lambda m: (
+                m["low_at_one"] == m["high_at_one"]
+                if None in {m["low_at_one"], m["high_at_one"]}
+                else m["low_at_one"] <= m["high_at_one"]
+            ),
+        ),
+    ),
     "none": _score_map("The score itself.", {}),
 }
 

@@ -29,9 +29,10 @@ from ogive.export.grid import groups_for
 if TYPE_CHECKING:
     import os
 
-    from ogive._typing import Kind
+    from ogive._typing import BandKind, Kind
 
 _KINDS: tuple[Kind, Kind] = ("logits", "probs")
+_BANDS: tuple[BandKind, BandKind] = ("pointwise", "simultaneous")
 _DTYPES = ("float32", "float64")
 
 
@@ -92,6 +93,7 @@ def export(
     kind: Kind | None = None,
     dtype: str = "float32",
     column: str | None = None,
+    band: BandKind | None = None,
     points: int = 100_000,
     random_state: int = 0,
 ) -> Exported:
@@ -109,6 +111,8 @@ def export(
     column : str, optional
         For sql: the score's column, or the beginning of the names of the columns of logits. A
         name such as ``my col`` or ``p.score``; it is quoted.
+    band : {"pointwise", "simultaneous"}, optional
+        Of a map of one score: also the ends of its 95 % band, ``low`` and ``high``.
     points, random_state : int
         How many points are compared, and the seed of the random ones.
 
@@ -149,7 +153,8 @@ def export(
     if to == "sql":
         options = {"column": column or module.default_column(calibrator)}
     check_map(calibrator)
-    contents = module.write(calibrator, kind=kind, **options)
+    ends = _ends(calibrator, band)
+    contents = module.write(calibrator, kind=kind, ends=ends, **options)
     values = batch(
         calibrator,
         kind,
@@ -163,22 +168,34 @@ def export(
         groups = groups_for(calibrator, len(values), random_state)
         options |= {"groups": groups} | ({"by": calibrator.columns} if to == "sql" else {})
     results = module.run(contents, values, **options)
-    found = compare(
-        calibrator,
-        values,
-        results,
-        kind,
-        from_scores=from_scores,
-        bound=target.bound,
-        one_number=to == "sql",
-        groups=groups,
-    )
+    how: Any = {"from_scores": from_scores, "bound": target.bound, "one_number": to == "sql"}
+    checks = [
+        compare(part, values, results[:, j] if ends else results, kind, groups=groups, **how)
+        for j, part in enumerate((calibrator, *ends))
+    ]
     with replacing(out) as beside:
         if isinstance(contents, bytes):
             beside.write_bytes(contents)
         else:
             beside.write_text(contents, encoding="utf-8")
-    return Exported(str(Path(out)), found.max_abs_difference, found.points, found.at_jumps)
+    largest = max(check.max_abs_difference for check in checks)
+    at_jumps = max(check.at_jumps for check in checks)
+    return Exported(str(Path(out)), largest, checks[0].points, at_jumps)
+
+
+def _ends(calibrator: Fitted, band: BandKind | None) -> tuple[Map, ...]:
+    """Return the ends of the band that was asked for; none if none was."""
+    if band is None:
+        return ()
+    chosen = as_choice(band, "band", _BANDS)
+    if not isinstance(calibrator, Map):
+        msg = (
+            f"{calibrator.method!r} reads more than one score, and only the band of a map of one "
+            "score is exported: fit the view of a class, such as --view class-1."
+        )
+        raise ExportError(msg)
+    low, high = calibrator.band_ends(simultaneous=chosen == "simultaneous")
+    return low, high
 
 
 def export_file(
@@ -189,6 +206,7 @@ def export_file(
     kind: str | None = None,
     dtype: str = "float32",
     column: str | None = None,
+    band: BandKind | None = None,
 ) -> Exported:
     """Export a saved calibrator. The default of `kind` is what it was fitted to, if it says so."""
     safe_output(out, [calibrator])
@@ -197,7 +215,7 @@ def export_file(
     if kind is None and target is not None and default_kind(gamma, target) == "logits":
         kind = load_fitted_on(calibrator).kind if to != "sql" else None
     chosen = None if kind is None else as_choice(kind, "kind", _KINDS)
-    return export(gamma, to, out, kind=chosen, dtype=dtype, column=column)
+    return export(gamma, to, out, kind=chosen, dtype=dtype, column=column, band=band)
 
 
 def default_kind(calibrator: Fitted, target: Target) -> Kind:

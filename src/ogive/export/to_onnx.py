@@ -2,7 +2,8 @@
 
 Operator set 17 (onnxruntime 1.12 and later). The input is a batch of any size: ``logits`` or
 ``probs`` (batch, classes), or ``log_odds`` or ``scores`` (batch,) for the view 'score'. The
-output is ``probabilities`` (batch, classes) or ``score`` (batch,). A calibrator of groups also
+output is ``probabilities`` (batch, classes) or ``score`` (batch,), with a band also ``low`` and
+``high``. A calibrator of groups also
 takes ``group`` (batch,) text, or ``group_1``, ``group_2``, ... for several columns, whose names are
 in the model's metadata; empty text is a missing value. The graph computes in double and returns
 double, whatever the input is: a float32 output could tie two classes, or round to 1.
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ogive._typing import AnyArray, FloatArray, Kind
-    from ogive.calibrators.maps import Fitted
+    from ogive.calibrators.maps import Fitted, Map
 
 OPSET = 17
 _OPERATORS = {
@@ -44,7 +45,13 @@ IR_VERSION = 8
 _ML, _ML_VERSION = "ai.onnx.ml", 3  # what belongs to operator set 17
 
 
-def model(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> Any:  # noqa: ANN401
+def model(
+    calibrator: Fitted,
+    *,
+    kind: Kind = "logits",
+    dtype: str = "float32",
+    ends: Sequence[Map] = (),
+) -> Any:  # noqa: ANN401
     """Return the calibrator as an ``onnx.ModelProto``.
 
     Parameters
@@ -54,10 +61,14 @@ def model(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") 
         What the graph takes.
     dtype : {"float32", "float64"}
         The type of the input.
+    ends : two maps, optional
+        The ends of the band of a map of one score: more outputs, ``low`` and ``high``.
     """
     onnx = need("onnx", extra="onnx")
     grouped = calibrator if isinstance(calibrator, GroupedMap) else None
-    program: Any = program_of(calibrator, kind) if grouped is None else GroupProgram(grouped, kind)
+    program: Any = (
+        program_of(calibrator, kind, ends) if grouped is None else GroupProgram(grouped, kind)
+    )
     graph = _Graph(onnx)
     one = program.one_column
     name = {"logits": "log_odds", "probs": "scores"}[kind] if one else str(kind)
@@ -71,10 +82,12 @@ def model(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") 
     places = [] if grouped is None else graph.places(inputs, grouped)
     result = program(graph, constants, x, *([places] if places else []))
     single = one or not program.full
-    if single:
-        result = graph.node("Reshape", result, graph.integers([-1]))
-    out = "score" if single else "probabilities"
-    graph.node("Identity", result, name=out)
+    names = ["score", "low", "high"][: 1 + len(ends)] if single else ["probabilities"]
+    for j, out in enumerate(names):
+        column = graph.columns(result, j, j + 1) if ends else result
+        if single:
+            column = graph.node("Reshape", column, graph.integers([-1]))
+        graph.node("Identity", column, name=out)
     info = onnx.helper.make_tensor_value_info
     built = onnx.helper.make_graph(
         graph.nodes,
@@ -83,7 +96,10 @@ def model(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") 
             info(name, element, ["batch"] if one else ["batch", K]),
             *(info(group, onnx.TensorProto.STRING, ["batch"]) for group in inputs),
         ],
-        [info(out, onnx.TensorProto.DOUBLE, ["batch"] if single else ["batch", K])],
+        [
+            info(out, onnx.TensorProto.DOUBLE, ["batch"] if single else ["batch", K])
+            for out in names
+        ],
         graph.used_tables(),
         doc_string=description(calibrator),
     )
@@ -107,9 +123,15 @@ def _group_inputs(gamma: GroupedMap) -> list[str]:
     return ["group"] if gamma.width == 1 else [f"group_{c + 1}" for c in range(gamma.width)]
 
 
-def write(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> bytes:
+def write(
+    calibrator: Fitted,
+    *,
+    kind: Kind = "logits",
+    dtype: str = "float32",
+    ends: Sequence[Map] = (),
+) -> bytes:
     """Return the file's contents."""
-    contents: bytes = model(calibrator, kind=kind, dtype=dtype).SerializeToString()
+    contents: bytes = model(calibrator, kind=kind, dtype=dtype, ends=ends).SerializeToString()
     return contents
 
 
@@ -123,8 +145,9 @@ def run(
     given = {entry: np.ascontiguousarray(values, dtype=np.dtype(dtype))}
     for name, column in zip(others, () if groups is None else groups.T, strict=True):
         given[name] = np.array(["" if value is None else value for value in column], dtype=object)
-    result: FloatArray = session.run(None, given)[0]
-    return result
+    results = session.run(None, given)
+    found: FloatArray = results[0] if len(results) == 1 else np.stack(results, axis=1)
+    return found
 
 
 class _Graph:

@@ -2,7 +2,8 @@
 
 For a map of a score it is ``calibrate(score)`` or ``calibrate(log_odds=eta)``; for full vectors
 ``calibrate(row)`` takes and returns a list of K numbers, and for a rank by class structure it
-takes such a list and returns one number. The arithmetic is the text of
+takes such a list and returns one number. With a band it returns the list of the probability and the
+low and high ends. The arithmetic is the text of
 `plain_score`, or of `plain_rows` and the steps of the array program, one line each. The numbers
 are literals that read back as the same float64.
 """
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ogive._typing import AnyArray, FloatArray, Kind
-    from ogive.calibrators.maps import Fitted
-    from ogive.export.forms import Form
+    from ogive.calibrators.maps import Fitted, Map
+    from ogive.export.forms import Form, Pieces
 
 _SCORE = '''
 
@@ -58,6 +59,14 @@ def calibrate(score=None, group=None, *, log_odds=None):
     if log_odds is not None:
         return log_odds_in_group(CALIBRATOR, log_odds, group)
     return score_in_group(CALIBRATOR, score, group)
+'''
+_SCORE_AND_BAND = '''
+
+def calibrate(score=None, *, log_odds=None):
+    """Return the calibrated probability of a score in [0, 1], or of its log-odds; low; high."""
+    if log_odds is not None:
+        return [from_log_odds(form, log_odds) for form in (CALIBRATOR, LOW, HIGH)]
+    return [from_score(form, score) for form in (CALIBRATOR, LOW, HIGH)]
 '''
 _VECTOR = '''
 
@@ -155,7 +164,7 @@ sys.stdout.buffer.write(found.tobytes())
 """
 
 
-def write(calibrator: Fitted, *, kind: Kind = "logits") -> str:
+def write(calibrator: Fitted, *, kind: Kind = "logits", ends: Sequence[Map] = ()) -> str:
     """Return the file's text.
 
     Parameters
@@ -163,6 +172,8 @@ def write(calibrator: Fitted, *, kind: Kind = "logits") -> str:
     calibrator : fitted map or calibrator
     kind : {"logits", "probs"}
         What `calibrate` takes, for full vectors.
+    ends : two maps, optional
+        The ends of the band of a map of one score: `calibrate` then returns a list of three.
     """
     head = (
         f'"""{description(calibrator)}.\n\n'
@@ -178,9 +189,17 @@ def write(calibrator: Fitted, *, kind: Kind = "logits") -> str:
         numbers, function = _plain(form_of(calibrator)), _SCORE  # type: ignore[arg-type]
     if isinstance(calibrator, GroupedMap):
         code += "\n\n" + _code("plain_groups.py")
+    tables = {"CALIBRATOR": numbers}
+    if ends:
+        low, high = (_plain(form_of(end)) for end in ends)
+        tables, function = {**tables, "LOW": low, "HIGH": high}, _SCORE_AND_BAND
     imports = "from bisect import bisect_left\nfrom math import exp, fsum, inf, log, sqrt\n"
-    literals = pprint.pformat(numbers, width=100, compact=True, sort_dicts=False)
-    return f"{head}{imports}\n{code}\n\nCALIBRATOR = {literals}\n{function}"
+    texts = {
+        name: pprint.pformat(table, width=100, compact=True, sort_dicts=False)
+        for name, table in tables.items()
+    }
+    literals = "".join(f"{name} = {text}\n" for name, text in texts.items())
+    return f"{head}{imports}\n{code}\n\n{literals}{function}"
 
 
 def run(contents: str, values: AnyArray, groups: AnyArray | None = None) -> FloatArray:
@@ -360,9 +379,7 @@ def _of_groups(gamma: GroupedMap) -> dict[str, Any]:
 
 def _plain(form: Form) -> dict[str, Any]:
     numbers: dict[str, Any] = {
-        "breaks": form.pieces.breaks.tolist(),
-        "start": form.pieces.start.tolist(),
-        "powers": form.pieces.powers[::-1].tolist(),
+        **_polynomials(form.pieces),
         "at_one": float(form.at_one),
         "direct": form.direct,
         "odds": float(form.odds),
@@ -370,7 +387,17 @@ def _plain(form: Form) -> dict[str, Any]:
     if isinstance(form, LogOddsForm):
         for name in ("lowest", "highest", "falling", "rising", "limit", "grid"):
             numbers[name] = float(getattr(form, name))
+        numbers["side"] = float(form.side)
+        numbers["square"] = None if form.square is None else _polynomials(form.square)
     return numbers
+
+
+def _polynomials(pieces: Pieces) -> dict[str, Any]:
+    return {
+        "breaks": pieces.breaks.tolist(),
+        "start": pieces.start.tolist(),
+        "powers": pieces.powers[::-1].tolist(),
+    }
 
 
 def _code(name: str) -> str:

@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ogive._typing import AnyArray, FloatArray, Kind
-    from ogive.calibrators.maps import Fitted
+    from ogive.calibrators.maps import Fitted, Map
     from ogive.export.forms import Form, Pieces
 
+OUTPUTS = ("score", "low", "high")  # what the columns of a map with its band are called
 MAX_PIECES = 20_000
 MAX_CLASSES = 256
 MAX_CLASSES_OF_STRUCTURE = 64  # whose matrices are 2 · 64² products: 550 KB of text
@@ -62,7 +63,13 @@ _WORD = re.compile(
 _ARRAYS = re.compile(rf"{_QUOTED}|{_TEXT}|ARRAY\[|\]")
 
 
-def write(calibrator: Fitted, *, kind: Kind | None = None, column: str | None = None) -> str:
+def write(
+    calibrator: Fitted,
+    *,
+    kind: Kind | None = None,
+    column: str | None = None,
+    ends: Sequence[Map] = (),
+) -> str:
     """Return the expression, after a line of comment.
 
     Parameters
@@ -76,6 +83,8 @@ def write(calibrator: Fitted, *, kind: Kind | None = None, column: str | None = 
         (default ``logit_``: logit_0, logit_1, …; one column: ``log_odds``). It is a name, as it
         stands in the table: ``my col``, ``select`` and ``Score`` are quoted. ``p.score`` is the
         column score of the table p; a name with a dot in it is written ``"a.b"``.
+    ends : two maps, optional
+        The ends of the band of a map of one score: three expressions, named score, low and high.
 
     Examples
     --------
@@ -91,16 +100,21 @@ def write(calibrator: Fitted, *, kind: Kind | None = None, column: str | None = 
     if isinstance(calibrator, ClassViewMap):
         return head + _of_class_view(calibrator, kind, name) + "\n"
     grouped = calibrator if isinstance(calibrator, GroupedMap) else None
-    form = form_of(calibrator if grouped is None else grouped.overall)  # type: ignore[arg-type]
-    if form.pieces.start.size > MAX_PIECES:
+    main = calibrator if grouped is None else grouped.overall
+    forms = [form_of(gamma) for gamma in (main, *ends)]  # type: ignore[arg-type]
+    pieces = forms[0].pieces.start.size
+    if pieces > MAX_PIECES:
         msg = (
-            f"the calibrator has {form.pieces.start.size:,} pieces, and SQL takes at most "
+            f"the calibrator has {pieces:,} pieces, and SQL takes at most "
             f"{MAX_PIECES:,}. Export it to python or onnx (--to)."
         )
         raise ExportError(msg)
     if grouped is not None:
-        return head + _of_groups(grouped, form, name) + "\n"
-    return head + _of_score(form, name.quoted()) + "\n"
+        return head + _of_groups(grouped, forms[0], name) + "\n"
+    texts = [_of_score(form, name.quoted()) for form in forms]
+    if ends:
+        texts = [f'{text} AS "{end}"' for text, end in zip(texts, OUTPUTS, strict=True)]
+    return head + ",\n".join(texts) + "\n"
 
 
 def default_column(calibrator: Fitted) -> str:
@@ -313,6 +327,8 @@ def _logit_of(form: LogOddsForm, eta: str, below: Callable[[int], str]) -> str:
         eta = f"(round({eta} / {literal(form.grid)}) * {literal(form.grid)})"
     first, last = (int(np.searchsorted(breaks, end)) for end in (form.lowest, form.highest))
     logit = _tree(first, last, below, lambda j: _cubic(form.pieces, j, eta))
+    if form.square is not None:
+        logit = f"({logit} + {literal(form.side)} * {_half(form.square, eta)})"
     if not (form.falling or form.rising):
         return logit
     bend = f"ln(1e0 + exp(-abs({eta})))"
@@ -320,6 +336,16 @@ def _logit_of(form: LogOddsForm, eta: str, below: Callable[[int], str]) -> str:
         f"({logit} + {literal(form.rising)} * (GREATEST({eta}, 0e0) + {bend})"
         f" - {literal(form.falling)} * (GREATEST(-{eta}, 0e0) + {bend}))"
     )
+
+
+def _half(square: Pieces, eta: str) -> str:
+    """Return half the width of a band: the root of polynomials on pieces."""
+
+    def below(j: int) -> str:
+        return f"{eta} <= {literal(square.breaks[j])}"
+
+    tree = _tree(0, square.breaks.size, below, lambda j: _cubic(square, j, eta))
+    return f"sqrt(GREATEST({tree}, 0e0))"
 
 
 def _cubic(pieces: Pieces, j: int, x: str) -> str:
@@ -391,14 +417,14 @@ def _in_duckdb(
         connection.register("ogive_rows", {"ogive_row": rows, **table})
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        query = f"SELECT {contents} AS ogive_q FROM ogive_rows AS {_quoted(alias)}"
+        query = f"SELECT {contents} FROM ogive_rows AS {_quoted(alias)}"
         (statement,) = connection.extract_statements(f"{query} ORDER BY ogive_row")
         found = connection.execute(statement).fetchall()
     except (duckdb.Error, ValueError) as error:
         raise _cannot_run("DuckDB", error) from error
     finally:
         connection.close()
-    return np.array([row[0] for row in found], dtype=np.float64)
+    return np.array([row[0] if len(row) == 1 else row for row in found], dtype=np.float64)
 
 
 def _in_sqlite(contents: str, table: dict[str, AnyArray], alias: str) -> FloatArray:
@@ -437,7 +463,8 @@ def _in_sqlite(contents: str, table: dict[str, AnyArray], alias: str) -> FloatAr
         raise _cannot_run("SQLite", error) from error
     finally:
         connection.close()
-    found = [json.loads(row[0]) if isinstance(row[0], str) else row[0] for row in rows]
+    rows = [row if len(row) > 1 else row[0] for row in rows]
+    found = [json.loads(row) if isinstance(row, str) else row for row in rows]
     return np.array(found, dtype=np.float64)
 
 

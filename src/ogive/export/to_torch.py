@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ogive._typing import AnyArray, FloatArray, IntArray, Kind
-    from ogive.calibrators.maps import Fitted
+    from ogive.calibrators.maps import Fitted, Map
 
 _TABLE = "groups.json"
 _CLASSES_OF_EXAMPLE = 8  # torch.export needs an example, also if any number of classes fits
 
 
-def module(calibrator: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401 - torch has no types here
+def module(calibrator: Fitted, *, kind: Kind = "logits", ends: Sequence[Map] = ()) -> Any:  # noqa: ANN401 - torch has no types here
     """Return the calibrator as a ``torch.nn.Module``.
 
     Parameters
@@ -52,17 +52,20 @@ def module(calibrator: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401
     calibrator : fitted map or calibrator
     kind : {"logits", "probs"}
         What the module takes: (batch, classes), or (batch,) for the view 'score'.
+    ends : two maps, optional
+        The ends of the band of a map of one score.
 
     Returns
     -------
     torch.nn.Module
-        Its output is (batch, classes) for full vectors, and (batch,) for a view's score.
+        Its output is (batch, classes) for full vectors, and (batch,) for a view's score; with a
+        band, a tuple of score, low and high.
     """
     torch = need("torch", extra="torch")
     program: Any = (
         GroupProgram(calibrator, kind)
         if isinstance(calibrator, GroupedMap)
-        else program_of(calibrator, kind)
+        else program_of(calibrator, kind, ends)
     )
     namespace = _Torch(torch)
 
@@ -82,6 +85,8 @@ def module(calibrator: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401
                 result = program(namespace, constants, x, namespace.places(groups, program.sizes))
             else:
                 result = program(namespace, constants, x)
+            if ends:
+                return result[:, 0], result[:, 1], result[:, 2]
             return result if program.full and not program.one_column else result[:, 0]
 
         def _apply(self, fn: Any, recurse: bool = True) -> Any:  # noqa: ANN401
@@ -104,10 +109,16 @@ def module(calibrator: Fitted, *, kind: Kind = "logits") -> Any:  # noqa: ANN401
     return made
 
 
-def write(calibrator: Fitted, *, kind: Kind = "logits", dtype: str = "float32") -> bytes:
+def write(
+    calibrator: Fitted,
+    *,
+    kind: Kind = "logits",
+    dtype: str = "float32",
+    ends: Sequence[Map] = (),
+) -> bytes:
     """Return the contents of a .pt2 file."""
     torch = need("torch", extra="torch")
-    made = module(calibrator, kind=kind).eval()
+    made = module(calibrator, kind=kind, ends=ends).eval()
     one = calibrator.view == "score"
     example = torch.zeros((3,) if one else (3, getattr(calibrator, "K", _CLASSES_OF_EXAMPLE)))
     example = example.to(getattr(torch, dtype))
@@ -144,7 +155,10 @@ def run(
         given = [torch.tensor(np.ascontiguousarray(values, dtype=np.dtype(dtype)))]
         if groups is not None:
             given.append(torch.tensor(_codes(groups, json.loads(beside[_TABLE]))))
-        result: FloatArray = program(*given).numpy()
+        found = program(*given)
+        result: FloatArray = (
+            torch.stack(found, dim=1) if isinstance(found, tuple) else found
+        ).numpy()
     return result
 
 

@@ -21,10 +21,10 @@ from ogive.export.arrays import Bank, ScoreProgram, clip, masses, safe_log, side
 from ogive.export.forms import form_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ogive._typing import AnyArray, Kind
-    from ogive.calibrators.maps import Fitted
+    from ogive.calibrators.maps import Fitted, Map
     from ogive.export.arrays import Array, Constants, Namespace
 
 _HUGE = 1e308
@@ -350,14 +350,15 @@ _PROGRAMS: dict[str, Callable[[Any, Kind], Vectors]] = {
 }
 
 
-def program_of(calibrator: Fitted, kind: Kind) -> ScoreProgram | Vectors:
-    """Return what a calibrator computes, as array arithmetic."""
+def program_of(calibrator: Fitted, kind: Kind, ends: Sequence[Map] = ()) -> ScoreProgram | Vectors:
+    """Return what a calibrator, and the ends of its band, compute, as array arithmetic."""
     if isinstance(calibrator, ClassViewMap):
         from ogive.export import class_vectors  # noqa: PLC0415 - it reads this file
 
         return class_vectors.ClassView(calibrator, kind)
     if not isinstance(calibrator, MatrixMap):
-        return ScoreProgram(form_of(calibrator), calibrator.view, kind)  # type: ignore[arg-type]
+        forms = [form_of(gamma) for gamma in (calibrator, *ends)]  # type: ignore[arg-type]
+        return ScoreProgram(forms, calibrator.view, kind)
     if calibrator.method in {"free", "keep"}:
         from ogive.export import class_vectors  # noqa: PLC0415 - it reads this file
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._files import replacing
-from ogive.errors import FileFormatError
+from ogive.errors import DoesNotApply, FileFormatError
 from ogive.readers.classes import is_positive
 from ogive.readers.columns import check_meaning
 from ogive.readers.guard import check_letters, check_regular
@@ -39,6 +39,12 @@ def read(path: Path, ask: Ask) -> Source:
 def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:  # noqa: ARG001
     """Write the calibrated values, and nothing else: labels stay in their own file."""
     (result,) = results.values()
+    if result.band is not None:
+        msg = (
+            f"{path}: an .npy file holds one array, and has no room for the band. Save the "
+            "predictions as .npz, or as a table."
+        )
+        raise DoesNotApply(msg)
     with replacing(path) as beside, beside.open("wb") as file:
         np.save(file, result.values)
 

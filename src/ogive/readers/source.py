@@ -248,11 +248,13 @@ class Calibrated:
     values : (N,) scores or (N, K) probabilities
     hits : (N,) the outcome of the view, where it is known (scores only)
     prediction : (N,) the most probable class (probabilities only)
+    band : (N,) low and high ends of the band of the score, where it was asked for
     """
 
     values: AnyArray
     hits: AnyArray | None = None
     prediction: AnyArray | None = None
+    band: tuple[AnyArray, AnyArray] | None = None
 
     @property
     def is_matrix(self) -> bool:
@@ -261,7 +263,8 @@ class Calibrated:
 
     @property
     def beside(self) -> dict[str, AnyArray]:
-        """What is written beside the probabilities of every class, by name."""
+        """What is written beside the scores, or the probabilities of every class, by name."""
+        ends = {} if self.band is None else dict(zip(("low", "high"), self.band, strict=True))
         if not self.is_matrix or self.prediction is None:
-            return {}
-        return {"prediction": self.prediction, "score": self.values.max(axis=1)}
+            return ends
+        return {"prediction": self.prediction, "score": self.values.max(axis=1), **ends}

@@ -135,18 +135,19 @@ def _with_results(source: Source, results: dict[str, Calibrated]) -> Any:  # noq
     rest: _Rest = source.rest
     values = _scatter(rest.rows, {part: r.values for part, r in results.items()})
     first = next(iter(results.values()))
+    beside = {
+        name: pa.array(_scatter(rest.rows, {part: r.beside[name] for part, r in results.items()}))
+        for name in first.beside
+    }
     if not first.is_matrix:
-        return _with_scores(source, values, results, pa)
+        return _with_scores(source, {"": pa.array(values), **beside}, results, pa)
     if len(rest.layout.values) == 1:
         lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
         columns = {"probs": lists}
     else:
         used = rest.layout.values
         columns = {_prob_name(name): pa.array(values[:, k]) for k, name in enumerate(used)}
-    for name in first.beside:
-        beside = {part: r.beside[name] for part, r in results.items()}
-        columns[name] = pa.array(_scatter(rest.rows, beside))
-    return _with_columns(rest.table, rest.layout.values, columns)
+    return _with_columns(rest.table, rest.layout.values, columns | beside)
 
 
 def _with_columns(table: Any, used: Sequence[str], columns: dict[str, Any]) -> Any:  # noqa: ANN401
@@ -171,11 +172,11 @@ def _prob_name(column: str) -> str:
 
 def _with_scores(
     source: Source,
-    values: AnyArray,
+    columns: dict[str, Any],
     results: dict[str, Calibrated],
     pa: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
-    """Put the calibrated scores where the values stood, and beside them their outcomes.
+    """Put the calibrated scores where the values stood, beside them the band and the outcomes.
 
     The event is the view's, so that its outcomes take the place of those of the file. Columns of
     those names that are none of the predictions' keep their contents under other names.
@@ -183,10 +184,13 @@ def _with_scores(
     rest: _Rest = source.rest
     table, layout = rest.table, rest.layout
     score, outcome = layout.names.score or "score", layout.names.outcome or "outcome"
-    taken = {score, outcome} - {*layout.values, layout.truth}
+    columns = {name or score: column for name, column in columns.items()}
+    taken = {*columns, outcome} - {*layout.values, layout.truth}
     table = table.rename_columns([_moved(name, taken, table) for name in table.column_names])
     place = table.column_names.index(layout.values[0])
-    table = table.drop_columns(list(layout.values)).add_column(place, score, pa.array(values))
+    table = table.drop_columns(list(layout.values))
+    for at, (name, column) in enumerate(columns.items()):
+        table = table.add_column(place + at, name, column)
     hits = {part: r.hits for part, r in results.items() if r.hits is not None}
     if len(hits) < len(results):
         return table
@@ -196,7 +200,7 @@ def _with_scores(
         return table  # the outcomes are those of the file, in whatever words
     column = pa.array(_scatter(rest.rows, {part: h.astype(np.int8) for part, h in hits.items()}))
     if layout.truth != outcome:
-        return table.add_column(place + 1, outcome, column)
+        return table.add_column(place + len(columns), outcome, column)
     old = table.schema.field(outcome).type
     kind = old.value_type if pa.types.is_dictionary(old) else old
     return table.set_column(table.column_names.index(outcome), outcome, column.cast(kind))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from ogive._typing import FloatArray
+    from ogive._typing import BandKind, FloatArray
     from ogive.calibrators.maps import Fitted
     from ogive.predictions import Predictions
     from ogive.readers.source import Calibrated, Columns, Source, ValueKind
@@ -39,6 +39,7 @@ def apply_file(
     *,
     experiment: str | None = None,
     check_by: str | None = None,
+    band: BandKind | None = None,
     note: Callable[[str], None] | None = None,
 ) -> AppliedFile:
     """Calibrate a file that fits memory; return how many rows it has, and the calibrator.
@@ -55,6 +56,8 @@ def apply_file(
     check_by : str, optional
         Columns that name groups: warn of those that calibrating makes worse, where there are
         outcomes. Default: the groups of the calibrator, if it has some.
+    band : {"pointwise", "simultaneous"}, optional
+        Also write the ends of the 95 % band of the score, as ``low`` and ``high``.
     note : function of a line, optional
         Is given which label is which column, where the file or `columns` say so.
     """
@@ -68,7 +71,7 @@ def apply_file(
             note(mapping.words)
         check_classes(calibrator, mapping.classes.size, mapping.known, str(file))
     harm = Harm()
-    results = calibrated_parts(gamma, source, check_by, harm)
+    results = calibrated_parts(gamma, source, check_by, harm, band)
     origin = origin_of(calibrator, file, {k: part.values for k, part in source.parts.items()})
     write_like(source, output, results, origin)
     worse = warn_of_harm(harm, check_by, by_group=isinstance(gamma, GroupedMap))
@@ -96,7 +99,11 @@ def warn_of_harm(harm: Harm, check_by: str | None, *, by_group: bool) -> tuple[W
 
 
 def calibrated_parts(
-    gamma: Fitted, source: Source, check_by: str | None, harm: Harm
+    gamma: Fitted,
+    source: Source,
+    check_by: str | None,
+    harm: Harm,
+    band: BandKind | None = None,
 ) -> dict[str, Calibrated]:
     """Return what is written of each part: of a file, or of some rows of a log.
 
@@ -106,7 +113,7 @@ def calibrated_parts(
     for part in source.parts:
         own = groups_of(source, part, gamma.by) if isinstance(gamma, GroupedMap) else None
         preds = source.predictions(part or None)
-        results[part] = calibrated(gamma, preds, own)
+        results[part] = calibrated(gamma, preds, own, band)
         judged = own if check_by is None else groups_of(source, part, check_by)
         if judged is not None and preds.labels is not None:
             before, after = _of_outcomes(gamma, preds, results[part])

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ogive._files import Identity
-    from ogive._typing import Progress
+    from ogive._typing import BandKind, Progress
     from ogive.calibrators.maps import Fitted
     from ogive.studies.group_harm import Worse
 
@@ -91,6 +91,7 @@ def apply_log(
     folder: str | os.PathLike[str],
     columns: Columns | None = None,
     *,
+    band: BandKind | None = None,
     n_jobs: int | None = None,
     engine: str = "local",
     force: bool = False,
@@ -112,6 +113,8 @@ def apply_log(
         Where the Parquet files go, under the names they have in the log. The rows of a single
         file can go to a file ``….parquet``.
     columns : Columns, optional
+    band : {"pointwise", "simultaneous"}, optional
+        Also write the ends of the 95 % band of the score, as ``low`` and ``high``.
     n_jobs : int, optional
     engine : str
         A name of `ogive.engines.ENGINES`. On a cluster each file is a task, and `folder` must be
@@ -126,6 +129,8 @@ def apply_log(
         ``scheduler``, or ``master`` and ``session``: see the engines' `mapped`.
     """
     gamma = load_map(calibrator)  # a wrong one is refused before anything is begun
+    if band is not None:
+        gamma.band_ends(simultaneous=band == "simultaneous")
     log = open_log(paths, columns)
     warn_of_kind(calibrator, log.layout.kind, log.name)
     warn_if_calibrated(log.files[0])
@@ -138,7 +143,7 @@ def apply_log(
     pairs = [(log.files[0], out)] if one else list(targets(log.files, out))
     inputs = read | identities([calibrator])
     _check_targets([target for _, target in pairs], inputs, force=force)
-    jobs = [FileJob(file, target, columns, check_by) for file, target in pairs]
+    jobs = [FileJob(file, target, columns, check_by, band) for file, target in pairs]
     if not one:
         out.mkdir(parents=True, exist_ok=True)
     with nullcontext() if one else only_writer(out):
@@ -262,6 +267,7 @@ class FileJob:
     target: Path
     columns: Columns | None = None
     check_by: str | None = None
+    band: BandKind | None = None
 
     def absolute(self) -> FileJob:
         """Return the same job for whoever has another current folder."""
@@ -287,7 +293,8 @@ class FileJob:
 
     def _mark(self, calibrator: str | os.PathLike[str]) -> dict[str, Any]:
         """Return what identifies the rows, the map, and how the rows were read."""
-        return mark_of(self.file, calibrator, self._columns)
+        mark = mark_of(self.file, calibrator, self._columns)
+        return mark if self.band is None else {**mark, "band": self.band}
 
     def _write(
         self,
@@ -345,7 +352,8 @@ class FileJob:
             # Other chunks may have other labels, so that they cannot be sorted here.
             parts, _ = settle(source.parts, self._columns.classes, "", guess=False)
             source = replace(source, parts=parts)
-            return calibrated_table(source, calibrated_parts(gamma, source, self.check_by, harm))
+            results = calibrated_parts(gamma, source, self.check_by, harm, self.band)
+            return calibrated_table(source, results)
         except OgiveError as error:
             if first == 0:
                 raise

@@ -22,8 +22,9 @@ from ogive.views import check_view, score_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray, Progress
+    from ogive._typing import AnyArray, ArrayLike, BandKind, BoolArray, FloatArray, Progress
     from ogive.calibrators.impossible import Impossible
+    from ogive.calibrators.maps import Band
 
 #: The name of the view that is no view: whole vectors.
 VECTOR = "vector"
@@ -234,15 +235,32 @@ def apply(
     return Rows(rows.score, rows.hit, vectors, preds.classes[vectors.argmax(axis=1)])
 
 
-def calibrated(fitted: Fitted, preds: Predictions, groups: AnyArray | None = None) -> Calibrated:
+def calibrated(
+    fitted: Fitted,
+    preds: Predictions,
+    groups: AnyArray | None = None,
+    band: BandKind | None = None,
+) -> Calibrated:
     """Return what `ogive apply` writes: probabilities of every class, or the score of a view.
 
-    A calibrator of whole vectors gives one column of predictions the score of class 1.
+    A calibrator of whole vectors gives one column of predictions the score of class 1. The band is
+    that of the score; of whole vectors that of the most probable class.
     """
+    ends = None if band is None else _band(fitted, preds, simultaneous=band == "simultaneous")
     if preds.one_column and isinstance(fitted, MatrixMap):
         rows = apply(fitted, preds, "score")
-        return Calibrated(rows.score, rows.hit)
+        return Calibrated(rows.score, rows.hit, band=ends)
     rows = apply(fitted, preds, groups=groups)
     if rows.vectors is None:
-        return Calibrated(rows.score, rows.hit)
-    return Calibrated(rows.vectors, prediction=rows.prediction)
+        return Calibrated(rows.score, rows.hit, band=ends)
+    return Calibrated(rows.vectors, prediction=rows.prediction, band=ends)
+
+
+def _band(fitted: Fitted, preds: Predictions, *, simultaneous: bool) -> Band:
+    """Return the ends of the band of what is written as the score."""
+    if isinstance(fitted, Map | ClassViewMap):
+        return fitted.interval(preds, simultaneous=simultaneous)
+    if isinstance(fitted, MatrixMap):
+        of = 1 if preds.one_column else None
+        return fitted.interval(preds, of=of, simultaneous=simultaneous)
+    return fitted.band_ends(simultaneous=simultaneous)  # an error: groups have no band

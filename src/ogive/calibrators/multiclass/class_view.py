@@ -14,7 +14,7 @@ columns instead of the top score alone. That probability need not be the row's l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +40,7 @@ from ogive.views import TopRank, WithinTop, check_view, parse_view, ranked_class
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, IntArray, Progress
+    from ogive.calibrators.maps import Band
     from ogive.calibrators.spline_map import SplineMap
     from ogive.predictions import Predictions
     from ogive.views import View
@@ -83,6 +84,16 @@ class ClassViewMap(Fitted):
                 work, preds.n, width=self.K, together=BLOCKS_THROUGH_MATRICES, n_jobs=n_jobs
             )
         return result
+
+    def band_ends(self, *, simultaneous: bool = False) -> tuple[ClassViewMap, ClassViewMap]:
+        """Return the ends of the band of the event's map."""
+        low, high = self.event.band_ends(simultaneous=simultaneous)
+        return replace(self, event=low), replace(self, event=high)
+
+    def interval(self, preds: Predictions, *, simultaneous: bool = False) -> Band:
+        """Return the ends of the 95 % band of the event's probability, (N,) each."""
+        low, high = self.band_ends(simultaneous=simultaneous)
+        return low(preds), high(preds)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""

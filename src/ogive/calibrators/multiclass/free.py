@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -78,6 +78,11 @@ class ClassMap(MatrixMap):
                 work, preds.n, width=self.K, together=BLOCKS_THROUGH_MATRICES, n_jobs=n_jobs
             )
         return result
+
+    def band_ends(self, *, simultaneous: bool = False) -> tuple[Self, Self]:
+        """Return the ends of the band of the most probable class."""
+        low, high = self.top.band_ends(simultaneous=simultaneous)
+        return replace(self, top=low), replace(self, top=high)
 
     @abstractmethod
     def _write(self, preds: Predictions, at: slice, out: FloatArray) -> None:

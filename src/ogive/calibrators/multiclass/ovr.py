@@ -9,7 +9,7 @@ A matrix of logits is first divided by its fitted temperature: any scale gives t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from ogive.calibrators.multiclass.columns import (
     smallest_mass,
 )
 from ogive.curve import Curve
+from ogive.errors import DoesNotApply
 from ogive.predictions import labelled
 
 if TYPE_CHECKING:
@@ -49,6 +50,17 @@ class OvrMap(ColumnsMap):
             q = self.maps[0].from_log_odds(_log_odds_of_two(preds, at))
             return np.stack([1.0 - q, q], axis=1)
         return self._applied(*class_tails(np.maximum(preds.masses(at), self.floor)))
+
+    def band_ends(self, *, simultaneous: bool = False) -> tuple[OvrMap, OvrMap]:
+        """Return the ends of the band of class 1, where there are two classes."""
+        if self.K > _TWO:
+            msg = (
+                "'ovr' divides the classes by their sum, and has no band for three or more: fit "
+                "the view of a class, such as class-1, or the spline with multiclass='keep'."
+            )
+            raise DoesNotApply(msg)
+        low, high = self.maps[0].band_ends(simultaneous=simultaneous)
+        return replace(self, maps=(low,)), replace(self, maps=(high,))
 
 
 def _log_odds_of_two(preds: Predictions, at: slice) -> FloatArray:

@@ -22,7 +22,7 @@ the same decision is calibrated for both: then the first one is, and `held` is h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -88,6 +88,11 @@ class RanksMap(MatrixMap):
     floor: float
     held: float
     factor: float = 1.0  # artifacts from before have none
+
+    def band_ends(self, *, simultaneous: bool = False) -> tuple[RanksMap, RanksMap]:
+        """Return the ends of the band of the most probable class."""
+        low, high = self.maps[0].band_ends(simultaneous=simultaneous)
+        return replace(self, maps=(low, *self.maps[1:])), replace(self, maps=(high, *self.maps[1:]))
 
     def _calibrated(self, preds: Predictions, n_jobs: int | None) -> FloatArray:
         preds = rescaled(preds, self.factor)

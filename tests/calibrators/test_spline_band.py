@@ -1,0 +1,104 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ogive import Curve, Predictions, fit_isotonic, fit_multiclass, fit_platt, fit_spline
+from ogive._numerics.logistic import expit
+from ogive.calibrators.spline_band import simultaneous_factor
+from ogive.calibrators.spline_map import LIMIT
+from ogive.errors import DoesNotApply
+from tests import simulate
+
+ETAS = np.concatenate([np.linspace(-12, 12, 481), [-300.0, 300.0, -40.0, 40.0]])
+
+
+@pytest.fixture(scope="module")
+def gamma():
+    scores, outcomes, _ = simulate.overconfident(np.random.default_rng(3), 1500)
+    return fit_spline(Curve.from_scores(scores, outcomes))
+
+
+@pytest.mark.parametrize("old", [{}, {"bias": None}, {"below": None, "above": None, "rise": None}])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_the_polynomials_are_the_half_width(gamma, old, monotone):
+    known = replace(gamma, **old, monotone=monotone)
+    eta = np.clip(ETAS, known.lowest, known.highest)
+    half = known.half_width(eta)
+    for side, end in zip((-1, 1), known.band_ends(), strict=True):
+        logit = np.clip(known.log_odds_at(eta) + side * half, -LIMIT, LIMIT)
+        np.testing.assert_allclose(end.from_log_odds(ETAS), expit(logit), rtol=1e-9)
+
+
+def test_a_simultaneous_band_is_wider(gamma):
+    low, high = gamma.band([0.1, 0.5, 0.9])
+    lower, higher = gamma.band([0.1, 0.5, 0.9], simultaneous=True)
+    assert (lower < low).all()
+    assert (higher > high).all()
+
+
+def test_the_factor_bounds_the_largest_deviation(gamma):
+    """By simulation from the posterior: in about 5 % of draws l leaves the band somewhere."""
+    rng = np.random.default_rng(0)
+    eta = np.linspace(gamma.first, gamma.last, 400)
+    rows = gamma._spline.basis(eta)
+    value, vector = np.linalg.eigh(gamma.covariance)
+    draws = (vector * np.sqrt(np.maximum(value, 0))) @ rng.normal(size=(value.size, 4000))
+    largest = np.abs(rows @ draws / gamma.deviation(eta)[:, None]).max(axis=0)
+    missed = np.mean(largest > simultaneous_factor(gamma))
+    assert 0.03 < missed < 0.06
+
+
+def test_methods_without_a_band_say_which_have_one():
+    curve = Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
+    for fit in (fit_platt, fit_isotonic):
+        with pytest.raises(DoesNotApply, match=r"has no band: fit the method 'spline', or 'venn"):
+            fit(curve).band(0.5)
+
+
+WAYS = [("spline", "keep"), ("spline", "free"), ("spline", "ranks"), ("venn-abers", "ranks")]
+
+
+@pytest.mark.parametrize(("method", "way"), WAYS)
+def test_the_band_of_vectors_is_that_of_the_most_probable_class(method, way):
+    rng = np.random.default_rng(2)
+    logits = rng.normal(size=(900, 3)) * 2
+    labels = (0.5 * logits + rng.gumbel(size=(900, 3))).argmax(axis=1)
+    preds = Predictions(logits, labels, kind="logits")
+    fitted = fit_multiclass(preds, method, multiclass=way)
+    low, high = fitted.interval(preds)
+    top = fitted(preds).max(axis=1)
+    assert (low <= top + 1e-12).all()
+    assert (top <= high + 1e-12).all()
+    assert np.mean(high - low) > 0.01
+    with pytest.raises(DoesNotApply, match="only the most probable class has a band"):
+        fitted.interval(preds, of=1)
+
+
+def test_vectors_without_a_band_say_so():
+    rng = np.random.default_rng(2)
+    preds = Predictions(rng.normal(size=(300, 3)), rng.integers(3, size=300), kind="logits")
+    with pytest.raises(DoesNotApply, match="class-1"):
+        fit_multiclass(preds, "spline", multiclass="ovr").interval(preds)
+    with pytest.raises(DoesNotApply, match="'temperature' has no band"):
+        fit_multiclass(preds, "temperature").interval(preds)
+    moved = fit_multiclass(preds, "spline").with_base_rate([0.2, 0.3, 0.5], trained_at=[1 / 3] * 3)
+    with pytest.raises(DoesNotApply, match="before the shift"):
+        moved.interval(preds)
+
+
+def test_two_classes_have_the_band_of_class_1():
+    rng = np.random.default_rng(4)
+    eta = rng.normal(size=800) * 2
+    logits = np.stack([np.zeros(800), eta], axis=1)
+    preds = Predictions(logits, rng.random(800) < expit(eta), kind="logits")
+    fitted = fit_multiclass(preds, "spline", multiclass="ovr")
+    low, high = fitted.interval(preds, of=1)
+    band = fitted.maps[0].band_from_log_odds(fitted.factor * eta)
+    np.testing.assert_allclose((low, high), band, rtol=1e-9)
+    of_0 = fitted.interval(preds, of=0)
+    np.testing.assert_allclose(of_0, (1 - high, 1 - low), rtol=1e-9)
+    moved = fitted.with_base_rate([0.9, 0.1], trained_at=[0.5, 0.5])
+    q = moved(preds)[:, 1]
+    low, high = moved.interval(preds, of=1)
+    assert ((low < q) & (q < high)).all()

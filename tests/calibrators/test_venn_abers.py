@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ogive import Curve, Predictions, fit_isotonic, fit_venn_abers
+from ogive.calibrators.venn_abers import VennAbersMap, merged
+from ogive.curve.keys import ROUNDS_TO_ONE
+from ogive.errors import DoesNotApply
+from tests import naive, simulate, strategies
+
+
+@given(strategies.scored(min_size=1, max_size=12, weights=True), st.randoms(use_true_random=False))
+def test_it_is_isotonic_regression_with_the_new_row(data, random):
+    """Also at the scores of the fit, and at the floats beside them."""
+    scores, outcomes, weights = data
+    if not np.sum(weights) > 0:
+        return
+    gamma = fit_venn_abers(Curve.from_scores(scores, outcomes, sample_weight=weights))
+    s = random.choice(list(np.asarray(scores, dtype=float)))
+    for new in (s, np.nextafter(s, 0.0), np.nextafter(s, 1.0), random.random(), 0.0, 1.0):
+        if 1.0 - new in {1.0 - x for x in np.asarray(scores, dtype=float) if x != new}:
+            continue  # 1 − score rounds: the curve joins the two
+        low, high = naive.venn_abers(scores, outcomes, new, weights)
+        found = gamma.band(new)
+        np.testing.assert_allclose(found, (low, high), atol=1e-12)
+        assert gamma(new) == pytest.approx(merged(low, high), abs=1e-12)
+
+
+def test_the_pair_surrounds_the_probability_and_rises():
+    rng = np.random.default_rng(0)
+    scores, outcomes, _ = simulate.overconfident(rng, 2000)
+    gamma = fit_venn_abers(Curve.from_scores(scores, outcomes))
+    at = np.linspace(0, 1, 2001)
+    low, high = gamma.band(at)
+    assert (low <= gamma(at)).all()
+    assert (gamma(at) <= high).all()
+    assert ((gamma(at) > 0) & (gamma(at) < 1)).all()
+    for ends in (low, high):
+        assert (np.diff(ends) >= 0).all()
+    isotonic = fit_isotonic(Curve.from_scores(scores, outcomes))
+    assert np.mean(np.abs(gamma(scores) - isotonic(scores))) < 0.01
+
+
+def test_one_class_needs_no_other_method():
+    gamma = fit_venn_abers(Curve.from_scores([0.2, 0.5, 0.7], [0, 0, 0]))
+    assert isinstance(gamma, VennAbersMap)
+    np.testing.assert_allclose(gamma.band([0.2, 0.7, 0.8])[1], [0.25, 0.5, 1.0])
+    assert (gamma.band([0.2, 0.7, 0.8])[0] == 0.0).all()
+
+
+def test_it_has_no_simultaneous_band():
+    gamma = fit_venn_abers(Curve.from_scores([0.2, 0.5, 0.7], [0, 1, 0]))
+    with pytest.raises(DoesNotApply, match=r"no simultaneous band.*'spline'"):
+        gamma.band(0.5, simultaneous=True)
+
+
+def test_sampling_weights_do_not_depend_on_their_unit(rng):
+    scores, w = rng.random(300), rng.gamma(2.0, size=300)
+    outcomes = rng.random(300) < scores
+    maps = [
+        fit_venn_abers(
+            Curve.from_scores(scores, outcomes, sample_weight=c * w, weight_kind="sampling")
+        )
+        for c in (1.0, 1e-3)
+    ]
+    np.testing.assert_allclose(*(gamma.band(scores) for gamma in maps), atol=1e-9)
+
+
+def test_scores_that_round_to_one_have_the_mean_of_their_rows(rng):
+    log_odds = np.concatenate([rng.normal(size=200) * 2, 38.0 + rng.random(50)])
+    outcomes = rng.random(250) < 0.9
+    curve = Curve.from_predictions(Predictions(log_odds, outcomes, kind="logits"))
+    gamma = fit_venn_abers(curve)
+    certain = curve.high & (curve.tail <= ROUNDS_TO_ONE)
+    assert certain.sum() >= 40
+    ends = [
+        np.average(end.from_tails(curve.high, curve.tail)[certain], weights=curve.count[certain])
+        for end in gamma.band_ends()
+    ]
+    np.testing.assert_allclose(gamma.band(1.0), ends, atol=1e-12)
+    assert gamma(1.0) == pytest.approx(merged(*gamma.band(1.0)))
+
+
+def test_one_of_the_pair_is_calibrated():
+    """Over samples, the p of the outcome is right on average, with 20 rows to fit on."""
+    rng = np.random.default_rng(1)
+    gaps = []
+    for _ in range(3000):
+        scores = rng.random(21)
+        outcomes = rng.random(21) < scores**3
+        gamma = fit_venn_abers(Curve.from_scores(scores[1:], outcomes[1:]))
+        gaps.append(gamma.band(scores[0])[int(outcomes[0])] - outcomes[0])
+    assert abs(np.mean(gaps)) < 4 * np.std(gaps) / np.sqrt(len(gaps))
