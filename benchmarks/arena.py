@@ -1,8 +1,8 @@
 """The tables of docs/arena.md: `python -m benchmarks.arena DIR --peers FILE [--write PAGE]`.
 
 Runs the default calibrator on every experiment of DIR beside the peers of a results file, all
-methods of the library on all experiments, and whole vectors; says whether the aims are met; and
-writes the tables between the page's markers, or prints them.
+methods of the library on all experiments, matrices by all columns, and whole vectors; says whether
+the aims are met; and writes the tables between the page's markers, or prints them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ogive.studies.arena.standings import Standing
 
 OURS = "spline"
+#: On matrices: the default by all columns and by the score alone. Temperature needs a matrix, so
+#: that files of scores are left out.
+OF_MATRICES = (OURS, f"{OURS}:score-only", "temperature", "none")
 METRICS = ("nll", "brier", "ks")
 
 
@@ -182,14 +185,17 @@ def main() -> None:
     shared: dict[str, Any] = {
         "families": asked.families, "resume": asked.resume, "n_jobs": asked.jobs
     }  # fmt: skip
-    beside = ogive.arena(asked.folder, [OURS], peers=asked.peers, **shared)
-    own = ogive.arena(asked.folder, **shared)
+    # Peers are given the view's score alone: beside them the default reads no more than that.
+    beside = ogive.arena(asked.folder, [OURS], peers=asked.peers, score_only=True, **shared)
+    own = ogive.arena(asked.folder, score_only=True, **shared)
+    columns = ogive.arena(asked.folder, OF_MATRICES, peers=asked.peers, **shared)
     whole = ogive.arena(asked.folder, view="vector", peers=asked.peers, **shared)
     tables = {
         "aims": aims(beside),
         "peers": table(beside, ours=(OURS,)),
         "families": by_family(beside),
         "own": table(own, ours=()),
+        "matrices": vectors(columns),
         "vectors": vectors(whole),
     }
     if asked.write is None:

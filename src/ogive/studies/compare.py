@@ -45,8 +45,8 @@ OF_VECTORS = (
     "(whole vectors), which `ogive fit` calibrates: --view vector shows their table."
 )
 OF_ALL_COLUMNS = (
-    "spline reads all columns of a row; every other method of a view, and spline:score-only, reads "
-    "its score alone."
+    "spline reads all columns of a row; spline:score-only reads the score of the view alone, as "
+    "other methods of a curve do."
 )
 #: A method that may lose more than this share of the best method's gain is not called equal to it.
 MOST_OF_GAIN_LOST = 0.25

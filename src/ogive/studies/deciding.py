@@ -169,7 +169,8 @@ def judge_methods(
 
 def _of_others(methods: Sequence[MethodResult], tried: str, calibrate: bool) -> list[str]:
     """Say which other methods may be as good as the recommended one."""
-    others = [row for row in methods if row.method not in {tried, "none"}]
+    alone = f"{DEFAULT_METHOD}:{SCORE_ONLY}"
+    others = [row for row in methods if row.method not in {tried, "none", alone}]
     same = [row.method for row in others if row.tied_with_best]
     unsure = [row.method for row in others if row.too_few_rows_to_tell]
     why = " (spline is the default, and preferred)" if tried == DEFAULT_METHOD else ""

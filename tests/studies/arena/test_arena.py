@@ -253,3 +253,32 @@ def test_the_default_stands_first_among_its_peers():
     assert ours.mean["ks"] <= 1.03 * rows["isotonic"].mean["ks"]
     assert ours.excess["nll"] <= 0.0005
     assert ours.worst["nll"] <= 0.005
+
+
+def test_ranks_of_matrices_by_all_columns_and_by_the_score(tmp_path, rng):
+    for name in ("one", "two"):
+        save_matrix(tmp_path / f"{name}.npz", rng)
+    both = ogive.arena(tmp_path, ["spline", "spline:score-only"], n_jobs=1)
+    alone = ogive.arena(tmp_path, ["spline"], score_only=True, n_jobs=1)
+    for one, other in zip(both.experiments, alone.experiments, strict=True):
+        cal, test = (ogive.read(tmp_path / f"{one.name}.npz", part) for part in ("cal", "test"))
+        rows = ogive.compare(cal, test, ["spline", "spline:score-only"], "top-1").methods
+        for row in rows:
+            assert one.scores[row.method]["nll"] == row.nll
+        assert other.scores["spline"]["nll"] == one.scores["spline:score-only"]["nll"]
+        assert one.scores["spline"]["nll"] != other.scores["spline"]["nll"]
+    for how in ({"score_only": True}, {"methods": ["spline:score-only"]}):
+        with pytest.raises(InvalidInput, match="reads one score"):
+            ogive.arena(tmp_path, view="vector", **how)
+
+
+def test_finished_cells_of_the_score_alone_are_kept_apart(tmp_path, rng):
+    save_matrix(tmp_path / "one.npz", rng)
+    kept = tmp_path / "cells.jsonl"
+    found = [
+        ogive.arena(tmp_path, ["spline"], score_only=alone, resume=kept, n_jobs=1)
+        .experiments[0]
+        .scores["spline"]["nll"]
+        for alone in (False, True, False)
+    ]
+    assert found[0] == found[2] != found[1]

@@ -115,7 +115,9 @@ def arena(
     said = None if families is None else read_families(families)
     entrants = own_entrants(default_methods(view) if methods is None else methods)
     if score_only:
-        entrants = [_by_the_score(one, view) for one in entrants]
+        name = f"spline:{SCORE_ONLY}"
+        check_method(name, view)
+        entrants = [replace(e, name=name) if e.name == "spline" else e for e in entrants]
     entrants += peer_entrants(peers, view, [entrant.label for entrant in entrants])
     work = _Work(Results(resume), n_jobs, progress)
     found, skipped = find_experiments(source)
@@ -127,15 +129,6 @@ def arena(
     scores = work.scored(field)
     field.complete(scores, named=methods is not None)
     return field.result(scores, families_of(field.facts, said), random_state)
-
-
-def _by_the_score(entrant: Entrant, view: str | None) -> Entrant:
-    """Return the spline under its name, fitted to the score alone; others as they are."""
-    if entrant.name != "spline":
-        return entrant
-    name = f"spline:{SCORE_ONLY}"
-    check_method(name, view)
-    return replace(entrant, name=name)
 
 
 def _slow() -> dict[str, str]:
