@@ -243,3 +243,67 @@ def test_names_of_several_columns_are_checked():
         fit_groups({("a", "b"): curve, "c": curve})
     with pytest.raises(InvalidInput, match="stands for something else"):
         fit_groups({("a", "*"): curve})
+
+
+def uneven_rows(rng, n=4000):
+    """Scores, outcomes and the values of two columns, whose cells have 5 to 1,500 rows."""
+    columns = np.stack(
+        [
+            rng.choice(["BR", "DE", "US", "FR"], n, p=[0.5, 0.3, 0.18, 0.02]),
+            rng.choice(["mobile", "desktop", "tv"], n, p=[0.6, 0.3, 0.1]),
+        ],
+        axis=1,
+    )
+    eta = rng.normal(0.0, 2.0, n)
+    shift = 0.6 * (columns[:, 0] == "BR") - 0.5 * (columns[:, 1] == "tv")
+    return 1 / (1 + np.exp(-eta)), rng.random(n) < 1 / (1 + np.exp(-0.8 * eta - shift)), columns
+
+
+def uneven_curves(scores, hits, columns, weight=None, **options):
+    return {
+        cell: Curve.from_scores(
+            scores[at],
+            hits[at],
+            sample_weight=None if weight is None else weight[at],
+            **options,
+        )
+        for cell in sorted({tuple(row) for row in columns.tolist()})
+        if (at := (columns == cell).all(axis=1)).any()
+    }
+
+
+def test_renaming_and_permuting_changes_nothing_of_two_columns(rng):
+    scores, hits, columns = uneven_rows(rng)
+    gamma = fit_groups(uneven_curves(scores, hits, columns))
+    order = rng.permutation(scores.size)
+    new = {"BR": "z", "DE": "y", "US": "x", "FR": "a", "mobile": "1", "desktop": "3", "tv": "2"}
+    renamed = np.vectorize(new.get)(columns)
+    other = fit_groups(uneven_curves(scores[order], hits[order], renamed[order]))
+    for cell in {tuple(row) for row in columns.tolist()}:
+        there = tuple(new[value] for value in cell)
+        np.testing.assert_allclose(
+            gamma(GRID, [cell] * GRID.size), other(GRID, [there] * GRID.size), rtol=0, atol=1e-9
+        )
+    swapped = fit_groups(uneven_curves(scores, hits, columns[:, ::-1]))
+    pair = gamma(GRID, [("FR", "tv")] * GRID.size)
+    np.testing.assert_allclose(swapped(GRID, [("tv", "FR")] * GRID.size), pair, atol=0.02)
+
+
+def test_shards_and_weights_of_two_columns(rng):
+    scores, hits, columns = uneven_rows(rng)
+    cells = [tuple(row) for row in columns.tolist()]
+    whole = fit_groups(uneven_curves(scores, hits, columns))
+    parts = [uneven_curves(scores[at], hits[at], columns[at])
+             for at in (slice(0, 1500), slice(1500, None))]  # fmt: skip
+    merged = {}
+    for part in parts:
+        for cell, curve in part.items():
+            merged[cell] = merged[cell].merge(curve) if cell in merged else curve
+    np.testing.assert_allclose(
+        fit_groups(merged)(scores, cells), whole(scores, cells), rtol=0, atol=1e-9
+    )
+    weight = rng.integers(1, 3, scores.size)
+    twice = np.repeat(np.arange(scores.size), weight)
+    weighed = fit_groups(uneven_curves(scores, hits, columns, weight.astype(float)))
+    repeated = fit_groups(uneven_curves(scores[twice], hits[twice], columns[twice]))
+    np.testing.assert_allclose(weighed(scores, cells), repeated(scores, cells), rtol=0, atol=1e-9)
