@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from benchmarks.truths import lines, write
+from benchmarks.arena import lines, write
 from ogive import Curve, Predictions, fit_groups, fit_spline, measure_groups
 
 if TYPE_CHECKING:
