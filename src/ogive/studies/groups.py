@@ -84,7 +84,7 @@ def measure_groups(
     >>> preds = Predictions(scores, hits, kind="probs")
     >>> found = measure_groups(preds, {"country": country, "device": device})
     >>> [one.group for one in found.off]
-    ['FR | mobile', '* | mobile', 'FR | *']
+    ['FR | mobile', 'FR | *', '* | mobile']
     >>> found.multicalibration.ks.group
     'FR | mobile'
     """
