@@ -1,6 +1,5 @@
 """Groups from a table to a calibrator and back; what makes a group worse is named."""
 
-import csv
 import json
 
 import numpy as np
@@ -13,24 +12,10 @@ from ogive.studies.fitting import apply
 from ogive.studies.group_fitting import check_groups, check_one_map, groups_of, in_words
 from ogive.studies.group_harm import Harm, warn_of_worse
 from tests import naive
+from tests.studies.grouped_rows import grouped_rows as rows
+from tests.studies.grouped_rows import write_csv
 
 pytest.importorskip("pyarrow")
-
-
-def rows(rng, n=6000):
-    """Scores that are right but for BR; every 50th row has no country."""
-    scores, country = rng.random(n), rng.choice(["BR", "DE", "007"], n)
-    outcomes = rng.random(n) < np.where(country == "BR", scores**2, scores)
-    country[::50] = ""
-    return scores, outcomes.astype(int), country
-
-
-def write_csv(path, scores, outcomes, country):
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["score", "outcome", "country", "id"])
-        writer.writerows(zip(scores, outcomes, country, range(scores.size), strict=True))
-    return path
 
 
 def write_parquet(path, scores, outcomes, country):

@@ -21,7 +21,7 @@ from ogive.cli.options import (
     view_option,
 )
 from ogive.cli.terminal import Command, progress
-from ogive.cli.values import INPUT, OUTPUT
+from ogive.cli.values import INPUT, OUTPUT, WORD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
     from ogive.predictions import Predictions
     from ogive.studies.compare import Comparison
+    from ogive.studies.compare_groups import GroupsOf
 
 _NEXT_STEPS = """
 Next, with your own predictions:
@@ -50,6 +51,7 @@ Next, with your own predictions:
             "ogive compare scores.csv --split 0.5 --methods none,spline,platt",
             "Fit on half of the rows, drawn at random, and measure on the others.",
         ),
+        ("ogive compare log.csv --split 0.5 --by country", "Also group by group."),
     ),
 )
 @click.argument("file", type=INPUT)
@@ -57,6 +59,12 @@ Next, with your own predictions:
 @splits
 @view_option("vector")
 @score_only_option
+@click.option(
+    "--by",
+    type=WORD,
+    metavar="COL,…",
+    help="Also compare in each group that these columns name, with a calibrator of groups.",
+)
 @reads_files
 @as_json_option
 def compare(
@@ -67,6 +75,7 @@ def compare(
     view: str | None,
     *,
     score_only: bool,
+    by: str | None,
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
@@ -78,6 +87,7 @@ def compare(
     from ogive.cli import tables, terminal  # noqa: PLC0415
     from ogive.readers.multi_file import two_parts  # noqa: PLC0415
     from ogive.readers.sample import open_sampled  # noqa: PLC0415
+    from ogive.studies.group_fitting import groups_of_parts, open_with_groups  # noqa: PLC0415
 
     check_columns([file])
     check_score_only(view)
@@ -85,9 +95,14 @@ def compare(
         refuse("nothing is drawn at random without --split", "seed")
     with progress("reading"):
         how = {"experiment": options["experiment"], "random_state": seed, "note": terminal.note}
-        source = open_sampled(file, columns_of(options), **how)
+        source = (
+            open_sampled(file, columns_of(options), **how)
+            if by is None
+            else open_with_groups(file, columns_of(options), options["experiment"])
+        )
         cal, test = two_parts(source, split, seed)
-    result = _compared(cal, test, methods, view, score_only=score_only)
+        groups = None if by is None else groups_of_parts(source, by, split, seed)
+    result = _compared(cal, test, methods, view, score_only=score_only, groups=groups)
     if as_json:
         terminal.print_json(result.to_dict())
     else:
@@ -101,6 +116,7 @@ def _compared(
     view: str | None = None,
     *,
     score_only: bool = False,
+    groups: GroupsOf | None = None,
 ) -> Comparison:
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.compare import compare as compared  # noqa: PLC0415
@@ -112,7 +128,8 @@ def _compared(
     quick = {"spline"} if score_only else set()
     terminal.announce(slow_methods(cal, [name for name in chosen if name not in quick], view))
     with terminal.progress("comparing") as step:
-        return compared(cal, test, names, view, score_only=score_only, progress=step)
+        how: Any = {"score_only": score_only, "groups": groups, "progress": step}
+        return compared(cal, test, names, view, **how)
 
 
 @click.command(

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ogive.cli.sketch import BLANK, sketch
 from ogive.cli.terminal import as_text
+from ogive.readers.guard import printable
 from ogive.studies.compare import above_the_best
 from ogive.studies.layout import (
     format_bootstrap,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from ogive.curve import Curve
     from ogive.studies.compare import Comparison
+    from ogive.studies.compare_groups import ByGroup
     from ogive.studies.expected import ExpectedPerformance
     from ogive.studies.group_measurement import GroupMeasurements
     from ogive.studies.measurement import Measurement as Measured
@@ -47,9 +49,28 @@ def show_comparison(out: Console, result: Comparison) -> None:
         cells = [name, *shares, *losses, f"{row.fit_seconds:.3f}"]
         rows.append((cells, "green" if row.method == result.decision.method else ""))
     show_table(out, title, ("method", *numbers), rows, ("MCE %", "fit s", "ECE %"))
+    if result.by_group is not None:
+        out.print()
+        _show_by_group(out, result.by_group)
     for note in result.notes:
         out.print(as_text(note))
     _show_verdict(out, result.verdict)
+
+
+def _show_by_group(out: Console, found: ByGroup) -> None:
+    """Print the groups that one map leaves farthest off."""
+    names = found.shown
+    heads = [f"log loss, {name}" for name in names] + [f"KS %, {name}" for name in names]
+    rows: list[tuple[list[str], str]] = []
+    for row in found.rows[:MOST_GROUPS_COMPARED]:
+        losses = [f"{row.nll[name]:.4f}" for name in names]
+        errors = [f"{100 * row.ks[name]:.2f}" for name in names]
+        rows.append(([printable(row.group), f"{row.n:,.10g}", *losses, *errors], ""))
+    title = f"by {found.by}: farthest off after one map for all rows first"
+    show_table(out, title, ("group", "rows", *heads), rows, ())
+    more = len(found.rows) - MOST_GROUPS_COMPARED
+    if more > 0:
+        out.print(as_text(f"{more:,} more groups: --json has all."))
 
 
 def show_measurement(out: Console, result: Measured | Measurements | GroupMeasurements) -> None:
@@ -72,6 +93,7 @@ def _show_verdict(out: Console, verdict: str) -> None:
     out.print(as_text(verdict), style="bold")
 
 
+MOST_GROUPS_COMPARED = 20  # in a table of the terminal
 #: Below this many columns a row of numbers is printed as a block of lines.
 MIN_TABLE_WIDTH = 70
 

@@ -27,6 +27,7 @@ from ogive.readers.source import Source, check_agree, joined
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ogive._typing import IntArray
     from ogive.predictions import Predictions
     from ogive.readers.classes import ClassMap
     from ogive.readers.provenance import Provenance
@@ -122,12 +123,17 @@ def two_parts(
         )
         raise FileFormatError(msg)
     whole = source.part(None)
-    n = whole.values.shape[0]
-    order = np.random.default_rng(random_state).permutation(n)
-    cut = min(max(round(split * n), 1), n - 1)
-    halves = {"cal": whole.take(order[:cut]), "test": whole.take(order[cut:])}
+    drawn = drawn_rows(whole.values.shape[0], split, random_state)
+    halves = {name: whole.take(rows) for name, rows in zip(("cal", "test"), drawn, strict=True)}
     both = Source(source.path, halves)
     return both.predictions("cal"), both.predictions("test")
+
+
+def drawn_rows(n: int, split: float, random_state: int) -> tuple[IntArray, IntArray]:
+    """Return the rows of two random parts: the first has the share `split`."""
+    order = np.random.default_rng(random_state).permutation(n)
+    cut = min(max(round(split * n), 1), n - 1)
+    return order[:cut], order[cut:]
 
 
 def write_like(

@@ -22,8 +22,17 @@ from ogive.calibrators import METHODS
 from ogive.calibrators.multiclass.shared_fits import shared_class_fits
 from ogive.calibrators.scaling.vector_probe import stopped_early
 from ogive.errors import InvalidInput, InvalidType
+from ogive.studies.compare_groups import GROUPS, by_group, check_by
 from ogive.studies.deciding import choose, judge_methods
-from ogive.studies.fitting import SCORE_ONLY, VECTOR, apply, fit, named, reads_all_columns
+from ogive.studies.fitting import (
+    SCORE_ONLY,
+    VECTOR,
+    apply,
+    fit,
+    fit_in_groups,
+    named,
+    reads_all_columns,
+)
 from ogive.studies.layout import percent
 from ogive.studies.losses import CRITICAL_T, hall_t, scores_of
 from ogive.views import check_view
@@ -34,6 +43,8 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray, Progress
     from ogive.calibrators.multiclass.shared_fits import SharedFits
     from ogive.predictions import Predictions
+    from ogive.studies.compare_groups import ByGroup, GroupsOf
+    from ogive.studies.fitting import Rows
     from ogive.studies.verdict import Verdict
 
 STOPPED = (
@@ -95,6 +106,7 @@ class Comparison:
     decision: Verdict
     calibrated_by: str | None = None
     fitted_rows: bool = False
+    by_group: ByGroup | None = None
 
     @property
     def best(self) -> MethodResult:
@@ -104,7 +116,7 @@ class Comparison:
     @property
     def recommended(self) -> MethodResult:
         """The default method if none is significantly better, else the best; see `choose`."""
-        return choose(self.methods)
+        return choose(tuple(row for row in self.methods if row.method != GROUPS))
 
     @property
     def verdict(self) -> str:
@@ -119,6 +131,8 @@ class Comparison:
             found.append(OF_VECTORS.format(self.view))
         if any(row.method.endswith(f":{SCORE_ONLY}") for row in self.methods):
             found.append(OF_ALL_COLUMNS)
+        if self.by_group is not None and self.by_group.note:
+            found.append(self.by_group.note)
         if self.calibrated_by is not None:
             found.insert(0, f"{self.calibrated_by} Methods are fitted to what it gave.")
         return tuple(found)
@@ -134,6 +148,7 @@ class Comparison:
             **self.decision.flat(),
             "reasons": self.decision.to_dict(),
             **({} if self.calibrated_by is None else self._origin()),
+            **({} if self.by_group is None else {"by_group": self.by_group.to_dict()}),
         }
 
     def _origin(self) -> dict[str, Any]:
@@ -180,6 +195,7 @@ class _Outcome:
     numbers: dict[str, float]
     losses: FloatArray  # (N,) NLL row by row
     seconds: float
+    rows: Rows
     stopped: bool = False
 
 
@@ -190,6 +206,7 @@ def compare(
     view: str | None = None,
     *,
     score_only: bool = False,
+    groups: GroupsOf | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Fit each method on one set of predictions and measure it on another.
@@ -206,6 +223,9 @@ def compare(
         Default: ``"top-1"``, or ``"score"``. ``"vector"``: whole vectors.
     score_only : bool
         The spline reads the view's score alone, as all other methods of curves do.
+    groups : GroupsOf, optional
+        The groups of the rows of `cal` and of `test`: the calibrator of groups is one more method,
+        and the result has the numbers of each group (`by_group`).
     progress : function of (what, done, total), optional
 
     Examples
@@ -228,9 +248,14 @@ def compare(
         list(methods) if methods is not None else default_methods(cal, name, score_only=score_only)
     )
     for method in chosen:
-        named(method)
+        if groups is None or method != GROUPS:
+            named(method)
     with shared_class_fits() as shared:
         how: Any = {"score_only": score_only, "shared": shared, "progress": progress}
+        if groups is not None:
+            check_by(name)
+            how["groups"] = groups
+            chosen = [method for method in chosen if method != GROUPS] + [GROUPS]
         return _compared(cal, test, chosen, view, **how)
 
 
@@ -243,6 +268,7 @@ def _compared(
     score_only: bool,
     shared: SharedFits,
     progress: Progress | None,
+    groups: GroupsOf | None = None,
 ) -> Comparison:
     """Fit and measure each method, and judge them."""
     name = VECTOR if view == VECTOR else check_view(view, test).name
@@ -254,6 +280,7 @@ def _compared(
         inside = _inside(progress, method, done, len(chosen))
         saved = shared.saved
         how: Any = {"may_stop": may_stop, "score_only": score_only, "progress": inside}
+        how["groups"] = groups if method == GROUPS else None
         outcome = _measure(cal, test, method, name, **how)
         # What another method had fitted already counts as if it was fitted by itself.
         outcomes.append(replace(outcome, seconds=outcome.seconds + shared.saved - saved))
@@ -266,13 +293,18 @@ def _compared(
     rows = (_against(outcome, best, none, weights) for outcome in outcomes)
     ranked = tuple(sorted(rows, key=_place))
     whole = VECTOR if view is None and not (cal.one_column or score_only) else name
-    decision = judge_methods(cal, test, ranked, whole, score_only=score_only)
+    plain = tuple(row for row in ranked if row.method != GROUPS)
+    decision = judge_methods(cal, test, plain, whole, score_only=score_only)
     if test.fitted_rows:
         decision = decision.withheld(
             "No verdict: the test rows fitted the calibrator. Compare on other rows."
         )
     origin = (test.calibrated_by, test.fitted_rows)
-    return Comparison(name, cal.n, test.n, ranked, decision, *origin)
+    found = None
+    if groups is not None:
+        calibrated = {one.method: one.rows for one in outcomes}
+        found = by_group(groups, test, calibrated, {one.method: one.losses for one in outcomes})
+    return Comparison(name, cal.n, test.n, ranked, decision, *origin, by_group=found)
 
 
 def _finished(
@@ -347,15 +379,20 @@ def _measure(
     may_stop: bool,
     progress: Progress | None,
     score_only: bool = False,
+    groups: GroupsOf | None = None,
 ) -> _Outcome:
     """Fit one method and measure what it does to the test part."""
     start = time.perf_counter()
     stopped = stopped_early(cal) if may_stop else None
     how: Any = {"score_only": score_only and view != VECTOR, "progress": progress}
-    fitted = fit(cal, method, view, **how) if stopped is None else stopped
+    if groups is not None:
+        fitted: Any = fit_in_groups(cal, groups.columns(), view=view)
+    else:
+        fitted = fit(cal, method, view, **how) if stopped is None else stopped
     seconds = time.perf_counter() - start
-    numbers, losses = scores_of(apply(fitted, test, view), test, view)
-    return _Outcome(method, numbers, losses, seconds, stopped is not None)
+    rows = apply(fitted, test, view, None if groups is None else groups.test)
+    numbers, losses = scores_of(rows, test, view)
+    return _Outcome(method, numbers, losses, seconds, rows, stopped is not None)
 
 
 def _against(

@@ -26,8 +26,11 @@ from ogive.export.curve_file import is_curve_file
 from ogive.export.schema import MAX_FILES
 from ogive.metrics.ks import ks_error
 from ogive.metrics.proper import nll
-from ogive.readers.multi_file import expand
+from ogive.readers import open_file
+from ogive.readers.folders import is_glob
+from ogive.readers.multi_file import drawn_rows, expand
 from ogive.readers.provenance import file_checksum
+from ogive.studies.compare_groups import GroupsOf
 from ogive.studies.group_curves import content_seed, key_of
 from ogive.studies.group_harm import Harm, named
 
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, WeightKind
     from ogive.calibrators.grouped_map import GroupedMap
     from ogive.engines.refine import Reading
-    from ogive.readers.source import Source
+    from ogive.readers.source import Columns, Source
     from ogive.studies.group_harm import Worse
 
 
@@ -268,6 +271,29 @@ def groups_of(source: Source, part: str, by: str | None) -> AnyArray:
         for name in columns
     ]
     return found[0] if len(found) == 1 else np.stack(found, axis=1)
+
+
+def open_with_groups(path: Path, columns: Columns | None, experiment: str | None = None) -> Source:
+    """Open a table with its columns of groups; a folder has a row's other columns in many files."""
+    if path.is_dir() or is_glob(str(path)):
+        msg = (
+            f"{path} is a folder or a pattern, and --by needs one table here. Write the rows to "
+            "one file, or use ogive fit --by and ogive measure --by, which read a whole log."
+        )
+        raise InvalidInput(msg)
+    return open_file(path, columns, experiment=experiment)
+
+
+def groups_of_parts(
+    source: Source, by: str, split: float | None = None, random_state: int = 0
+) -> GroupsOf:
+    """Return the groups of the rows that `ogive.readers.multi_file.two_parts` gives."""
+    if split is None:
+        return GroupsOf(groups_of(source, "cal", by), groups_of(source, "test", by), by)
+    (part,) = source.parts
+    whole = groups_of(source, part, by)
+    cal, test = drawn_rows(whole.shape[0], split, random_state)
+    return GroupsOf(whole[cal], whole[test], by)
 
 
 def _of_column(source: Source, part: str, name: str) -> AnyArray:
