@@ -166,7 +166,7 @@ def fit_view(
     >>> fit_view(preds)(new).round(2)                          # the truth is 0.95 and 0.58
     array([0.94, 0.59])
     >>> fit_view(preds, score_only=True)([0.91]).round(2)
-    array([0.81])
+    array([0.84])
     """
     check_predictions(preds)
     chosen = check_view(view, preds)
