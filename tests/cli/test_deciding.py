@@ -47,6 +47,26 @@ def test_a_log_is_read_once_and_gives_the_same(run_json, tmp_path, table):
 
 
 @pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
+def test_a_log_with_bad_rows_and_one_that_fitted(run, run_json, tmp_path, table):
+    folder, cal = tmp_path / "log", tmp_path / "cal.json"
+    folder.mkdir()
+    (folder / "a.csv").write_text(table.read_text() + "nan,1\n")
+    code, out, err = run("decide", folder, *COSTS, "--skip-bad", "--json")
+    assert (code, json.loads(out)["n"]) == (0, 2000)
+    assert "1 rows were not valid" in err
+    (folder / "a.csv").write_text(table.read_text())
+    assert run("fit", folder, "-o", cal, "--folds", 0, "--method", "platt")[0] == 0
+    _, _, err = run("decide", folder, *COSTS, "--calibrator", cal)
+    assert "was fitted to these very rows" in " ".join(err.split())
+    (folder / "a.csv").write_text(table.read_text() + "0.5,1\n")
+    found = run_json(schemas.DECIDE, "decide", folder, *COSTS, "--calibrator", cal)
+    assert found["how"] == "on rows that it was not fitted to"
+    curve = tmp_path / "s.curve"
+    assert run("measure", folder, "--save-curve", curve)[0] == 0
+    assert run_json(schemas.DECIDE, "decide", curve, *COSTS, "--calibrator", cal) == found
+
+
+@pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
 def test_parts_and_calibrators(run, run_json, tmp_path, rows):
     s, y = rows
     both = {"cal_scores": s[:1000], "cal_outcomes": y[:1000]}

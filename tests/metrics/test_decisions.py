@@ -101,6 +101,18 @@ def test_an_example_of_decision_curves_by_hand():
     assert found.avoided == pytest.approx([(0.25 - 0.25) / 0.25])
 
 
+def test_the_example_of_dcurves_has_the_published_numbers():
+    """R's ``dca(cancer ~ famhistory, data = df_binary)``: of 750 patients 105 have cancer, and of
+    these 24 a family history, of the others 91."""
+    history = np.repeat([1.0, 0.0, 1.0, 0.0], [24, 81, 91, 554])
+    cancer = np.repeat([1, 1, 0, 0], [24, 81, 91, 554])
+    found = net_benefit(history, cancer, [0.05, 0.1, 0.2, 0.3, 0.5])
+    published = [0.025614035087719297, 0.018518518518518517, 0.0016666666666666635, -0.02]
+    assert found.value == pytest.approx([*published, -0.08933333333333335], abs=1e-15)
+    everyone = [0.09473684210526317, 0.04444444444444445, -0.07499999999999998]
+    assert found.treat_all[:3] == pytest.approx(everyone, abs=1e-15)
+
+
 def test_cost_and_net_benefit_say_the_same(rng):
     scores, n = rng.random(500), 500
     hits = rng.random(n) < scores

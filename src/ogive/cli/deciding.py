@@ -43,8 +43,12 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
-@click.option("--miss", type=NUMBER, metavar="COST", help="Cost of a case that is not acted on.")
-@click.option("--alarm", type=NUMBER, metavar="COST", help="Cost of acting on no case.")
+@click.option(
+    "--miss", type=NUMBER, metavar="COST", help="Cost of a missed case: outcome 1, not acted on."
+)
+@click.option(
+    "--alarm", type=NUMBER, metavar="COST", help="Cost of a false alarm: outcome 0, acted on."
+)
 @click.option(
     "--costs",
     type=INPUT,
@@ -117,7 +121,9 @@ def decide(
                 files, columns_of(options), view, calibrator, skip_bad=options["skip_bad"]
             )
             reading = read(files, event, part, options, step, one_pass=True)
-            found = decide_log(reading, calibrator, **how | {"view": event})
+            found = decide_log(files, reading, calibrator, **how | {"view": event})
+            if reading.skipped:
+                terminal.note(f"{reading.skipped:,} rows were not valid and were left out.")
         else:
             given = {"memory": options["memory"], "note": terminal.note, "progress": step}
             found = decide_files(

@@ -12,8 +12,8 @@ from ogive.export.artifact import load_fitted_on, load_map
 from ogive.export.curve_file import is_curve_file
 from ogive.predictions import labelled
 from ogive.readers.costs import read_costs
-from ogive.readers.multi_file import read_together
-from ogive.readers.provenance import rows_checksum
+from ogive.readers.multi_file import expand, read_together
+from ogive.readers.provenance import file_checksum, rows_checksum
 from ogive.studies.acting.study import decide, event_view
 from ogive.studies.fitting import VECTOR, fit
 
@@ -69,7 +69,8 @@ def decide_files(
     words = None
     if calibrator is not None:
         gamma = load_map(calibrator)
-        words = _warn_if_fitted(calibrator, data)
+        if load_fitted_on(calibrator).rows == rows_checksum(data.values):
+            words = _warn(calibrator)
     elif set(parts) == {"test"}:
         cal = read_together(files, columns, experiment, "cal", **how)
         if cal.labels is not None:
@@ -87,18 +88,16 @@ def _fitted_view(data: Predictions, view: str | None, *, matrix: bool) -> str | 
     return event_view(data.K, view, one_column=data.one_column)
 
 
-def _warn_if_fitted(calibrator: Path, data: Predictions) -> str | None:
+def _warn(calibrator: Path) -> str:
     """Warn of rows that a calibrator was fitted to; return what is said of them."""
-    if load_fitted_on(calibrator).rows == rows_checksum(data.values):
-        warnings.warn(
-            f"{calibrator} was fitted to these very rows, so that the cost after calibration is "
-            "lower here than it will be on new rows. Give other rows, or leave out --calibrator: "
-            "then it is cross-validated.",
-            OgiveWarning,
-            stacklevel=3,
-        )
-        return "fitted to these very rows"
-    return None
+    warnings.warn(
+        f"{calibrator} was fitted to these very rows, so that the cost after calibration is lower "
+        "here than it will be on new rows. Give other rows, or leave out --calibrator: then it is "
+        "cross-validated.",
+        OgiveWarning,
+        stacklevel=3,
+    )
+    return "fitted to these very rows"
 
 
 def event_of_log(
@@ -119,10 +118,24 @@ def event_of_log(
     return event_view(log.classes, view, one_column=one_column, calibrator=gamma)
 
 
-def decide_log(reading: Reading, calibrator: Path | None, **asked: Any) -> Decision:  # noqa: ANN401
-    """Decide for a log that an engine has read once; `asked` is that of `decide`."""
+def decide_log(
+    files: Sequence[Path],
+    reading: Reading,
+    calibrator: Path | None,
+    **asked: Any,  # noqa: ANN401 - those of `decide`
+) -> Decision:
+    """Decide for a log that an engine has read once.
+
+    files : where the log is from
+    """
     if not reading.curves:
         msg = f"the log has no rows to decide on: {reading.rows:,} were read."
         raise InvalidInput(msg)
-    gamma = None if calibrator is None else load_map(calibrator)
-    return decide(reading.curve, calibrator=gamma, **asked)
+    if calibrator is None:
+        return decide(reading.curve, **asked)
+    found = decide(reading.curve, calibrator=load_map(calibrator), **asked)
+    known = load_fitted_on(calibrator)
+    same = known.part in {None, "all", reading.part} and any(
+        file_checksum(file) in (known.files or ()) for file in expand(files)
+    )
+    return replace(found, how=_warn(calibrator)) if same else found
