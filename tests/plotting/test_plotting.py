@@ -14,6 +14,7 @@ from ogive.diagrams import (
     DecisionCurve,
     Differences,
     FourPanel,
+    GroupErrors,
     Ranks,
     Reliability,
 )
@@ -191,3 +192,15 @@ def test_ticks_are_round():
         ticks = axis("x", low, high).ticks
         assert 3 <= len(ticks) <= 7
         assert all(low - 1e-9 <= place <= high + 1e-9 for place, _ in ticks)
+
+
+def test_names_are_drawn_as_they_are(tmp_path):
+    """Dollar signs are no formulas, and a name stays on its line."""
+    names = ("$\\frac{a$", "a\nb", "x" * 50)
+    errors = np.array([0.3, 0.2, 0.1])
+    off = np.array([True, False, False])
+    shown = GroupErrors("pay in $, or in $", names, errors, errors / 2, 2 * errors, errors, off)
+    save_figure(figure(shown), tmp_path / "a.png")
+    assert [name for _, name in panels_of(shown)[0].y.ticks] == [
+        "$\\frac{a$", "a b", "x" * 27 + "…",
+    ]  # fmt: skip

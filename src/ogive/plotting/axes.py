@@ -28,6 +28,8 @@ _ALIGN = {"start": "left", "middle": "center", "end": "right"}
 _INK = "#333333"
 #: Words about grey things are darker than the things.
 _WORDS: dict[str, str] = {"reference": _INK, "band": "#6b6b6b", "density": "#6b6b6b"}
+#: Names of classes and groups may hold dollar signs, which are no formulas.
+_PLAIN: dict[str, Any] = {"parse_math": False}
 #: How opaque areas are, by role.
 _AREA = {"band": 0.22, "hits": 0.2, "score": 0.2}
 
@@ -39,14 +41,14 @@ def draw_panel(panel: Panel, ax: Axes) -> list[Artist]:
     ax.set_ylim(panel.y.low, panel.y.high)
     for which, one in (("x", panel.x), ("y", panel.y)):
         at, text = [place for place, _ in one.ticks], [words for _, words in one.ticks]
-        getattr(ax, f"set_{which}ticks")(at, text)
-        getattr(ax, f"set_{which}label")(one.name, fontsize=_SMALL, color=_INK)
+        getattr(ax, f"set_{which}ticks")(at, text, **_PLAIN)
+        getattr(ax, f"set_{which}label")(one.name, fontsize=_SMALL, color=_INK, **_PLAIN)
     ax.tick_params(labelsize=_SMALL, colors=_INK, length=3 if panel.frame else 0)
     for side, spine in ax.spines.items():
         spine.set_visible(panel.frame and side in {"left", "bottom"})
         spine.set_color("#999999")
     if panel.title:
-        ax.set_title(panel.title, fontsize=_TEXT, loc="left", color=_INK)
+        ax.set_title(panel.title, fontsize=_TEXT, loc="left", color=_INK, **_PLAIN)
     return artists
 
 
@@ -117,6 +119,7 @@ def _label(mark: Label, ax: Axes) -> Artist:
         fontweight="bold" if mark.bold else "normal",
         annotation_clip=False,
         zorder=5,
+        **_PLAIN,
     )
 
 

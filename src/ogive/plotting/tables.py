@@ -173,4 +173,6 @@ def heat_scale(h: ClassHeat) -> float:
 
 
 def _short(name: str, most: int = _MAX_NAME_LENGTH) -> str:
+    """Return a name on one line, cut if it is long."""
+    name = "".join(c if c.isprintable() else " " for c in name)
     return name if len(name) <= most else name[: most - 1] + "…"
