@@ -841,7 +841,7 @@ def watch(days, fit, *, growth, fewest):
 def gamma_ends(total, variance, unit):
     """The 95 % interval of a sum's mean: a gamma distribution, with half a row added (Jeffreys)."""
     if total == 0:
-        return 0.0, unit * gamma_distribution.ppf(0.975, 0.5)
+        return 0.0, unit * gamma_distribution.ppf(0.975, 1.0)  # Garwood's exact interval of none
     scale = max(variance, unit**2) / total
     shape = total / scale + 0.5
     return tuple(gamma_distribution.ppf(level, shape, scale=scale) for level in (0.025, 0.975))

@@ -75,6 +75,17 @@ def page(report):
     return render_html(report)
 
 
+def test_the_numbers_of_other_fields_are_a_closed_table(report, page, sample):
+    found = ogive.measure(sample[1], more=True)
+    rows = report.more_numbers.rows
+    assert [row[0] for row in rows] == [one.name for one in found.numbers]
+    assert [row[1:3] for row in rows] == [one.shown() for one in found.numbers]
+    after = report.calibrated.after.numbers
+    assert [row[3] for row in rows] == [one.shown()[0] for one in after]
+    shown = page[page.index("<details><summary>More numbers") :]
+    assert "Cox&#39;s calibration slope" in shown[: shown.index("</details>")]
+
+
 def test_every_section_is_there_once(page):
     outline = Outline(page)
     assert [i for i in outline.ids if i in SECTIONS] == SECTIONS

@@ -23,7 +23,7 @@ k = max(1, robust variance / variance of the line).
 
 from __future__ import annotations
 
-from math import inf, nan, sqrt
+from math import inf, log, nan, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -74,7 +74,7 @@ def sum_interval(total: float, variance: float, unit: float) -> tuple[float, flo
     from scipy.special import gammaincinv  # noqa: PLC0415 - keep `import ogive` light
 
     if total <= 0.0:
-        return 0.0, unit * float(gammaincinv(JEFFREYS, HIGH))
+        return 0.0, -unit * log(LOW)  # exact: a Poisson count of that mean is 0 in 2.5 %
     scale = max(variance, unit * unit) / total
     low, high = gammaincinv(total / scale + JEFFREYS, (LOW, HIGH))
     return scale * float(low), scale * float(high)

@@ -80,6 +80,20 @@ def key_numbers(curve: Curve, before: Measurement, after: Measurement | None) ->
     )
 
 
+def more_numbers(before: Measurement, after: Measurement | None) -> Table:
+    """Return the numbers that other fields ask for, each with one sentence."""
+    others: list[tuple[str, ...]] = [()] * len(before.numbers)
+    head: tuple[str, ...] = ("measure", "value", "95 % interval", "what it is")
+    if after is not None:
+        head = ("measure", "before calibration", "95 % interval", "calibrated", "what it is")
+        others = [one.shown()[:1] for one in after.numbers]
+    rows = [
+        (one.name, *one.shown(), *other, one.meaning)
+        for one, other in zip(before.numbers, others, strict=True)
+    ]
+    return Table(head, tuple(rows))
+
+
 def vector_number(test: Predictions, after: float | None) -> tuple[Number, ...]:
     """Return the log loss of whole vectors with its interval; nothing for one column.
 

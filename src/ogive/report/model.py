@@ -26,6 +26,7 @@ from ogive.report.contents import (
     commands,
     how_it_was_computed,
     key_numbers,
+    more_numbers,
     vector_number,
     view_rows,
 )
@@ -95,6 +96,7 @@ class Report:
     calibrated: AfterCalibration | None
     verdict: Headline
     numbers: tuple[Number, ...]
+    more_numbers: Table
     graphs: tuple[Graph, ...]
     panels: tuple[Graph, ...]
     decisions: tuple[Graph, ...]
@@ -149,7 +151,9 @@ def build_report(
     step = progress or (lambda what, done, total: None)  # noqa: ARG005
     step("measuring", 0, _STEPS)
     curve = Curve.from_predictions(test, name)
-    before = measure(test, None if view is None else check_view(view, test), decide=cal is None)
+    before = measure(
+        test, None if view is None else check_view(view, test), more=True, decide=cal is None
+    )
     step("calibrating", 1, _STEPS)
     calibrated = (
         None
@@ -184,6 +188,7 @@ def build_report(
         verdict=told,
         numbers=key_numbers(curve, before, after)
         + vector_number(test, None if calibrated is None else calibrated.nll_vector),
+        more_numbers=more_numbers(before, after),
         graphs=map_graphs(
             CumulativeDifference.from_curve(curve, in_sample=test.fitted_rows),
             reliability,
@@ -264,7 +269,7 @@ def _calibrated(
         method=used,
         n=n,
         curve=outside,
-        after=measure(outside, fitted_on=n),
+        after=measure(outside, fitted_on=n, more=True),
         nll_vector=None if score_only else _vector_loss(cal, test, view, used, comparison.decision),
         allowed=after.half_width or 0.0,
         graph=one_graph("before-after", "Before and after calibration", pair),

@@ -215,8 +215,11 @@ class Number(NamedTuple):
     meaning: str
 
     def shown(self) -> tuple[str, str]:
-        """Return value and interval as words."""
-        return self._word(self.value), f"{self._word(self.low)} … {self._word(self.high)}"
+        """Return value and interval as words; rows that fitted a calibrator have no interval."""
+        value = self._word(self.value)
+        if np.isnan(self.low):
+            return value, "unknown" if np.isnan(self.value) else "withheld"
+        return value, f"{self._word(self.low)} … {self._word(self.high)}"
 
     def _word(self, value: float) -> str:
         if np.isnan(value):
