@@ -1,6 +1,6 @@
 """How often the intervals of the numbers of ``measure --more`` hold the truth.
 
-``python -m tests.slow.number_simulations RUNS KIND...`` prints the table of docs/numbers.md.
+``python -m tests.slow.number_simulations RUNS [KIND [TRUTH]]`` prints the table of docs/numbers.md.
 """
 
 import sys
@@ -73,15 +73,15 @@ def coverage(kind, truth, n, runs, seed=0):
     return held.mean(axis=0), np.median(width, axis=0)
 
 
-def main(runs, kinds):
+def main(runs, kind=None, truth=None):
     """Print a row for each base rate, truth and number of rows."""
-    for kind in kinds:
-        for truth in TRUTHS:
+    for one in [kind] if kind else KINDS:
+        for other in [truth] if truth else TRUTHS:
             for n in SIZES:
-                held, _ = coverage(kind, truth, n, runs)
+                held, _ = coverage(one, other, n, runs)
                 cells = " | ".join(f"{100 * share:.0f}" for share in held)
-                print(f"| {kind} | {truth} | {n:,} | {cells} |", flush=True)
+                print(f"| {one} | {other} | {n:,} | {cells} |", flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2:] or list(KINDS))
+    main(int(sys.argv[1]), *sys.argv[2:])
