@@ -80,7 +80,7 @@ def main(runs, kind=None, truth=None):
             for n in SIZES:
                 held, _ = coverage(one, other, n, runs)
                 cells = " | ".join(f"{100 * share:.0f}" for share in held)
-                print(f"| {one} | {other} | {n:,} | {cells} |", flush=True)  # noqa: T201
+                print(f"| {one} | {other} | {n:,} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":
