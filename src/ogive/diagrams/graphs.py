@@ -11,7 +11,7 @@ import numpy as np
 from ogive.calibrators import find_method
 from ogive.calibrators.maps import Map
 from ogive.diagrams.trace import Summary, summarise
-from ogive.errors import InvalidInput
+from ogive.errors import DoesNotApply, InvalidInput
 from ogive.metrics.binned import BINS, bin_rows
 from ogive.metrics.significance import HALF_WIDTH_95
 from ogive.views import rate_name
@@ -264,10 +264,10 @@ def _band_at(
     gamma: Map, high: BoolArray, tail: FloatArray
 ) -> tuple[FloatArray | None, FloatArray | None]:
     """Return the 95 % band of a map that knows its own, or nothing."""
-    band = getattr(gamma, "band_from_log_odds", None)
-    if band is None:
-        return None, None
     with np.errstate(divide="ignore"):
         odds = np.log(tail) - np.log1p(-tail)  # −inf at a tail of 0: the end of the map
-    low, upper = band(np.where(high, -odds, odds))
+    try:
+        low, upper = gamma.band_from_log_odds(np.where(high, -odds, odds))
+    except DoesNotApply:
+        return None, None
     return np.asarray(low), np.asarray(upper)
