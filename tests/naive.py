@@ -1024,3 +1024,64 @@ def venn_abers(scores, outcomes, new, weights=None):
     w = np.append(_weights(scores, weights), 1.0)
     rows = np.append(scores, new)
     return tuple(isotonic_by_score(rows, np.append(outcomes, y), w)[float(new)] for y in (0, 1))
+
+
+def clustered(seed, clusters=12, rows=8, icc=0.4, factor=1.0):
+    """Scores, outcomes and clusters; outcomes of one cluster are alike, and the scores right.
+
+    A row takes the draw of its cluster with the probability √icc, else its own.
+    """
+    rng = np.random.default_rng(seed)
+    code = np.repeat(np.arange(clusters), rows)
+    eta = 0.5 + rng.normal(size=clusters)[code] + rng.normal(size=code.size)
+    shared = rng.random(code.size) < np.sqrt(icc)
+    draw = np.where(shared, rng.random(clusters)[code], rng.random(code.size))
+    return 1 / (1 + np.exp(-factor * eta)), draw < 1 / (1 + np.exp(-eta)), code
+
+
+def design_effect(scores, hits, clusters, weights=None, kind="repetition"):
+    """The variance of the mean residual with whole clusters, over that of single rows."""
+    w = np.ones(len(scores)) if weights is None else np.asarray(weights, dtype=float)
+    names = sorted(set(clusters))
+    ranges = min(max(len(names) // 10, 1), 10)
+    total = {s: w[scores == s].sum() for s in sorted(set(scores))}
+    before, place = 0.0, {}
+    for score, size in total.items():
+        place[score] = min(int(ranges * (before + size / 2) / w.sum()), ranges - 1)
+        before += size
+    of = np.array([place[s] for s in scores])
+    residual = hits - np.asarray(scores, dtype=float)
+    for r in range(ranges):
+        inside = of == r
+        if inside.any():
+            residual[inside] -= np.average(residual[inside], weights=w[inside])
+    between = sum(sum((w * residual)[np.asarray(clusters) == name]) ** 2 for name in names)
+    alone = sum((w**2 if kind == "sampling" else w) * residual**2)
+    return max(len(names) / (len(names) - 1) * between / alone, 1.0)
+
+
+def sign_flip_pvalue(scores, hits, clusters, *, kuiper=False):
+    """The share of all 2^G signs of clusters whose error is at least the observed one."""
+    names, steps = sorted(set(clusters)), []
+    for name in names:
+        own = np.asarray(clusters) == name
+        steps.append([(hits - scores)[own & (scores <= t)].sum() for t in sorted(set(scores))])
+    steps = np.array(steps)
+
+    def size(walk):
+        low, high = min(walk.min(), 0.0), max(walk.max(), 0.0)
+        return high - low if kuiper else max(high, -low)
+
+    signs = 1 - 2 * ((np.arange(2 ** len(names))[:, None] >> np.arange(len(names))) & 1)
+    sizes = np.array([size(row @ steps) for row in signs])
+    return np.mean(sizes >= size(steps.sum(axis=0)) - 1e-9)
+
+
+def clustered_error(values, clusters, weights=None):
+    """The standard error of a weighted mean whose rows come in clusters."""
+    w = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
+    off = w * (values - np.average(values, weights=w)) / w.sum()
+    sums = [off[clusters == name].sum() for name in set(clusters)]
+    size = [w[clusters == name].sum() / w.sum() for name in set(clusters)]
+    kish = 1 / np.sum(np.square(size))
+    return np.sqrt(kish / (kish - 1) * np.sum(np.square(sums)))

@@ -7,11 +7,12 @@ functions here only write the error message.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ogive.errors import InvalidInput, InvalidType, UnknownName, rows_that
+from ogive.errors import FewClusters, InvalidInput, InvalidType, UnknownName, rows_that
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,8 @@ PERCENT = 100.0
 NEAR_ROUNDING = 0.1
 HEAVIEST = 1e100  # sums of squared weights stay finite
 MOST_REPETITIONS = 2.0**53  # the largest count that float64 holds exactly
+MIN_CLUSTERS = 2  # one cluster does not show how much clusters differ
+FEW_CLUSTERS = 10  # with fewer, p-values and intervals are rough: docs/theory/clusters.md
 _FLOATS = {"e": "float16", "f": "float32", "d": "float64"}  # by `dtype.char`: its name takes 10 µs
 Choice = TypeVar("Choice", bound=str)
 
@@ -187,6 +190,42 @@ def as_weights(values: ArrayLike | None, n: int, *, of: str, kind: WeightKind) -
         msg = "`sample_weight` are all 0: there is nothing to measure. Give some row a weight."
         raise InvalidInput(msg)
     return weights
+
+
+def as_clusters(
+    values: ArrayLike | None, n: int, *, of: str, weights: FloatArray | None
+) -> IntArray | None:
+    """Return the cluster of each row as a number from 0: none missing, at least two.
+
+    weights : clusters whose rows all have weight 0 do not count
+    """
+    if values is None:
+        return None
+    array = as_array(values, "clusters")
+    check_length(array, "clusters", n, of)
+    missing = array == "" if array.dtype.kind == "U" else array != array  # noqa: PLR0124 - NaN, NaT
+    if missing.any():
+        msg = (
+            f"`clusters` must name the cluster of every row: {rows_that(missing)} (missing). Drop "
+            "those rows, or give each a name of its own if it is independent of all others."
+        )
+        raise InvalidInput(msg)
+    codes: IntArray = np.unique(array, return_inverse=True)[1]
+    size = np.unique(codes if weights is None else codes[weights > 0]).size
+    if size < MIN_CLUSTERS:
+        msg = (
+            "`clusters` are all the same: with one cluster there is nothing to compare it with. "
+            "Name what is repeated (patients, customers, days), or leave out `clusters`."
+        )
+        raise InvalidInput(msg)
+    if size < FEW_CLUSTERS:
+        warnings.warn(
+            f"{size} clusters are few: p-values and intervals rest on how much clusters differ, "
+            f"and {size} of them hardly show it. Take them as rough, and add clusters, not rows.",
+            FewClusters,
+            stacklevel=3,
+        )
+    return codes
 
 
 def as_rows(rows: ArrayLike | slice, n: int) -> slice | IntArray:

@@ -113,6 +113,10 @@ class PermutedLabels(OgiveWarning):
     """Fewer rows are right than by chance: labels and columns may be permuted."""
 
 
+class FewClusters(OgiveWarning):
+    """There are so few clusters that p-values and intervals are rough."""
+
+
 def need(package: str, *, extra: str) -> Any:  # noqa: ANN401 - a module has no better type
     """Import an optional package, or name the extra that installs it.
 

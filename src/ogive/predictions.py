@@ -29,6 +29,7 @@ from ogive._numerics.exact_shares import given_within, needs_division, totals
 from ogive._validate import (
     SUM_TOLERANCE,
     as_choice,
+    as_clusters,
     as_floats,
     as_rows,
     as_weight_kind,
@@ -76,6 +77,10 @@ class Predictions:
     weight_kind : {"repetition", "sampling"}
         Repetition: weight 2 means that the row occurred twice. Sampling: weights from a survey or
         importance weights; they add noise, and tests and intervals allow for it.
+    clusters : array-like, (N,), optional
+        Which rows belong together (patients, customers, days): the name or number of each row's
+        cluster. Rows of one cluster may depend on each other; tests, intervals, folds and
+        standard errors then allow for it. Every row needs one.
     renormalise : bool
         Divide each row of probabilities by its sum, however far that is from 1: for numbers that
         were rounded to two decimals.
@@ -91,6 +96,8 @@ class Predictions:
         The label of each column.
     sample_weight : (N,) float64 array or None
     weight_kind : str
+    clusters : (N,) integer array or None
+        The cluster of each row, numbered from 0 in the order of their names.
     renormalised : int
         How many rows of probabilities are divided by their sum.
 
@@ -122,6 +129,7 @@ class Predictions:
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         weight_kind: WeightKind = "repetition",
+        clusters: ArrayLike | None = None,
         renormalise: bool = False,
         n_jobs: int | None = None,
     ) -> None:
@@ -144,6 +152,9 @@ class Predictions:
         self.sample_weight: FloatArray | None = as_weights(
             sample_weight, self.n, of=kind, kind=self.weight_kind
         )
+        self.clusters: IntArray | None = as_clusters(
+            clusters, self.n, of=kind, weights=self.sample_weight
+        )
         self.labels: IntArray | None
         self.classes, self.labels = index_labels(labels, classes, self.n, self.K, kind)
         self._factor = 1.0  # of logits: see `times`
@@ -164,6 +175,8 @@ class Predictions:
     def __repr__(self) -> str:
         labels = "" if self.labels is not None else ", no labels"
         weights = "" if self.sample_weight is None else f", {self.weight_kind} weights"
+        if self.clusters is not None:
+            weights += f", {np.unique(self.clusters).size:,} clusters"
         divided = f", {self.renormalised:,} renormalised" if self.renormalised else ""
         return (
             f"Predictions({self.n:,} rows, {self.K} classes, kind={self.kind!r}"
@@ -274,7 +287,7 @@ class Predictions:
         if not result.n:
             msg = f"`rows` takes none of the {self.n:,} rows."
             raise InvalidInput(msg)
-        for name in ("labels", "sample_weight", "_top", "_choice", "_divided"):
+        for name in ("labels", "sample_weight", "clusters", "_top", "_choice", "_divided"):
             column = getattr(self, name)
             setattr(result, name, column[at] if column is not None and column.size else column)
         return result

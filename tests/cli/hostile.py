@@ -75,17 +75,18 @@ VALUES = {
     "--run-length": ("1000", "2", "1", "-1", "1e300"),
 }
 _COLUMNS = ("--score", "--outcome", "--label", "--weight", "--experiment")
+_ROWS = (*_COLUMNS, "--cluster")
 _LOGS = ("--memory", "--bits", "--engine", "--scheduler", "--master")
 COMMANDS = {
-    "measure": (("file",), (*_COLUMNS, *_LOGS, "--part", "--view", "--bins", "--resamples",
+    "measure": (("file",), (*_ROWS, *_LOGS, "--part", "--view", "--bins", "--resamples",
                 "--seed", "--by", "--save-curve", "--skip-bad", "--one-pass")),
-    "fit": (("file", "-o"), (*_COLUMNS, *_LOGS, "--part", "--method", "--view", "--folds",
+    "fit": (("file", "-o"), (*_ROWS, *_LOGS, "--part", "--method", "--view", "--folds",
             "--date", "--tag", "--skip-bad", "--one-pass")),
     "apply": (("cal", "file", "-o"), (*_COLUMNS, "--engine", "--scheduler", "--force")),
     "export": (("cal", "--to", "-o"), ("--kind", "--dtype", "--column")),
-    "compare": (("file",), (*_COLUMNS, "--methods", "--split", "--seed", "--view")),
-    "plot": (("file", "-o"), (*_COLUMNS, "--graph", "--view", "--method", "--split", "--seed")),
-    "report": (("file", "-o"), (*_COLUMNS, "--methods", "--view", "--method", "--split")),
+    "compare": (("file",), (*_ROWS, "--methods", "--split", "--seed", "--view")),
+    "plot": (("file", "-o"), (*_ROWS, "--graph", "--view", "--method", "--split", "--seed")),
+    "report": (("file", "-o"), (*_ROWS, "--methods", "--view", "--method", "--split")),
     "watch": (("file", "--time"), (*_COLUMNS, *_LOGS, "--view", "--part", "--by", "--label-time",
               "--every", "--alpha", "--run-length", "--calibrator", "--state", "--skip-bad",
               "--skip-late")),

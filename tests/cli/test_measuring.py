@@ -1,11 +1,14 @@
 """`ogive measure`: the numbers of the library."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import ogive
+from tests import naive
 from tests.bundled import DEMO
 from tests.cli import schemas
+from tests.engines.tables import store
 
 
 def test_measure(run_json):
@@ -98,3 +101,56 @@ def test_what_weights_mean_is_an_option(tmp_path, run_json, suffix, rng):
         found = run_json(schemas.MEASURE, "measure", file, "--weight-kind", "sampling", *more)
         assert found["ks_pvalue"] == pytest.approx(ogive.ks_test(curve).pvalue, rel=1e-6)
     assert run_json(schemas.MEASURE, "measure", file)["ks_pvalue"] < found["ks_pvalue"]
+
+
+def write_clusters(folder, suffix, s, y, c):
+    """A file of scores, outcomes and the patient of each row."""
+    file = folder / f"visits{suffix}"
+    if suffix == ".npz":
+        np.savez(file, scores=s, outcomes=y.astype(int), patient=c)
+    elif suffix == ".csv":
+        rows = "".join(
+            f"{a!r},{int(b)},{k:03d}\n" for a, b, k in zip(s.tolist(), y, c, strict=True)
+        )
+        file.write_text("score,outcome,patient\n" + rows)
+    else:
+        columns = {"score": s, "outcome": y.astype(int), "patient": c}
+        store(pa.table(columns), file)
+    return file
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".parquet"])
+def test_rows_of_one_cluster(tmp_path, run_json, suffix):
+    s, y, c = naive.clustered(0, clusters=40, rows=10)
+    file = write_clusters(tmp_path, suffix, s, y, c)
+    found = run_json(schemas.MEASURE, "measure", file, "--cluster", "patient", "--resamples", "20")
+    expected = ogive.measure(s, y, clusters=c, resamples=20).to_dict()
+    assert found == expected
+    assert found["clusters"] == 40
+    assert found["ks_method"] == "clusters"
+    compared = run_json(schemas.COMPARE, "compare", file, "--split", "0.5", "--cluster", "patient",
+                        "--methods", "none,platt")  # fmt: skip
+    assert compared["n_cal"] % 10 == 0
+    fitted = run_json(schemas.FIT, "fit", file, "--cluster", "patient", "-o", tmp_path / "c.json")
+    assert fitted["folds"] == 5
+    gated = run_json(schemas.MEASURE, "measure", file, "--cluster", "patient", "--max-ks", "0.9")
+    assert gated["gate"]["interval"] == pytest.approx([found["ks_low"], found["ks_high"]])
+
+
+def test_a_folder_is_read_whole_for_its_clusters(tmp_path, run_json):
+    s, y, c = naive.clustered(1, clusters=40, rows=10)
+    log = tmp_path / "log"
+    log.mkdir()
+    for part, at in (("a", slice(0, 150)), ("b", slice(150, 400))):
+        store(pa.table({"score": s[at], "outcome": y[at], "day": c[at]}), log / f"{part}.parquet")
+    found = run_json(schemas.MEASURE, "measure", log, "--cluster", "day")
+    assert found == ogive.measure(s, y, clusters=c).to_dict()
+
+
+def test_few_clusters_are_told(run, tmp_path):
+    s, y, c = naive.clustered(2, clusters=4, rows=30)
+    file = write_clusters(tmp_path, ".csv", s, y, c)
+    code, out, err = run("measure", file, "--cluster", "patient")
+    assert code == 0
+    assert err.count("4 clusters are few") == 1
+    assert "120 rows in 4 clusters are worth about" in out

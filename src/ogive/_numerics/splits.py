@@ -123,10 +123,71 @@ def content_folds(
     return fold
 
 
+def cluster_folds(
+    X: FloatArray, labels: IntArray, clusters: IntArray, weights: FloatArray | None, folds: int
+) -> IntArray:
+    """Return the fold of each row, whole clusters together; their names do not matter.
+
+    >>> cluster_folds(np.array([[1.0], [2.0], [1.0], [3.0]]), np.zeros(4, dtype=int),
+    ...               np.array([0, 1, 0, 1]), None, 2)
+    array([1, 0, 1, 0])
+    """
+    hashes = entry_hashes(np.column_stack([X, labels]))
+    weight = np.ones(labels.size) if weights is None else weights
+    total = np.zeros(int(clusters.max()) + 1, dtype=np.uint64)
+    np.add.at(total, clusters, hashes * weight.astype(np.uint64))
+    order = np.argsort(total, kind="stable")
+    fold = np.empty(order.size, dtype=np.intp)
+    fold[order] = balanced_folds(np.bincount(clusters, weight)[order].astype(np.float64), folds)
+    return fold[clusters]
+
+
+def random_parts(
+    n: int, share: float, random_state: int, clusters: IntArray | None = None
+) -> tuple[IntArray, IntArray]:
+    """Return the rows of two random parts, the first with a share of them; clusters stay whole.
+
+    >>> first, second = random_parts(4, 0.5, 0, np.array([0, 1, 1, 0]))
+    >>> sorted(first.tolist()), sorted(second.tolist())
+    ([1, 2], [0, 3])
+    """
+    rng = np.random.default_rng(random_state)
+    if clusters is None:
+        order = rng.permutation(n)
+        cut = min(max(round(share * n), 1), n - 1)
+        return order[:cut], order[cut:]
+    codes, clusters = np.unique(clusters, return_inverse=True)
+    place = rng.permutation(codes.size)[clusters]
+    rows = np.cumsum(np.bincount(place))
+    cut = min(int(np.abs(rows - share * n).argmin()), codes.size - 2)
+    return np.flatnonzero(place <= cut), np.flatnonzero(place > cut)
+
+
+def balanced_folds(weight: FloatArray, folds: int) -> IntArray:
+    """Return the fold of each cluster: the largest first, each into the fold with the fewest rows.
+
+    >>> balanced_folds(np.array([5.0, 1.0, 4.0, 2.0]), 2)
+    array([0, 0, 1, 1])
+    """
+    filled = np.zeros(folds)
+    fold = np.empty(weight.size, dtype=np.intp)
+    for cluster in np.argsort(-weight, kind="stable"):
+        fold[cluster] = filled.argmin()
+        filled[fold[cluster]] += weight[cluster]
+    return fold
+
+
 def pairs(fold: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield the training and the calibration rows of each fold."""
     for k in np.unique(fold):
         yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+
+
+def entry_hashes(columns: FloatArray) -> KeyArray:
+    """Return a hash of each row of numbers, (n, k), whose sums over rows depend on all of them."""
+    hashes = _exact_hashes(columns)
+    assert hashes is not None  # noqa: S101 - they are numbers
+    return _mixed(hashes)
 
 
 def _exact_hashes(X: ArrayLike) -> KeyArray | None:

@@ -42,9 +42,11 @@ def trials_of(curve: Curve) -> Trials:
     """Return the rows of a curve, bundled if there are many.
 
     Sampling weights count as Kish's effective size: all of them together are worth
-    (sum w)² / sum w² rows.
+    (sum w)² / sum w² rows. Clusters are worth as many rows as their design effect says.
     """
     runs, rows, scale = _first_look(curve)
+    if curve.clusters is not None:
+        scale /= curve.clusters.design_effect
     bins = min(max(rows // ROWS_PER_BIN, BINS[0]), BINS[1])
     if rows <= 2 * bins:
         eta = curve.log_odds

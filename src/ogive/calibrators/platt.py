@@ -111,7 +111,7 @@ def smoothed_hits(curve: Curve) -> FloatArray:
 
     P and M are numbers of rows: sampling weights count as Kish's effective size.
     """
-    worth = curve.effective_n / curve.n
+    worth = curve.independent_n / curve.n
     hits, misses = worth * curve.total_hits, worth * (curve.n - curve.total_hits)
     return _targets(curve.hits, curve.count, hits, misses)
 

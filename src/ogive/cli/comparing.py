@@ -11,6 +11,7 @@ from ogive.cli.options import (
     as_json_option,
     check_columns,
     check_score_only,
+    cluster_option,
     columns_of,
     methods_option,
     names_of,
@@ -56,6 +57,7 @@ Next, with your own predictions:
 )
 @click.argument("file", type=INPUT)
 @methods_option()
+@cluster_option
 @splits
 @view_option("vector")
 @score_only_option

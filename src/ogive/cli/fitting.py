@@ -14,6 +14,7 @@ from ogive.cli.options import (
     check_columns,
     check_output,
     check_score_only,
+    cluster_option,
     columns_of,
     is_given,
     method_option,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     help="Also calibrate each group that these columns name, as far as its rows differ.",
 )
 @check_by_option()
+@cluster_option
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
 @click.option("--tag", type=NOTE, metavar="TEXT", help="A note to keep in the calibrator.")
 @click.option(

@@ -31,7 +31,7 @@ SECTIONS = {
     ),
     "Options that say what a file holds": (
         "score", "outcome", "positive", "label", "labels", "classes", "kind", "renormalise",
-        "weight", "weight_kind", "experiment",
+        "weight", "weight_kind", "cluster", "experiment",
     ),
 }  # fmt: skip
 

@@ -101,6 +101,12 @@ def is_log(files: Sequence[Path], options: dict[str, Any]) -> bool:
     from ogive.readers import Columns  # noqa: PLC0415
     from ogive.studies import logs  # noqa: PLC0415
 
+    if options.get("cluster") is not None:
+        if any(is_curve_file(file) for file in files):
+            refuse("a saved curve does not know which rows belong together", "cluster")
+        why = "it reads rows piece by piece, and --cluster needs all rows in memory"
+        refuse(why, *(name for name in ENGINE_ONLY if options.get(name)))
+        return False
     if all(is_curve_file(file) for file in files):
         refuse("saved curves are read as they are", *_OF_ROWS)
         return True

@@ -13,6 +13,7 @@ from ogive.cli.options import (
     check_columns,
     check_depth,
     check_output,
+    cluster_option,
     columns_of,
     depth_of,
     groups_option,
@@ -77,6 +78,7 @@ def _usual_bins() -> int:
     is_flag=True,
     help="Also O/E ratio, intercept, slope, ICI, E50, E90, Emax and refinement loss.",
 )
+@cluster_option
 @seed_option("Random seed of resamples and simulated p-values.")
 @groups_option("Measure each group that these columns name, and their intersections.")
 @click.option(

@@ -135,6 +135,14 @@ memory_option = click.option(
     help="Memory limit for reading files, e.g. 500MB.",
 )
 
+cluster_option = click.option(
+    "--cluster",
+    type=WORD,
+    metavar="COL",
+    help="Column (array of an .npz file) of what is repeated: patient, customer, day. Tests, "
+    "intervals and folds then allow for rows that are not independent.",
+)
+
 score_only_option = click.option(
     "--score-only",
     is_flag=True,
@@ -224,6 +232,7 @@ def columns_of(options: dict[str, Any]) -> Columns:
         kind=options["kind"],
         labels=None if options["labels"] is None else str(options["labels"]),
         weight_kind=options["weight_kind"],
+        cluster=options.get("cluster"),
     )
 
 
@@ -285,6 +294,8 @@ def check_columns(files: Iterable[Path]) -> None:
         room = FORMATS.get(suffix_of(file))
         if room not in {None, "table"} and file.is_file():
             refuse(f"{file} has arrays, not columns", *_COLUMN_OPTIONS)
+        if room not in {None, "table", "npz"} and file.is_file():
+            refuse(f"{file} has no named arrays, as .npz files do", "cluster")
         if room not in {None, "hdf5"} and file.is_file():
             refuse(f"{file} holds no experiments, as .h5 files do", "experiment")
         if room not in {None, "npy"} and file.is_file():

@@ -12,6 +12,7 @@ from ogive.cli.options import (
     check_columns,
     check_depth,
     check_output,
+    cluster_option,
     columns_of,
     depth_of,
     groups_option,
@@ -72,6 +73,7 @@ _OF_ROWS = (
 @groups_option("With --graph groups: the columns that name groups, and their intersections.")
 @view_option()
 @method_option(CURVE_METHODS, "What is fitted and shown")
+@cluster_option
 @splits
 @reads_files
 @as_json_option
@@ -140,6 +142,7 @@ def plot(
     default=None,
     note=" [default: the recommended method]",
 )
+@cluster_option
 @splits
 @reads_files
 @as_json_option

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ogive._typing import BoolArray, FloatArray, KeyArray
+    from ogive.curve.clusters import Clusters
 
 
 class Derived(ABC):
     """The columns of a curve; `ogive.Curve` documents them."""
 
     _keys: KeyArray | None
+    clusters: Clusters | None
 
     @property
     @abstractmethod
@@ -68,6 +70,11 @@ class Derived(ABC):
     def effective_n(self) -> float:
         """The effective number of rows: N, or Kish's number for sampling weights."""
         return self.n if self._keys is not None else self.n**2 / float(self.square.sum())
+
+    @property
+    def independent_n(self) -> float:
+        """How many independent rows these are worth: `effective_n` over the design effect."""
+        return self.effective_n / (1.0 if self.clusters is None else self.clusters.design_effect)
 
     @cached_property
     def total_hits(self) -> float:

@@ -23,7 +23,8 @@ import numpy as np
 from ogive._html import curve_form
 from ogive._numerics.blocks import blocks
 from ogive._numerics.sorting import sort_in_place
-from ogive._validate import as_floats, as_hits, as_weight_kind, as_weights
+from ogive._validate import as_clusters, as_floats, as_hits, as_weight_kind, as_weights
+from ogive.curve.clusters import clusters_of
 from ogive.curve.columns import Derived
 from ogive.curve.keys import HIGH, Run, runs_of_keys, tail_of
 from ogive.curve.packing import keys_of_scores, keys_of_view
@@ -37,7 +38,8 @@ from ogive.views import View, check_view
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ogive._typing import ArrayLike, FloatArray, KeyArray, WeightKind
+    from ogive._typing import ArrayLike, FloatArray, IntArray, KeyArray, WeightKind
+    from ogive.curve.clusters import Clusters
     from ogive.curve.spans import Finer, Spans
     from ogive.curve.summary import Summary
 
@@ -76,6 +78,8 @@ class Curve(Derived):
         The share of rows with this score or a smaller one: 1 at the end.
     gap : (m,) array
         D of the module's docstring.
+    clusters : Clusters or None
+        Which rows belong together, where that was given; tests and intervals then allow for it.
 
     Examples
     --------
@@ -93,13 +97,15 @@ class Curve(Derived):
         groups: Groups | None = None,
         summary: Summary | None = None,
         finer: tuple[Finer, ...] = (),
+        clusters: Clusters | None = None,
         view: str,
     ) -> None:
         """Wrap valid sorted keys, grouped rows or a summary without checks (private use)."""
         held = {"_keys": keys, "_grouped": groups, "_summary": summary, "_finer": finer}
-        self.__setstate__({"view": view, **held})
+        self.__setstate__({"view": view, "clusters": clusters, **held})
 
     view: str
+    clusters: Clusters | None = None
     _keys: KeyArray | None
     _grouped: Groups | None
     _summary: Summary | None
@@ -135,6 +141,7 @@ class Curve(Derived):
             groups=self._grouped,
             summary=self._summary,
             finer=self._finer,
+            clusters=self.clusters,
             view=view,
         )
 
@@ -146,6 +153,7 @@ class Curve(Derived):
         *,
         sample_weight: ArrayLike | None = None,
         weight_kind: WeightKind = "repetition",
+        clusters: ArrayLike | None = None,
         view: str = "score",
     ) -> Curve:
         """Build the curve of N forecasts in [0, 1] and their outcomes, 0 or 1.
@@ -156,6 +164,8 @@ class Curve(Derived):
         sample_weight : array-like, (N,), optional
         weight_kind : {"repetition", "sampling"}
             See `Predictions`.
+        clusters : array-like, (N,), optional
+            See `Predictions`.
         view : str
             What the scores are, if they are not the probability of a binary event.
         """
@@ -164,7 +174,8 @@ class Curve(Derived):
         keys = keys_of_scores(s, hit)
         kind = as_weight_kind(weight_kind)
         w = as_weights(sample_weight, s.size, of="scores", kind=kind)
-        return cls._from_keys(keys, w, kind, view)
+        codes = as_clusters(clusters, s.size, of="scores", weights=w)
+        return cls._from_keys(keys, w, kind, view, clusters=codes)
 
     @classmethod
     def from_predictions(
@@ -190,7 +201,9 @@ class Curve(Derived):
         chosen = check_view(view, preds)
         labelled(preds)
         keys = keys_of_view(preds, chosen, n_jobs=n_jobs)
-        return cls._from_keys(keys, preds.sample_weight, preds.weight_kind, chosen.name, n_jobs)
+        weights, kind = preds.sample_weight, preds.weight_kind
+        how: Any = {"n_jobs": n_jobs, "clusters": preds.clusters}
+        return cls._from_keys(keys, weights, kind, chosen.name, **how)
 
     @classmethod
     def _from_keys(
@@ -199,13 +212,16 @@ class Curve(Derived):
         weights: FloatArray | None,
         kind: WeightKind,
         view: str,
+        *,
         n_jobs: int | None = None,
+        clusters: IntArray | None = None,
     ) -> Curve:
         """Sort fresh keys in place, or group them if they carry weights."""
+        found = None if clusters is None else clusters_of(keys, clusters, weights, kind)
         if weights is None:
             sort_in_place(keys, n_jobs=n_jobs)
-            return cls(keys=keys, view=view)
-        return cls(groups=groups_of_weighted(keys, weights, kind), view=view)
+            return cls(keys=keys, clusters=found, view=view)
+        return cls(groups=groups_of_weighted(keys, weights, kind), clusters=found, view=view)
 
     def merge(self, other: Curve) -> Curve:
         """Return the curve of both samples together.
@@ -224,6 +240,8 @@ class Curve(Derived):
         if self.view != other.view:
             msg = f"curves of different views cannot be merged: {self.view!r} and {other.view!r}."
             raise InvalidInput(msg)
+        self._without_clusters("merged")
+        other._without_clusters("merged")
         if self._summary is not None or other._summary is not None:
             both = [self.summary(), other.summary()]
             return Curve(summary=added(both), view=self.view)
@@ -250,12 +268,22 @@ class Curve(Derived):
 
     def summary(self) -> Summary:
         """Return the integers of a summarised curve; of any other, a row for each score."""
+        self._without_clusters("summarised")
         if self._summary is not None:
             return self._summary
         if self._keys is not None:
             return summarise(self._keys.copy(), MANTISSA)
         groups = self._groups
         return summary_of_groups(groups.cell, *groups.sums)
+
+    def _without_clusters(self, done: str) -> None:
+        """Refuse to lose which rows belong together."""
+        if self.clusters is not None:
+            msg = (
+                f"a curve with clusters cannot be {done}: rows of one cluster may be anywhere. "
+                "Build one curve from all rows, in memory, or leave out `clusters`."
+            )
+            raise InvalidInput(msg)
 
     def refined(self, finer: Finer) -> Curve:
         """Return a summarised curve with the rows of some ranges replaced by finer ones."""
@@ -345,6 +373,7 @@ def as_curve(
     *,
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
+    clusters: ArrayLike | None = None,
 ) -> Curve:
     """Return the curve of a measure's arguments: a curve, or scores and outcomes.
 
@@ -353,13 +382,14 @@ def as_curve(
     """
     if isinstance(curve, Curve) or outcomes is None:
         found = check_curve(curve)
-        given = {"outcomes": outcomes, "sample_weight": sample_weight}
+        given = {"outcomes": outcomes, "sample_weight": sample_weight, "clusters": clusters}
         for name, value in given.items():
             if value is not None:
                 msg = f"`{name}` belongs to scores, and a curve has its own. Give the curve alone."
                 raise InvalidInput(msg)
         return found
-    return Curve.from_scores(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    how: Any = {"weight_kind": weight_kind, "clusters": clusters}
+    return Curve.from_scores(curve, outcomes, sample_weight=sample_weight, **how)
 
 
 def check_curve(curve: object) -> Curve:

@@ -159,7 +159,9 @@ class BinnedReliability:
         some = cells.count > 0
         count = cells.count[some]
         share = cells.hits[some] / count
-        low, high = wilson(share, count * count / cells.square[some])
+        rows = count * count / cells.square[some]
+        rows = rows if curve.clusters is None else rows / curve.clusters.design_effect
+        low, high = wilson(share, rows)
         density = bin_rows(curve, 50)
         left, right = cells.edges[:-1][some], cells.edges[1:][some]
         return cls(left, right, cells.score[some] / count, share, low, high, count, density)

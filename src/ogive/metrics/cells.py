@@ -40,7 +40,7 @@ class Cells:
         tail = np.maximum(curve.tail, CLIP)
         eta = np.log(tail) - np.log1p(-tail)
         eta = np.where(curve.high, -eta, eta)
-        cell = cell_of(eta, summed(null.variance, null.group, eta.size))
+        cell = self.cell = cell_of(eta, summed(null.variance, null.group, eta.size))
         size = int(cell[-1]) + 1
         expected = curve.count * tail
         surplus = np.where(curve.high, curve.hits + expected - curve.count, curve.hits - expected)

@@ -41,6 +41,10 @@ symmetric convex set, as of errors that are not rejected, is left most often at 
 covariance. The test with all surpluses divided by :math:`\sqrt{1 + m/n}` therefore rejects at most
 5 % of such maps, whatever the family; with sampling weights m is Kish's number of rows.
 
+**Clusters.** The null is that of random signs of whole clusters (`ogive.metrics.clustered`), and
+every linear term of the average is divided by the root of the design effect of its direction
+(at least 1), which no sign changes. The p-value is never below that of independent rows.
+
 **Parts.** Six separate tests, each with its own null distribution, show what is wrong: KS,
 Kuiper, shift, temperature, shape (chi-squared, six components) and steps (ten).
 """
@@ -48,7 +52,7 @@ Kuiper, shift, temperature, shape (chi-squared, six components) and steps (ten).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import chdtrc, ndtr
@@ -56,6 +60,7 @@ from scipy.special import chdtrc, ndtr
 from ogive.curve.coarse import coarse
 from ogive.curve.curve import as_curve
 from ogive.metrics.cells import Cells
+from ogive.metrics.clustered import ClusterNoise
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, WeightKind
@@ -87,6 +92,7 @@ MIN_ROWS_FOR_COARSE_COPY = 200_000  # a copy with a few thousand rows gives the 
 DRAWS = (250, 750, 4000)  # in turn, until enough have reached the data's value
 ENOUGH_REACHED = (30, 80, 0)  # after each: p-values of 12 % and 8 %, clearly above 5 %
 LEAST_SIMULATED = 0.005  # a smaller p-value is extrapolated, where the null's tail is smooth
+CLUSTER_DRAWS = 1999  # signs of clusters: the least p-value is 1 / 2,000
 CLEAR = np.log(1e3)  # an average above 1,000 has p < 1e-3 for certain: 1,000 draws are enough
 
 
@@ -121,6 +127,7 @@ def calibration_test(
     *,
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
+    clusters: ArrayLike | None = None,
     random_state: int = 0,
     fitted_on: float | None = None,
 ) -> OmnibusTest:
@@ -131,8 +138,8 @@ def calibration_test(
 
     Parameters
     ----------
-    curve, outcomes, sample_weight, weight_kind
-        A curve; or scores with their outcomes, and weights as in `Curve.from_scores`.
+    curve, outcomes, sample_weight, weight_kind, clusters
+        A curve; or scores with their outcomes, weights and clusters as in `Curve.from_scores`.
     random_state : int
         Of the simulated null distribution.
     fitted_on : float, optional
@@ -150,16 +157,38 @@ def calibration_test(
     >>> test.pvalue < 0.001, test.strongest
     (True, 'ks')
     """
-    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
-    cells = Cells(coarse(curve) if curve.n > MIN_ROWS_FOR_COARSE_COPY else curve)
+    how: Any = {"weight_kind": weight_kind, "clusters": clusters}
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, **how)
+    long = curve.n > MIN_ROWS_FOR_COARSE_COPY and curve.clusters is None
+    cells = Cells(coarse(curve) if long else curve)
     if fitted_on is not None:
         cells.surplus = cells.surplus / noise_ratio(curve, fitted_on)
     average = Average(cells)
     observed = float(average(cells.surplus[None])[0])
     pvalue, draws = _simulated(average, observed, np.random.default_rng(random_state))
     parts = _parts(cells)
+    if curve.clusters is not None:
+        noise = ClusterNoise(curve.clusters, cells.cell)
+        average = Average(cells, noise.covariance)
+        observed = float(average(cells.surplus[None])[0])
+        with_signs, parts, draws = _flipped(average, noise, np.random.default_rng(random_state))
+        pvalue = max(pvalue, with_signs)
     strongest = min(parts, key=lambda name: parts[name])
     return OmnibusTest(pvalue, strongest, parts, draws, observed)
+
+
+def _flipped(
+    average: Average, noise: ClusterNoise, rng: np.random.Generator
+) -> tuple[float, dict[Part, float], int]:
+    """Return the p-value of the average and of the parts with signs of clusters, and the draws."""
+    cells = average.cells
+    steps = np.concatenate([cells.surplus[None], noise.flips(rng, CLUSTER_DRAWS)])
+    sizes: dict[Any, FloatArray] = {"average": average(steps), **_part_sizes(cells, steps)}
+    found: dict[Any, float] = {
+        name: float((size >= size[0] - 1e-9 * (1.0 + abs(size[0]))).mean())
+        for name, size in sizes.items()
+    }
+    return found.pop("average"), found, CLUSTER_DRAWS
 
 
 def noise_ratio(curve: Curve, fitted_on: float) -> float:
@@ -196,8 +225,10 @@ def _simulated(average: Average, observed: float, rng: np.random.Generator) -> t
 class Average:
     """The logarithm of the average likelihood ratio, for surpluses of the cells."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: Cells, covariance: FloatArray | None = None) -> None:
+        """Prepare the ways; covariance : (c, c) of the surpluses of cells that have clusters."""
         self.cells = cells
+        self._covariance = covariance
         self._shapes = cells.shapes[:, :SMOOTH]
         self._bent = -(cells.third @ self._shapes**3) / 6.0
         self._share = FAMILIES["shape"] / sum(FAMILIES.values())
@@ -208,6 +239,18 @@ class Average:
         prior = np.tile(prior / SIZES.size / sum(FAMILIES.values()), SIZES.size)
         self._offset = cells.cumulant(self._basis @ self._tilts).sum(axis=0) - np.log(prior)
         self._set_groups()
+        self._of_tilts = self._scale(self._basis @ self._tilts)
+        self._of_members = self._scale(self._member)
+        self._of_shapes = self._scale(self._shapes)
+
+    def _scale(self, directions: FloatArray) -> FloatArray | float:
+        """Return 1 over the root of the design effects of directions, (k,); 1 without clusters."""
+        if self._covariance is None:
+            return 1.0
+        clustered = np.einsum("ck,ck->k", directions, self._covariance @ directions)
+        alone = self.cells.variance @ directions**2
+        result: FloatArray = np.sqrt(alone / np.maximum(clustered, alone))
+        return result
 
     def _directions(self) -> tuple[FloatArray, FloatArray]:
         """Return errors of size 1 on the basis, with both signs, (b, k), and their weights (k,)."""
@@ -245,10 +288,11 @@ class Average:
 
     def __call__(self, surplus: FloatArray) -> FloatArray:
         """Return the logarithm of the average for surpluses (draws, cells), (draws,)."""
-        directed = log_sum(surplus @ self._basis @ self._tilts - self._offset)
-        in_groups = (surplus @ self._member)[:, None] * self._errors - self._costs
+        directed = log_sum(surplus @ self._basis @ self._tilts * self._of_tilts - self._offset)
+        members = surplus @ self._member * self._of_members
+        in_groups = members[:, None] * self._errors - self._costs
         groups = log_sum(in_groups, axis=1).sum(axis=1) + np.log(self._of_groups)
-        z = surplus @ self._shapes
+        z = surplus @ self._shapes * self._of_shapes
         square = (z * np.exp(np.clip(self._bent * z, -0.5, 0.5))) ** 2
         shrink = SPREAD**2 / (1.0 + SPREAD**2)
         shape = 0.5 * (shrink * square + np.log1p(-shrink)).sum(axis=1) + np.log(self._share)
@@ -275,6 +319,21 @@ def _parts(cells: Cells) -> dict[Part, float]:
         "temperature": _along(cells, cells.eta),
         "shape": float(chdtrc(first.size, first.sum())),
         "steps": float(chdtrc(squares.size, squares.sum())),
+    }
+
+
+def _part_sizes(cells: Cells, steps: FloatArray) -> dict[Part, FloatArray]:
+    """Return the statistics of the six tests for surpluses (draws, cells), (draws,) each."""
+    gap = np.cumsum(steps, axis=1)
+    low, high = np.minimum(gap.min(axis=1), 0.0), np.maximum(gap.max(axis=1), 0.0)
+    squares = (steps @ cells.shapes) ** 2
+    return {
+        "ks": np.maximum(high, -low),
+        "kuiper": high - low,
+        "shift": np.abs(steps.sum(axis=1)),
+        "temperature": np.abs(steps @ cells.eta),
+        "shape": squares[:, :SMOOTH].sum(axis=1),
+        "steps": squares.sum(axis=1),
     }
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import erfc, inf, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from ogive.metrics.onepass import read
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve import Curve
+    from ogive.curve.clusters import Clusters
     from ogive.curve.keys import Run
 
 #: NLL clips scores to [CLIP, 1 − CLIP].
@@ -214,13 +215,16 @@ def spiegelhalter(
     *,
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
+    clusters: ArrayLike | None = None,
 ) -> Spiegelhalter:
     r"""Test whether the Brier score is what the scores themselves predict: Spiegelhalter's z.
 
     .. math:: z = \frac{\sum w (y - p)(1 - 2p)}{\sqrt{\sum w^2 (1 - 2p)^2 p (1 - p)}}
 
     Sums of squared weights are sums of weights unless the weights are sampling weights. It
-    tests one direction only: it does not detect errors that cancel in the sum.
+    tests one direction only: it does not detect errors that cancel in the sum. With clusters the
+    variance is the sum of squares of the clusters' sums, where that is larger, and z has Student's
+    law with one less than Kish's number of clusters.
 
     References
     ----------
@@ -231,14 +235,23 @@ def spiegelhalter(
     >>> round(result.z, 3), round(result.pvalue, 6)
     (4.216, 2.5e-05)
     """
-    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    how: Any = {"weight_kind": weight_kind, "clusters": clusters}
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, **how)
     reader = SpiegelhalterReader()
     read(curve, reader)
-    return spiegelhalter_of(reader)
+    return spiegelhalter_of(reader, curve.clusters)
 
 
-def spiegelhalter_of(reader: SpiegelhalterReader) -> Spiegelhalter:
+def spiegelhalter_of(
+    reader: SpiegelhalterReader, clusters: Clusters | None = None
+) -> Spiegelhalter:
     """Turn the two sums into z and its p-value."""
+    if clusters is not None and reader.variance > 0.0:
+        from scipy.special import stdtr  # noqa: PLC0415 - only clusters need it
+
+        sums = np.bincount(clusters.code, clusters.surplus * (1.0 - 2.0 * clusters.score))
+        z = reader.total / sqrt(max(reader.variance, float(sums @ sums)))
+        return Spiegelhalter(z, 2.0 * float(stdtr(max(clusters.effective - 1.0, 1.0), -abs(z))))
     if reader.variance > 0.0:
         z = reader.total / sqrt(reader.variance)
     else:  # only 0, ½ and 1: nothing can vary, so anything but 0 is impossible

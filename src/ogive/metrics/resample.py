@@ -15,12 +15,16 @@ errors once they are several times what perfect calibration would show. The inte
 is *shifted*: the mean of the resamples minus the value estimates the bias, which the resamples
 hold twice, so that twice of it is subtracted from both ends, which are then cut at 0. That
 repairs much of it, not all: `docs/theory/resample.md` has the coverage.
+
+**Clusters** are drawn whole, as many as there are. Few clusters make a bootstrap too narrow, so
+that both ends are moved away from the mean by the factor :math:`t / z \sqrt{G / (G - 1)}`, t the
+quantile of Student's law with one less than Kish's number of clusters.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ogive._typing import ArrayLike, FloatArray, Progress, WeightKind
+    from ogive.curve.clusters import Clusters
 
 # Means, whose bootstrap needs no correction; everything else is treated as an error >= 0.
 MEANS = frozenset({"accuracy", "mean_score", "brier", "nll", "spiegelhalter"})
@@ -74,6 +79,7 @@ def bootstrap(
     *,
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
+    clusters: ArrayLike | None = None,
     resamples: int = 1000,
     level: float = 0.95,
     random_state: int = 0,
@@ -90,8 +96,8 @@ def bootstrap(
     measure : str or function of a curve
         A key of `ogive.metrics.MEASURES`, or any function. A function's interval is a plain
         percentile interval; so is that of means. Errors are corrected for their bias.
-    sample_weight, weight_kind : optional
-        Of scores, as in `Curve.from_scores`.
+    sample_weight, weight_kind, clusters : optional
+        Of scores, as in `Curve.from_scores`. Clusters are drawn whole.
     resamples : int
     level : float
         In (0, 1).
@@ -107,7 +113,8 @@ def bootstrap(
     """
     if isinstance(outcomes, str) or callable(outcomes):  # after a curve
         measure, outcomes = outcomes, None
-    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    how: Any = {"weight_kind": weight_kind, "clusters": clusters}
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, **how)
     _check(resamples, level)
     of, corrected = _named(measure)
     values = np.empty(resamples)
@@ -115,16 +122,36 @@ def bootstrap(
         values[i] = of(sample)
         if progress is not None:
             progress("resampling", i + 1, resamples)
-    return interval(of(curve), values, level=level, corrected=corrected)
+    how = {"level": level, "corrected": corrected, "clusters": curve.clusters}
+    return interval(of(curve), values, **how)
 
 
-def interval(value: float, values: FloatArray, *, level: float = 0.95, corrected: bool) -> Interval:
+def interval(
+    value: float,
+    values: FloatArray,
+    *,
+    level: float = 0.95,
+    corrected: bool,
+    clusters: Clusters | None = None,
+) -> Interval:
     """Turn the measure of the sample and of its resamples into an interval."""
     low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    if clusters is not None:
+        wider = _wider(clusters, level)
+        centre = float(values.mean())
+        low, high = centre + wider * (low - centre), centre + wider * (high - centre)
     bias = float(values.mean()) - value
     if corrected:
         low, high = max(low - 2.0 * bias, 0.0), max(high - 2.0 * bias, 0.0)
     return Interval(value, float(low), float(high), level, bias, corrected, values)
+
+
+def _wider(clusters: Clusters, level: float) -> float:
+    """Return by how much an interval of so few clusters is wider than its quantiles."""
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - only clusters need them
+
+    freedom, share = max(clusters.effective - 1.0, 1.0), (1.0 + level) / 2.0
+    return float(stdtrit(freedom, share) / ndtri(share) * np.sqrt(1.0 + 1.0 / freedom))
 
 
 def resampled(curve: Curve, resamples: int, *, random_state: int = 0) -> Iterator[Curve]:
@@ -133,6 +160,8 @@ def resampled(curve: Curve, resamples: int, *, random_state: int = 0) -> Iterato
     cell = np.empty(curve.tail.size, dtype=np.uint64)
     pack(curve.tail, curve.high, np.zeros(cell.size, dtype=np.bool_), cell)
     draw = _by_number(curve, rng) if _whole(curve) else _by_weight(curve, rng)
+    if curve.clusters is not None:
+        draw = _by_cluster(curve.clusters, rng)
     for _ in range(resamples):
         sums = next(draw)
         kept = sums[0] > 0.0
@@ -143,6 +172,14 @@ def _whole(curve: Curve) -> bool:
     """Return whether the curve counts whole rows, few enough to list one by one."""
     same = curve.square is curve.count or np.array_equal(curve.square, curve.count)
     return bool(same and (curve.count % 1.0 == 0.0).all() and curve.n <= 1 << 27)
+
+
+def _by_cluster(clusters: Clusters, rng: np.random.Generator) -> Iterator[tuple[FloatArray, ...]]:
+    """Draw as many clusters as there are."""
+    size = clusters.size
+    while True:
+        drawn = np.bincount(rng.integers(0, size, size), minlength=size)
+        yield clusters.drawn(drawn.astype(np.float64))
 
 
 def _by_number(curve: Curve, rng: np.random.Generator) -> Iterator[tuple[FloatArray, ...]]:

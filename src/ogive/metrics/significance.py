@@ -18,13 +18,14 @@ null is simulated (`ogive.metrics.null`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import erfc, exp, pi, sqrt
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ogive.curve.curve import as_curve
+from ogive.metrics.clustered import noise_of, with_clusters
 from ogive.metrics.gap import GapReader
 from ogive.metrics.ks import largest_of
 from ogive.metrics.null import CELL, Null
@@ -35,9 +36,10 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve import Curve
     from ogive.curve.keys import Run
+    from ogive.metrics.clustered import ClusterNoise
     from ogive.metrics.ks import Direction
 
-Method = Literal["brownian", "simulation", "bound", "certain"]
+Method = Literal["brownian", "simulation", "bound", "certain", "clusters"]
 
 #: Critical values of sup |W| and of the range at 5 %: half-widths of the intervals, 50 % power.
 CRITICAL = 2.241402727332142
@@ -84,8 +86,9 @@ class CalibrationTest:
         there; it does not say that the scores near it are wrong.
     sigma : float
         The standard deviation of N times the gap at its end, under calibration.
-    method : {"brownian", "simulation", "bound", "certain"}
-        How the p-value was found; "certain" where all scores are 0 or 1.
+    method : {"brownian", "simulation", "bound", "certain", "clusters"}
+        How the p-value was found; "certain" where all scores are 0 or 1, "clusters" where rows
+        have clusters (`ogive.metrics.clustered`).
     """
 
     value: float
@@ -150,6 +153,7 @@ class TestReader:
         self.variance, self.brier = VarianceReader(), BrierReader()
         self.gap = GapReader()
         self._null: Null | None = None
+        self._noise: ClusterNoise | None = None
 
     def add(self, run: Run) -> None:
         """Take in the next rows."""
@@ -163,6 +167,12 @@ class TestReader:
             self._null = Null(curve)
         return self._null
 
+    def noise(self, curve: Curve) -> ClusterNoise:
+        """Return the noise of a curve with clusters, made once for both tests."""
+        if self._noise is None:
+            self._noise = noise_of(curve)
+        return self._noise
+
 
 def ks_test(
     curve: Curve | ArrayLike,
@@ -170,16 +180,17 @@ def ks_test(
     *,
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
+    clusters: ArrayLike | None = None,
     random_state: int = 0,
 ) -> CalibrationTest:
     """Test the KS error: value, p-value, interval, and what perfect calibration would show.
 
     Parameters
     ----------
-    curve, outcomes, sample_weight, weight_kind
-        A curve; or scores with their outcomes, and weights as in `Curve.from_scores`.
+    curve, outcomes, sample_weight, weight_kind, clusters
+        A curve; or scores with their outcomes, weights and clusters as in `Curve.from_scores`.
     random_state : int
-        Of the simulation, where the Brownian series does not hold.
+        Of the simulation, where the Brownian series does not hold, and with clusters.
 
     >>> import numpy as np
     >>> from ogive import Curve
@@ -188,7 +199,8 @@ def ks_test(
     >>> round(result.value, 3), result.pvalue < 1e-9, round(result.expected, 3)
     (0.125, True, 0.016)
     """
-    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    how: Any = {"weight_kind": weight_kind, "clusters": clusters}
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, **how)
     reader = TestReader()
     read(curve, reader)
     return ks_of(curve, reader, random_state=random_state)
@@ -200,6 +212,7 @@ def kuiper_test(
     *,
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
+    clusters: ArrayLike | None = None,
     random_state: int = 0,
 ) -> CalibrationTest:
     """Test the Kuiper error, the range of the gap; as `ks_test`.
@@ -210,7 +223,8 @@ def kuiper_test(
     >>> round(kuiper_test(Curve.from_scores(scores, scores > 0.5)).value, 3)
     0.125
     """
-    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    how: Any = {"weight_kind": weight_kind, "clusters": clusters}
+    curve = as_curve(curve, outcomes, sample_weight=sample_weight, **how)
     reader = TestReader()
     read(curve, reader)
     return kuiper_of(curve, reader, random_state=random_state)
@@ -270,11 +284,7 @@ def _result(
                 expected, method = mean / n, "simulation"
     critical = CRITICAL_RANGE if kuiper else CRITICAL
     low, high = interval_of(reader, value, noise * critical)
-    if pvalue >= LEVEL:
-        low = 0.0
-    elif low == 0.0:  # ties, or few outcomes: the simulated null rejects earlier than the series
-        low = min(LEAST_ABOVE_ZERO, value)
-    return CalibrationTest(
+    found = CalibrationTest(
         value=value,
         pvalue=pvalue,
         low=low,
@@ -289,6 +299,12 @@ def _result(
         sigma=sigma,
         method=method,
     )
+    if curve.clusters is not None and sigma > 0.0:
+        seen = reader.noise(curve).seen(random_state, kuiper=kuiper)
+        found = with_clusters(found, seen, n, critical=critical, level=LEVEL, more=noise)
+    # Ties, or few outcomes: the simulated null may reject where the interval begins at 0.
+    least = min(LEAST_ABOVE_ZERO, value)
+    return replace(found, low=0.0 if found.pvalue >= LEVEL else found.low or least)
 
 
 def _moved_by_few(curve: Curve, reader: TestReader) -> bool:

@@ -73,6 +73,7 @@ def read(
     label: str | None = None,
     weight: str | None = None,
     weight_kind: WeightKind = "repetition",
+    cluster: str | None = None,
     experiment: str | None = None,
     classes: Sequence[object] | None = None,
     positive: object = None,
@@ -93,6 +94,9 @@ def read(
         The columns of a table, if they have other names.
     weight_kind : {"repetition", "sampling"}
         What the weights mean: see `Predictions`.
+    cluster : str, optional
+        The column of a table, or the array of an archive, that says which rows belong together:
+        the `clusters` of `Predictions`.
     experiment : str, optional
         Which experiment of an HDF5 file, as ``"dataset/model"``.
     classes : sequence, optional
@@ -127,6 +131,7 @@ def read(
         kind,
         None if labels is None else os.fspath(labels),
         as_weight_kind(weight_kind),
+        cluster,
     )
     source = open_file(path, columns, experiment=experiment, memory=memory, whole=False)
     return source.predictions(part)

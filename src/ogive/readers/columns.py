@@ -27,7 +27,7 @@ class Layout:
     kind : what the values are
     values : the columns they are in: one score, K columns, or one list column
     truth : the column of outcomes (of scores) or of true classes; None if there is none
-    weight, part : the columns of weights and of parts, or None
+    weight, part, cluster : the columns of weights, of parts and of clusters, or None
     names : the names that outcomes, scores … have, or would have, in this table
     classes : the class of each column, where they are given or the columns are named after them
     positive : the outcome that counts as 1, where outcomes are words
@@ -43,6 +43,7 @@ class Layout:
     classes: tuple[str, ...] | None = None
     positive: str | None = None
     renormalise: bool = False
+    cluster: str | None = None
 
     @property
     def is_list(self) -> bool:
@@ -59,7 +60,8 @@ class Layout:
     @property
     def needed(self) -> list[str]:
         """The columns that have to be read to measure."""
-        return [*self.values, *(c for c in (self.truth, self.weight, self.part) if c is not None)]
+        more = (self.truth, self.weight, self.part, self.cluster)
+        return list(dict.fromkeys([*self.values, *(name for name in more if name is not None)]))
 
 
 def find_columns(present: Sequence[str], columns: Columns, path: Path | str) -> Layout:
@@ -70,7 +72,8 @@ def find_columns(present: Sequence[str], columns: Columns, path: Path | str) -> 
         columns.label or "label",
         columns.weight or "weight",
     )
-    for asked in (columns.score, columns.outcome, columns.label, columns.weight):
+    asked_for = (columns.score, columns.outcome, columns.label, columns.weight, columns.cluster)
+    for asked in asked_for:
         if asked is not None and asked not in present:
             what = f"column of {path}:"
             raise UnknownName.among(what, asked, map(printable, present))
@@ -91,7 +94,11 @@ def find_columns(present: Sequence[str], columns: Columns, path: Path | str) -> 
         columns.classes or _classes_of(values),
         columns.positive,
         columns.renormalise,
+        columns.cluster,
     )
+    if found.cluster is not None and found.cluster in {*found.values, found.truth}:
+        msg = f"{path}: --cluster {found.cluster} is the column of the {kind} or their outcomes."
+        raise DoesNotApply(msg)
     for name in found.needed:
         if list(present).count(name) > 1:
             msg = f"{path} has more than one column `{name}`: rename or drop one of them."

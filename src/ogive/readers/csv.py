@@ -46,8 +46,9 @@ def load_csv(path: Path, columns: Columns) -> Any:  # noqa: ANN401
         raise FileFormatError(msg)
     layout = find_columns(header(path), columns, path)
     types = dict.fromkeys(number_columns(layout), pa.float64())
-    if layout.part is not None:
-        types[layout.part] = pa.string()
+    for name in (layout.part, layout.cluster):
+        if name is not None:
+            types[name] = pa.string()  # 7 and 007 are two clusters
     try:
         table = _read(path, found, types, layout)
     except pa.ArrowInvalid as error:

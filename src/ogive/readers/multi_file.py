@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._files import safe_output
+from ogive._numerics.splits import random_parts
 from ogive.errors import DoesNotApply, FileFormatError
 from ogive.readers import FOLDER_FORMATS, FORMATS, open_unsettled
 from ogive.readers.classes import settle
@@ -104,7 +105,10 @@ def expand(files: Sequence[Path], *, skip_bad: bool = False) -> list[Path]:
 def two_parts(
     source: Source, split: float | None = None, random_state: int = 0
 ) -> tuple[Predictions, Predictions]:
-    """Return the cal and the test part of a file, or two random parts of one that has none."""
+    """Return the cal and the test part of a file, or two random parts of one that has none.
+
+    A cluster is in one of the random parts, never in both.
+    """
     if source.has_parts:
         if split is not None:
             msg = (
@@ -123,17 +127,12 @@ def two_parts(
         )
         raise FileFormatError(msg)
     whole = source.part(None)
-    drawn = drawn_rows(whole.values.shape[0], split, random_state)
-    halves = {name: whole.take(rows) for name, rows in zip(("cal", "test"), drawn, strict=True)}
+    n = whole.values.shape[0]
+    codes = None if whole.clusters is None else np.unique(whole.clusters, return_inverse=True)[1]
+    cal, test = random_parts(n, split, random_state, codes)
+    halves = {"cal": whole.take(cal), "test": whole.take(test)}
     both = Source(source.path, halves)
     return both.predictions("cal"), both.predictions("test")
-
-
-def drawn_rows(n: int, split: float, random_state: int) -> tuple[IntArray, IntArray]:
-    """Return the rows of two random parts: the first has the share `split`."""
-    order = np.random.default_rng(random_state).permutation(n)
-    cut = min(max(round(split * n), 1), n - 1)
-    return order[:cut], order[cut:]
 
 
 def write_like(

@@ -15,10 +15,10 @@ import numpy as np
 
 from ogive._files import replacing
 from ogive._labels import class_names
-from ogive.errors import FileFormatError
+from ogive.errors import FileFormatError, UnknownName
 from ogive.readers.classes import is_positive
 from ogive.readers.columns import check_meaning
-from ogive.readers.guard import check_letters
+from ogive.readers.guard import check_letters, printable
 from ogive.readers.memory import check_fits, needed_bytes
 from ogive.readers.provenance import KEY
 from ogive.readers.source import WHOLE, Part, Source, ValueKind
@@ -42,7 +42,9 @@ def read(path: Path, ask: Ask) -> Source:
     try:
         with zipfile.ZipFile(path) as archive:
             heads = _heads(archive, path)
-            wanted = {n: h for n, h in heads.items() if ask.whole or _is_needed(n)}
+            cluster = ask.columns.cluster
+            _check_cluster(path, cluster, heads)
+            wanted = {n: h for n, h in heads.items() if ask.whole or _is_needed(n, cluster)}
             for name, head in wanted.items():
                 _check_array(path, name, head)
             _check_size(path, wanted, ask.memory)
@@ -160,6 +162,13 @@ def _heads(archive: zipfile.ZipFile, path: Path) -> dict[str, _Head]:
     return heads
 
 
+def _check_cluster(path: Path, cluster: str | None, heads: dict[str, _Head]) -> None:
+    """Refuse clusters that the archive does not have."""
+    if cluster is not None and not {cluster, f"cal_{cluster}", f"test_{cluster}"} & {*heads}:
+        what = f"array of {path}:"
+        raise UnknownName.among(what, cluster, map(printable, heads))
+
+
 def _check_array(path: Path, name: str, head: _Head) -> None:
     """Refuse arrays that cannot be predictions, before they are unpacked."""
     if head.dtype.hasobject:
@@ -189,8 +198,8 @@ def _check_size(path: Path, heads: dict[str, _Head], limit: int) -> None:
     check_fits(path, needed_bytes(size, rows, width), limit)
 
 
-def _is_needed(name: str) -> bool:
-    return name.removeprefix("cal_").removeprefix("test_") in _NEEDED
+def _is_needed(name: str, cluster: str | None = None) -> bool:
+    return name.removeprefix("cal_").removeprefix("test_") in _NEEDED | {cluster}
 
 
 def _is_array(path: Path) -> bool:
@@ -209,5 +218,11 @@ def _part(arrays: dict[str, AnyArray], prefix: str, columns: Columns, path: Path
             weights = get(prefix + "weights")
             names = None if kind == "scores" else get("classes")
             names = None if names is None else class_names(names, max(values.shape[-1], 2))
-            return Part(kind, values, labels, weights, names, renormalise=columns.renormalise)
+            more: Any = {"renormalise": columns.renormalise}
+            if columns.cluster is not None:
+                more["clusters"] = get(prefix + columns.cluster)
+                if more["clusters"] is None:
+                    msg = f"{path} has no array `{prefix}{columns.cluster}`: both parts need one."
+                    raise FileFormatError(msg)
+            return Part(kind, values, labels, weights, names, **more)
     return None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 WHOLE, ALL = "", "all"
 
 ValueKind = Literal["logits", "probs", "scores"]
+_OF_ROWS = ("labels", "weights", "clusters")  # what a part may have for every row
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Columns:
     renormalise : divide each row of probabilities by its sum, however far it is from 1
     kind, labels : of a single array (.npy): what it holds, and the file of its labels
     weight_kind : what the weights mean, as in `ogive.Predictions`
+    cluster : the column, or the array of an archive, that says which rows belong together
     """
 
     score: str | None = None
@@ -48,6 +50,7 @@ class Columns:
     kind: str | None = None
     labels: str | None = None
     weight_kind: WeightKind = "repetition"
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class Part:
     columns : (K,) the names of the columns, where they have names
     renormalise : rows of probabilities are divided by their sums
     weight_kind : what the weights mean
+    clusters : (N,) which rows belong together, or None
     """
 
     kind: ValueKind
@@ -88,12 +92,15 @@ class Part:
     columns: tuple[str, ...] = ()
     renormalise: bool = False
     weight_kind: WeightKind = "repetition"
+    clusters: AnyArray | None = None
 
     def take(self, rows: IntArray | slice) -> Part:
         """Return some of the rows."""
-        labels = None if self.labels is None else self.labels[rows]
-        weights = None if self.weights is None else self.weights[rows]
-        return replace(self, values=self.values[rows], labels=labels, weights=weights)
+        given = {name: getattr(self, name) for name in _OF_ROWS}
+        some: dict[str, Any] = {
+            name: None if column is None else column[rows] for name, column in given.items()
+        }
+        return replace(self, values=self.values[rows], **some)
 
     def predictions(self) -> Predictions:
         """Return the checked predictions."""
@@ -109,6 +116,7 @@ class Part:
             kind=kind,
             sample_weight=self.weights,
             weight_kind=self.weight_kind,
+            clusters=self.clusters,
             classes=self.classes,
             renormalise=self.renormalise,
         )
@@ -184,8 +192,10 @@ def joined(parts: list[Part]) -> Part:
         return np.concatenate(given) if len(given) == len(arrays) else None
 
     values = np.concatenate([part.values for part in parts])
-    labels, weights = join([p.labels for p in parts]), join([p.weights for p in parts])
-    return replace(first, values=values, labels=labels, weights=weights)
+    together: dict[str, Any] = {
+        name: join([getattr(part, name) for part in parts]) for name in _OF_ROWS
+    }
+    return replace(first, values=values, **together)
 
 
 def check_agree(parts: Mapping[str, Part], what: str) -> None:

@@ -67,6 +67,7 @@ def source_of(table: Any, columns: Columns, path: Path) -> Source:  # noqa: ANN4
     if layout.positive is not None and labels is not None:
         labels = is_positive(labels, layout.positive, f"{path}: `{layout.truth}`")
     weights = _optional(table, layout.weight, path)
+    clusters = _optional(table, layout.cluster, path)
     parts = {
         part: Part(
             kind,
@@ -76,6 +77,7 @@ def source_of(table: Any, columns: Columns, path: Path) -> Source:  # noqa: ANN4
             None if layout.classes is None else np.array(layout.classes),
             () if layout.is_list else layout.values,
             layout.renormalise,
+            clusters=None if clusters is None else clusters[at],
         )
         for part, at in rows.items()
     }

@@ -9,23 +9,25 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import stdtrit
 
 from ogive.diagrams.graphs import wilson_of
 from ogive.metrics.binned import BINS
 from ogive.metrics.proper import CLIP
 from ogive.metrics.resample import bootstrap
-from ogive.metrics.significance import HALF_WIDTH_95
+from ogive.metrics.significance import HALF_WIDTH_95, LEVEL
 from ogive.metrics.vector import vector_rows
 from ogive.plotting.marks import MINUS
 from ogive.plotting.panels import percent
 from ogive.report.graphs import Table
-from ogive.studies.layout import format_pvalue
+from ogive.studies.layout import format_pvalue, of_clusters
 from ogive.studies.losses import hall_t
 from ogive.studies.measure import measure
 from ogive.studies.wording import judge_many, tests_of_classes, way_off
 from ogive.views import check_view, rate_name, usual_views
 
 if TYPE_CHECKING:
+    from ogive._typing import FloatArray
     from ogive.curve import Curve
     from ogive.diagrams import ClassHeat
     from ogive.predictions import Predictions
@@ -55,8 +57,13 @@ def key_numbers(curve: Curve, before: Measurement, after: Measurement | None) ->
     brier, nll, ece = *_loss_intervals(curve), _ece_interval(curve)
     if before.fitted_rows:  # they look better than new rows would
         brier = nll = ece = (nan, nan)
+    rate = wilson_of(curve.total_hits, curve.n)
+    if curve.clusters is not None:
+        ones = np.ones(curve.score.size)
+        low, high = _mean_interval(curve, ones, 0.0 * ones)
+        rate = (min(low, rate[0]), min(max(high, rate[1]), 1.0))
     rows: list[tuple[str, str, tuple[float, float] | None, str, bool]] = [
-        (rate_name(curve.view), "accuracy", wilson_of(curve.total_hits, curve.n),
+        (rate_name(curve.view), "accuracy", rate,
          "share of outcomes that are 1", True),
         ("mean score", "mean_score", None, "mean of the scores", True),
         ("KS error", "ks", (ks.low, ks.high),
@@ -103,7 +110,7 @@ def vector_number(test: Predictions, after: float | None) -> tuple[Number, ...]:
         return ()
     losses = vector_rows(test)[1]
     weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
-    mean, error, _ = hall_t(losses, weights / weights.sum())
+    mean, error, _ = hall_t(losses, weights / weights.sum(), test.clusters)
     low, high = max(mean - HALF_WIDTH_95 * error, 0.0), mean + HALF_WIDTH_95 * error
     if test.fitted_rows:
         low = high = nan
@@ -125,16 +132,27 @@ def _interval(low: float, high: float, *, share: bool) -> str:
 
 def _loss_intervals(curve: Curve) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return mean ± 1.96 standard errors of the squared error and of the log loss."""
-    p, hits, misses = curve.score, curve.hits, curve.count - curve.hits
+    p = curve.score
     clipped = np.clip(p, CLIP, 1.0 - CLIP)
-    rows = curve.n**2 / float(curve.square.sum())  # effective, for sampling weights
-    results = []
-    for if_hit, if_miss in (((1.0 - p) ** 2, p**2), (-np.log(clipped), -np.log1p(-clipped))):
-        mean = float(hits @ if_hit + misses @ if_miss) / curve.n
-        square = float(hits @ if_hit**2 + misses @ if_miss**2) / curve.n
-        half = HALF_WIDTH_95 * sqrt(max(square - mean * mean, 0.0) / rows)
-        results.append((max(mean - half, 0.0), mean + half))
-    return results[0], results[1]
+    squares = _mean_interval(curve, (1.0 - p) ** 2, p**2)
+    return squares, _mean_interval(curve, -np.log(clipped), -np.log1p(-clipped))
+
+
+def _mean_interval(curve: Curve, if_hit: FloatArray, if_miss: FloatArray) -> tuple[float, float]:
+    """Return mean ± 1.96 standard errors of what rows add, with clusters by Student's law.
+
+    if_hit, if_miss : (m,) what a row adds at each score, by its outcome, at least 0
+    """
+    hits, misses = curve.hits, curve.count - curve.hits
+    mean = float(hits @ if_hit + misses @ if_miss) / curve.n
+    square = float(hits @ if_hit**2 + misses @ if_miss**2) / curve.n
+    half = HALF_WIDTH_95 * sqrt(max(square - mean * mean, 0.0) / curve.effective_n)
+    if curve.clusters is not None:
+        few = max(curve.clusters.effective - 1.0, 1.0)
+        off = (curve.clusters.sums(if_hit, if_miss) - mean * curve.clusters.weight) / curve.n
+        error = sqrt(float(off @ off) * (1.0 + 1.0 / few))
+        half = max(half, float(stdtrit(few, 1.0 - LEVEL / 2.0)) * error)
+    return max(mean - half, 0.0), mean + half
 
 
 def _ece_interval(curve: Curve) -> tuple[float, float] | None:
@@ -238,6 +256,7 @@ def how_it_was_computed(before: Measurement, after: AfterCalibration | None) -> 
         "simulation": "simulation, since few or tied scores carry the variance",
         "bound": "Bennett's bound, which is never too small",
         "certain": "certainty: all scores are 0 or 1",
+        "clusters": "random signs of whole clusters",
     }[ks.method]
     view = (
         f"The view is {before.view}: a score and its outcome (0 or 1) for each of {before.n:,} "
@@ -264,6 +283,9 @@ def how_it_was_computed(before: Measurement, after: AfterCalibration | None) -> 
         "save; without a calibration set, by what it expects to save, or by cross-validation."
     )
     notes = [view, error, words, band, intervals]
+    if before.clusters is not None and before.design_effect is not None:
+        alike = of_clusters(before.clusters, before.design_effect, before.n)
+        notes.insert(1, f"{alike} P-values, intervals, folds and the band allow for that.")
     if after is not None:
         notes.append(
             f"The calibrator was fitted on {after.n:,} rows that were not measured here. No "

@@ -3,7 +3,8 @@
 Two methods are measured on the same rows, so what matters is the difference of their losses row by
 row. A few rows with a probability near 0 for what happened can make it heavy-tailed, so that it is
 tested by Hall's transformation of Student's t, which takes out its skewness (`hall_t`);
-``docs/theory/significance.md`` has its level beside that of other tests.
+``docs/theory/significance.md`` has its level beside that of other tests. Where the test set has
+clusters, the sums of whole clusters are compared instead of rows.
 
 The method that is recommended is the default, `spline`, unless another is significantly better.
 Methods worse than no calibration are never recommended, nor called equal to the best.
@@ -40,7 +41,7 @@ from ogive.views import check_view
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive._typing import FloatArray, Progress
+    from ogive._typing import FloatArray, IntArray, Progress
     from ogive.calibrators.multiclass.shared_fits import SharedFits
     from ogive.predictions import Predictions
     from ogive.studies.compare_groups import ByGroup, GroupsOf
@@ -290,7 +291,7 @@ def _compared(
     best = min(outcomes, key=lambda outcome: (outcome.stopped, outcome.numbers["nll"]))
     weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
     none = next((one for one in outcomes if one.method == "none"), None)
-    rows = (_against(outcome, best, none, weights) for outcome in outcomes)
+    rows = (_against(outcome, best, none, weights, test.clusters) for outcome in outcomes)
     ranked = tuple(sorted(rows, key=_place))
     whole = VECTOR if view is None and not (cal.one_column or score_only) else name
     plain = tuple(row for row in ranked if row.method != GROUPS)
@@ -396,11 +397,15 @@ def _measure(
 
 
 def _against(
-    outcome: _Outcome, best: _Outcome, none: _Outcome | None, weights: FloatArray
+    outcome: _Outcome,
+    best: _Outcome,
+    none: _Outcome | None,
+    weights: FloatArray,
+    clusters: IntArray | None,
 ) -> MethodResult:
     """Compare the losses row by row with those of the best method."""
     share = weights / weights.sum()
-    mean, error, t = hall_t(outcome.losses - best.losses, share)
+    mean, error, t = hall_t(outcome.losses - best.losses, share, clusters)
     same = t <= CRITICAL_T and not outcome.stopped
     unsure = False
     if none is not None and outcome is not best and outcome is not none:

@@ -100,7 +100,16 @@ def _gain(preds: Predictions, view: str, cal: Predictions | None, *, columns: bo
         return None
     weights = preds.sample_weight
     n = preds.n if weights is None else float(weights.sum())
-    return Gain(DEFAULT_METHOD, view, n, FOLDS, found[0] - found[1], None, found[0])
+    gain = Gain(DEFAULT_METHOD, view, n, FOLDS, found[0] - found[1], None, found[0])
+    return _of_clusters(gain, preds)
+
+
+def _of_clusters(gain: Gain, data: Predictions | Curve) -> Gain:
+    """Return a cross-validated gain whose total counts as many rows as the clusters are worth."""
+    if data.clusters is None or gain.expected_total is not None:
+        return gain
+    curve = data if isinstance(data, Curve) else judged_curve(data, gain.view)
+    return replace(gain, expected_total=curve.independent_n * gain.value)
 
 
 def judged_curve(preds: Predictions, view: str) -> Curve:
@@ -117,7 +126,7 @@ def gain_on_test(fitted: Fitted, cal: Predictions, test: Predictions, method: st
     before = scores_of(apply(fit(cal, "none", view), test, view), test, view)[1]
     after = scores_of(apply(fitted, test, view), test, view)[1]
     share = weights / weights.sum()
-    mean, error, t = hall_t(before - after, share)
+    mean, error, t = hall_t(before - after, share, test.clusters)
     error = abs(mean / t) if t and np.isfinite(t) else error  # as t stands to normal quantiles
     known = _expected(cal, fitted, method)
     loss = float(np.sum(share * before))
@@ -202,6 +211,7 @@ def judge_fit(
     if gain is None and before is not None and after is not None and method != "none":
         known = _expected(data, fitted, method)
         gain = Gain(method, fitted.view, fitted.n, info.folds, before - after, None, before, *known)
+        gain = _of_clusters(gain, data)
     return judge(seen, gain, method=method)
 
 

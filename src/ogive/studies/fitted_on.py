@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ogive._numerics.splits import content_folds, pairs
+from ogive._numerics.splits import cluster_folds, content_folds, pairs
 from ogive.calibrators import MULTICLASS
 from ogive.calibrators.maps import Map
 from ogive.calibrators.matrix_map import MatrixMap
@@ -148,6 +148,8 @@ def _scores(data: Predictions | Curve, calibrator: Fitted) -> dict[str, list[flo
 def most_folds(data: Predictions | Curve) -> int:
     """Return in how many folds these rows can be cut: every fold needs rows of the largest class.
 
+    With clusters every fold needs one of them.
+
     >>> most_folds(Curve.from_scores([0.2, 0.4, 0.6], [0, 1, 0]))
     2
     """
@@ -155,7 +157,8 @@ def most_folds(data: Predictions | Curve) -> int:
         hits = float(data.hits.sum())
         return int(max(hits, float(data.count.sum()) - hits))
     assert data.labels is not None  # noqa: S101 - it is fitted
-    return int(np.bincount(data.labels).max())
+    clusters = data.n if data.clusters is None else np.unique(data.clusters).size
+    return min(int(np.bincount(data.labels).max()), clusters)
 
 
 def _checksums(files: Sequence[Path]) -> tuple[str, ...] | None:
@@ -264,9 +267,7 @@ def cross_fitted(
     on_each : is given all rows, calibrated by the map of each fold
     """
     assert preds.labels is not None  # noqa: S101 - it was fitted
-    # Equal scores are not copies of one row, and must not stay together.
-    rows_of = preds.values.reshape(preds.n, -1)
-    fold = content_folds(rows_of, preds.labels, cv, together=False)
+    fold = _folds(preds, cv)
     if fold is None or np.unique(fold).size < cv:
         return None
     score, hit = np.empty(preds.n), np.empty(preds.n, dtype=np.bool_)
@@ -276,16 +277,26 @@ def cross_fitted(
             progress(f"cross-validating, fold {done + 1}", done, cv)
         try:
             how: Any = {"impossible": impossible, "score_only": score_only}
-            fitted = _fitted(_rows(preds, train), method, view, **how)
+            fitted = _fitted(preds.take(train), method, view, **how)
         except NotEnoughData:
             return None
-        rows = apply(fitted, _rows(preds, held_out))
+        rows = apply(fitted, preds.take(held_out))
         if on_each is not None:
             on_each(apply(fitted, preds))
         score[held_out], hit[held_out] = rows.score, rows.hit
         if vectors is not None:
             vectors[held_out] = rows.vectors
     return Rows(score, hit, vectors)
+
+
+def _folds(preds: Predictions, cv: int) -> IntArray | None:
+    """Return the fold of each row; a cluster is never cut."""
+    assert preds.labels is not None  # noqa: S101 - it was fitted
+    rows = preds.values.reshape(preds.n, -1)
+    if preds.clusters is not None:
+        return cluster_folds(rows, preds.labels, preds.clusters, preds.sample_weight, cv)
+    # Equal scores are not copies of one row, and must not stay together.
+    return content_folds(rows, preds.labels, cv, together=False)
 
 
 def _after_of_curve(curve: Curve, method: str, cv: int) -> _Errors | None:
@@ -321,15 +332,3 @@ def _fitted(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has told already
         return fit(train, method, view, **how)
-
-
-def _rows(preds: Predictions, at: IntArray) -> Predictions:
-    """Return some rows."""
-    assert preds.labels is not None  # noqa: S101
-    return Predictions(
-        preds.values[at],
-        preds.labels[at],
-        kind=preds.kind,
-        sample_weight=None if preds.sample_weight is None else preds.sample_weight[at],
-        weight_kind=preds.weight_kind,
-    )

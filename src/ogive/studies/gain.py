@@ -3,6 +3,8 @@
 Every sample is calibrated by a map fitted without it (k folds). `ogive.calibrators.gain` says what
 the gain is, and decides from it whether to calibrate. Both probabilities are clipped as in
 `ogive.nll`. The spline also has a posterior, which decides here as it does in its summary.
+With clusters, folds hold whole clusters, the error is that of their sums, and the posterior counts
+as many rows as they are worth (`Curve.independent_n`).
 """
 
 from __future__ import annotations
@@ -19,14 +21,18 @@ from ogive.calibrators.gain import Gain
 from ogive.calibrators.maps import Map
 from ogive.calibrators.spline_map import SplineMap
 from ogive.curve import Curve
+from ogive.curve.folds import clustered_part
 from ogive.curve.folds import folds as parts_of
 from ogive.errors import FallbackWarning, InvalidInput, InvalidType, NotEnoughData
-from ogive.metrics.proper import CLIP
+from ogive.metrics.proper import CLIP, nll
 from ogive.predictions import Predictions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ogive._typing import FloatArray
     from ogive.calibrators.maps import Fitted
+    from ogive.curve.clusters import Clusters
     from ogive.views import View
 
 _MIN_FOLDS = 2
@@ -52,7 +58,8 @@ def cross_fitted_gain(
     view : str, optional
         The view of the predictions.
     cv, random_state : int
-        How many parts, and the seed that deals the rows to them.
+        How many parts, and the seed that deals the rows to them. Whole clusters are dealt by
+        their size, without a seed.
     **options
         Handed to the method's fit.
 
@@ -74,6 +81,11 @@ def cross_fitted_gain(
     if not isinstance(cv, int) or cv < _MIN_FOLDS:
         msg = f"`cv` must be a whole number >= {_MIN_FOLDS}, not {cv!r}."
         raise InvalidInput(msg)
+    known = _known_to_posterior(chosen.fit(curve, **options)) if method == "spline" else ()
+    if curve.clusters is not None:
+        found = _by_clusters(curve, curve.clusters, lambda rest: chosen.fit(rest, **options), cv)
+        worth = (None, curve.independent_n * found[1])  # of methods without a posterior
+        return Gain(method, curve.view, curve.n, *found, *(known or worth))
     sums = np.zeros(6)
     for rest, part in parts_of(curve, cv, random_state=random_state):
         gamma = chosen.fit(rest, **options)
@@ -86,26 +98,49 @@ def cross_fitted_gain(
     mean = total / n
     spread = square_dd - 2 * mean * square_d + mean**2 * square
     error = float(np.sqrt(max(spread, 0.0))) / n
-    known = _known_to_posterior(chosen.fit(curve, **options)) if method == "spline" else ()
     return Gain(method, curve.view, curve.n, cv, float(mean), error, float(loss / n), *known)
+
+
+def _by_clusters(
+    curve: Curve, clusters: Clusters, fit: Callable[[Curve], Fitted], cv: int
+) -> tuple[int, float, float, float]:
+    """Return how many folds there are, the mean gain, its error, and the loss as it is.
+
+    The error is that of a ratio of sums over clusters, times G / (G − 1).
+    """
+    fold = clusters.folds(min(cv, clusters.size))
+    saved = np.zeros(clusters.size)
+    for part in np.unique(fold):
+        gamma = fit(clustered_part(curve, fold != part))
+        assert isinstance(gamma, Map)  # noqa: S101 - it reads a curve
+        gains = _gains(curve, gamma.from_tails(curve.high, curve.tail))
+        saved += np.where(fold == part, clusters.sums(*gains), 0.0)
+    mean = float(saved.sum()) / curve.n
+    few = clusters.size / (clusters.size - 1.0)
+    error = float(np.sqrt(few * np.sum((saved - mean * clusters.weight) ** 2))) / curve.n
+    return int(np.unique(fold).size), mean, error, nll(curve)
 
 
 def gain_of(data: Predictions | Curve, calibrator: Fitted, *, cv: int = 5) -> Gain | None:
     """Return the gain of a fitted map: its own, or by cross-fitting; None for whole matrices.
 
-    With fewer than two folds, and where there are too few rows for them, only its own is known.
+    With fewer than two folds, and where there are too few rows for them, only its own is known;
+    with clusters it is always by cross-fitting, since a row left out leaves others of its cluster.
     The log loss of whole vectors of two classes is that of the one map they have.
     """
     maps = getattr(calibrator, "maps", (calibrator,))
-    if len(maps) == 1 and isinstance(maps[0], SplineMap) and maps[0].gain is not None:
-        own = maps[0].summary().gain
+    gamma = maps[0] if len(maps) == 1 else calibrator
+    if data.clusters is None and isinstance(gamma, SplineMap) and gamma.gain is not None:
+        own = gamma.summary().gain
         whole = isinstance(data, Predictions) and not data.one_column
         return replace(own, view=calibrator.view) if whole and own is not None else own
-    if not isinstance(calibrator, Map) or calibrator.method == "none" or cv < _MIN_FOLDS:
+    gamma = calibrator if data.clusters is None else gamma
+    if not isinstance(gamma, Map) or gamma.method == "none" or cv < _MIN_FOLDS:
         return None
     with suppress(NotEnoughData), warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)  # the fit to all rows has told already
-        return cross_fitted_gain(data, calibrator.method, view=calibrator.view, cv=cv)
+        found = cross_fitted_gain(data, gamma.method, view=gamma.view, cv=cv)
+        return replace(found, view=calibrator.view)
     return None
 
 
@@ -126,10 +161,16 @@ def _curve_of(data: object, view: str | View | None) -> Curve:
     raise InvalidType(msg)
 
 
+def _gains(curve: Curve, calibrated: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return what a hit and what a miss at each score gains, (m,) each."""
+    p, q = (np.clip(x, CLIP, 1.0 - CLIP) for x in (curve.score, calibrated))
+    return np.log(q / p), np.log((1.0 - q) / (1.0 - p))
+
+
 def _sums(part: Curve, calibrated: FloatArray) -> FloatArray:
     """Return the sums of w, w d, w², w² d, w² d² and of the scores' own loss over a part."""
-    p, q = (np.clip(x, CLIP, 1.0 - CLIP) for x in (part.score, calibrated))
-    hit, miss = np.log(q / p), np.log((1.0 - q) / (1.0 - p))
+    p = np.clip(part.score, CLIP, 1.0 - CLIP)
+    hit, miss = _gains(part, calibrated)
     misses, square_misses = part.count - part.hits, part.square - part.square_hits
     first = part.hits @ hit + misses @ miss
     second = [part.square_hits @ hit**power + square_misses @ miss**power for power in (1, 2)]

@@ -21,6 +21,9 @@ estimate because noise alone makes an ECE positive.
 
 **Several limits, or several groups.** To pass, all must be below their limit, which needs no
 correction. To fail, one must be above, and with m of them each is tested at 5 % / m.
+
+**Clusters.** The noise of the gap and of the bins is that of clusters (`ogive.metrics.clustered`),
+and the log loss counts as many rows as the clusters are worth.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from scipy.stats import norm
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
 from ogive.metrics.binned import BINS, bin_rows
+from ogive.metrics.clustered import ClusterNoise
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import (
     EXPECTED_KS,
@@ -53,7 +57,7 @@ from ogive.studies.saving import saving
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ogive._typing import ArrayLike
+    from ogive._typing import ArrayLike, FloatArray
     from ogive.predictions import Predictions
 
 GateVerdict: TypeAlias = Literal["pass", "fail", "undecided"]
@@ -276,6 +280,10 @@ class _Estimates(NamedTuple):
         low, high = interval_of(reader, test.value, critical)
         noise = EXPECTED_KS * sqrt(reader.variance.variance) / reader.brier.n
         least = min(LEAST_ABOVE_ZERO, test.value)
+        if self.curve.clusters is not None and test.sigma > 0.0:
+            seen = reader.noise(self.curve).seen(self.random_state, kuiper=False)
+            low, high = seen.interval(test.value, low, high, n=reader.brier.n, level=level)
+            noise = max(noise, float(seen.flips.mean()) / reader.brier.n)
         return Estimate(test.value, 0.0 if test.pvalue >= level else low or least, high, noise)
 
     def ece(self, level: float) -> Estimate:
@@ -293,9 +301,22 @@ class _Estimates(NamedTuple):
         normal = np.random.default_rng(self.random_state).standard_normal((DRAWS, size.size))
         draws = np.abs(normal) @ deviation
         value = found.error()
-        low = value - float(np.quantile(draws, 1.0 - level / 2.0))
-        high = value + float(norm.isf(level / 2.0)) * sqrt(float(deviation @ deviation))
-        return Estimate(value, max(low, 0.0), min(high, 1.0), float(draws.mean()))
+        below = float(np.quantile(draws, 1.0 - level / 2.0))
+        above = float(norm.isf(level / 2.0)) * sqrt(float(deviation @ deviation))
+        noise = float(draws.mean())
+        if self.curve.clusters is not None:
+            off, sign = self._off(found.edges), np.sign(found.surplus[some])
+            below = max(below, float(np.quantile(np.abs(off).sum(axis=1), 1.0 - level / 2.0)))
+            above = max(above, float(np.quantile(off @ sign, 1.0 - level / 2.0)))
+            noise = max(noise, float(np.abs(off).sum(axis=1).mean()))
+        return Estimate(value, max(value - below, 0.0), min(value + above, 1.0), noise)
+
+    def _off(self, edges: FloatArray) -> FloatArray:
+        """Draw what the gaps of bins with rows, times their share, are off by with clusters."""
+        assert self.curve.clusters is not None  # noqa: S101 - asked of those only
+        bins = np.searchsorted(edges[1:-1], self.curve.score)
+        noise = ClusterNoise(self.curve.clusters, np.unique(bins, return_inverse=True)[1])
+        return noise.noise(np.random.default_rng(self.random_state), DRAWS) / self.curve.n
 
     def log_loss_gain(self, level: float) -> Estimate:
         """Return the log loss per row that perfect calibration would save."""

@@ -135,7 +135,12 @@ def calibrated_curves(
         weights, kind = preds.sample_weight, preds.weight_kind
         curves.append(
             Curve.from_scores(
-                rows.score, rows.hit, sample_weight=weights, weight_kind=kind, view=view
+                rows.score,
+                rows.hit,
+                sample_weight=weights,
+                weight_kind=kind,
+                clusters=preds.clusters,
+                view=view,
             )
         )
     return curves[0], curves[1], gamma.n

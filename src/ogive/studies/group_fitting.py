@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ogive._numerics.splits import random_parts
 from ogive.calibrators import find_method
 from ogive.calibrators.grouped_map import ANY, JOIN, NO_GROUP
 from ogive.calibrators.groups import fit_groups
@@ -28,7 +29,7 @@ from ogive.metrics.ks import ks_error
 from ogive.metrics.proper import nll
 from ogive.readers import open_file
 from ogive.readers.folders import is_glob
-from ogive.readers.multi_file import drawn_rows, expand
+from ogive.readers.multi_file import expand
 from ogive.readers.provenance import file_checksum
 from ogive.studies.compare_groups import GroupsOf
 from ogive.studies.group_curves import content_seed, key_of
@@ -292,7 +293,7 @@ def groups_of_parts(
         return GroupsOf(groups_of(source, "cal", by), groups_of(source, "test", by), by)
     (part,) = source.parts
     whole = groups_of(source, part, by)
-    cal, test = drawn_rows(whole.shape[0], split, random_state)
+    cal, test = random_parts(whole.shape[0], split, random_state)
     return GroupsOf(whole[cal], whole[test], by)
 
 

@@ -21,16 +21,30 @@ def one_view(one: Measurement) -> str:
 
 
 def of_summary(one: Measurement) -> list[str]:
-    """Say what is certain, of a summarised curve, and what was left out, of a log."""
+    """Say what is certain, of a summary; what clusters are worth; what was left out, of a log."""
     lines = []
     if one.approximate:
         wide = {key: ends for key, ends in one.brackets.items() if ends[1] - ends[0] > _DIGITS}
         sure = "; ".join(f"{_name(key)} lies between {_between(key, *ends)}"
                          for key, ends in wide.items())  # fmt: skip
         lines.append(f"Computed from a summary of the log. {sure or _ALL_CERTAIN}.")
+    if one.clusters is not None and one.design_effect is not None:
+        lines.append(of_clusters(one.clusters, one.design_effect, one.n))
     if one.skipped:
         lines.append(f"{one.skipped:,} rows were not valid and were left out.")
     return lines
+
+
+def of_clusters(clusters: int, design_effect: float, n: float) -> str:
+    """Say how many clusters there are, and what they are worth.
+
+    >>> of_clusters(40, 2.5, 1000)
+    '1,000 rows in 40 clusters are worth about 400 independent rows (design effect 2.50).'
+    """
+    return (
+        f"{n:,} rows in {clusters:,} clusters are worth about {n / design_effect:,.0f} "
+        f"independent rows (design effect {design_effect:.2f})."
+    )
 
 
 def _between(key: str, low: float, high: float) -> str:

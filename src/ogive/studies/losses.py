@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import ndtri, stdtr
 
 from ogive.curve import Curve
+from ogive.curve.clusters import summed
+from ogive.errors import FewClusters
 from ogive.metrics.binned import ece, mce
 from ogive.metrics.ks import ks_error
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import CLIP
-from ogive.metrics.significance import EXPECTED_KS, VarianceReader
+from ogive.metrics.significance import EXPECTED_KS, VarianceReader, ks_test
 from ogive.metrics.vector import vector_rows
 from ogive.studies.fitting import VECTOR
 
 if TYPE_CHECKING:
-    from ogive._typing import FloatArray
+    from ogive._typing import FloatArray, IntArray
     from ogive.predictions import Predictions
     from ogive.studies.fitting import Rows
 
@@ -27,9 +31,7 @@ def scores_of(rows: Rows, test: Predictions, view: str) -> tuple[dict[str, float
     """Return the numbers of calibrated rows, and their log losses, (N,)."""
     weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
     hit = np.asarray(rows.hit, dtype=np.float64)
-    curve = Curve.from_scores(
-        rows.score, hit, sample_weight=test.sample_weight, weight_kind=test.weight_kind
-    )
+    curve = _curve(rows, test)
     if view == VECTOR:
         squares, losses, _ = vector_rows(test, rows.vectors)
     else:
@@ -49,24 +51,45 @@ def scores_of(rows: Rows, test: Predictions, view: str) -> tuple[dict[str, float
     return numbers, losses
 
 
+def _curve(rows: Rows, test: Predictions) -> Curve:
+    """Return the curve of calibrated rows, with the weights and clusters of the test set."""
+    assert rows.hit is not None  # noqa: S101 - there are labels
+    how: Any = {"weight_kind": test.weight_kind, "clusters": test.clusters}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewClusters)  # the test set has told already
+        return Curve.from_scores(rows.score, rows.hit, sample_weight=test.sample_weight, **how)
+
+
 def _expected(curve: Curve) -> float:
     """Return the mean KS error of perfectly calibrated scores: E sup |W| sigma / N."""
+    if curve.clusters is not None:
+        return ks_test(curve).expected
     spread = VarianceReader()
     read(curve, spread)
     return EXPECTED_KS * float(np.sqrt(spread.variance)) / float(curve.n)
 
 
-def hall_t(difference: FloatArray, share: FloatArray) -> tuple[float, float, float]:
+def hall_t(
+    difference: FloatArray, share: FloatArray, clusters: IntArray | None = None
+) -> tuple[float, float, float]:
     r"""Return the mean of differences, its standard error, and Hall's t.
 
     With t the mean over its error and g the skewness over :math:`\\sqrt n`, Hall's transformation
     :math:`t + (g / 6) (2 t^2 + 1) + g^2 t^3 / 27` (monotone) is closer to normal than t.
-    difference, share : (N,) and shares of the weight, which sum to 1.
+    difference, share : (N,) and shares of the weight, which sum to 1. clusters : (N,) the cluster
+    of each row: the sums of clusters then take the place of rows, and t is moved to the normal
+    quantile that Student's law gives it, with one less than Kish's number of clusters.
     """
     mean = float(np.sum(share * difference))
-    centred = difference - mean
-    error = float(np.sqrt(np.sum((share * centred) ** 2)))
+    parts, few = share * (difference - mean), 1.0
+    if clusters is not None:
+        parts, size = summed(clusters, parts), summed(clusters, share)
+        freedom = max(1.0 / float(size @ size) - 1.0, 1.0)
+        few = 1.0 + 1.0 / freedom
+    error = float(np.sqrt(few * np.sum(parts**2)))
     if error == 0.0:
         return mean, error, 0.0 if mean == 0.0 else float(np.copysign(np.inf, mean))
-    t, g = mean / error, float(np.sum((share * centred) ** 3)) / error**3
+    t, g = mean / error, float(np.sum(parts**3)) / error**3
+    if clusters is not None:
+        t = float(np.sign(t) * -ndtri(stdtr(freedom, -abs(t))))
     return mean, error, t + g * t * t / 3.0 + g * g * t**3 / 27.0 + g / 6.0

@@ -241,6 +241,8 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
         more=more,
         intervals=_intervals(curve, how) if how.resamples else {},
         numbers=_numbers(short, how, known) if how.more else (),
+        clusters=None if curve.clusters is None else curve.clusters.size,
+        design_effect=None if curve.clusters is None else curve.clusters.design_effect,
         **known,
     )
 
@@ -264,7 +266,7 @@ def _intervals(curve: Curve, how: _How) -> dict[str, tuple[float, float]]:
     found = {}
     for key, value in _resampled_values(curve, edges).items():
         values = np.array([row[key] for row in rows])
-        ends = interval(value, values, corrected=key not in MEANS)
+        ends = interval(value, values, corrected=key not in MEANS, clusters=curve.clusters)
         found[key] = (ends.low, ends.high)
     return found
 
@@ -296,14 +298,14 @@ def one_pass(
     tests, means, log_loss = TestReader(), MeanReader(), NllReader()
     binned, pools, z = BinReader(as_edges(curve, bins)), PoolReader(), SpiegelhalterReader()
     short = curve
-    if curve.n > MIN_ROWS_FOR_COARSE_COPY:
+    if curve.n > MIN_ROWS_FOR_COARSE_COPY and curve.clusters is None:
         joined = CoarseReader()
         read(curve, tests, means, binned, pools, joined)
         short = joined.curve(curve.view)
         read(short, log_loss, z)
     else:
         read(curve, tests, means, binned, log_loss, pools, z)
-    cells, z_test = binned.bins(), spiegelhalter_of(z)
+    cells, z_test = binned.bins(), spiegelhalter_of(z, curve.clusters)
     parts = decomposition_of(pools, tests.brier.value, "brier")
     values = {
         "accuracy": means.hits / means.n,

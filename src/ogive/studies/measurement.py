@@ -30,7 +30,9 @@ class Measurement:
     contain for certain what all rows would give, and the keys in `approximate` are neither exact
     nor in a bracket; `skipped` counts the rows of a log that were left out. `also` holds other
     views that belong to it: of two classes, the score of class 1. `numbers` are those of other
-    fields, where they were asked for (``more=True``).
+    fields, where they were asked for (``more=True``). `clusters` says how many there are, where
+    they were given, and `design_effect` how much more they let a mean vary than independent rows
+    would.
     """
 
     view: str
@@ -61,6 +63,8 @@ class Measurement:
     brackets: dict[str, tuple[float, float]] = field(default_factory=dict)
     approximate: tuple[str, ...] = ()
     skipped: int | None = None
+    clusters: int | None = None
+    design_effect: float | None = None
     also: tuple[Measurement, ...] = ()
     numbers: tuple[Number, ...] = ()
     calibrated_by: str | None = None
@@ -119,6 +123,7 @@ class Measurement:
             values.pop(key)
         origin = {key: values.pop(key) for key in ("calibrated_by", "fitted_rows")}
         known = {key: values.pop(key) for key in ("brackets", "approximate", "skipped")}
+        alike = {key: values.pop(key) for key in ("clusters", "design_effect")}
         vector = {key: values.pop(key) for key in ("brier_vector", "nll_vector")}
         result = head | {
             "ks": ks.pop("value"),
@@ -135,6 +140,7 @@ class Measurement:
         if self.brier_vector is not None:
             result |= vector
         more_of_it = {} if self.calibrated_by is None else origin
+        more_of_it |= {} if self.clusters is None else alike
         if self.also:
             more_of_it |= {"also": [other.to_dict() for other in self.also]}
         return {key: _plain(value) for key, value in result.items()} | _of_log(**known) | more_of_it

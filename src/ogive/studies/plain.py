@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._labels import warn_if_permuted
+from ogive._numerics.splits import random_parts
 from ogive._validate import as_array, as_hits
 from ogive.calibrators.maps import Map
 from ogive.calibrators.matrix_map import MatrixMap
@@ -45,6 +46,7 @@ def measure(
     classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
+    clusters: ArrayLike | None = None,
     bins: ArrayLike | int = BINS,
     random_state: int = 0,
     resamples: int = 0,
@@ -68,7 +70,7 @@ def measure(
     classes : sequence of K labels, optional
         The label of each column. Default: the names of a frame's columns if they are the labels,
         else as `Predictions` has it.
-    sample_weight, weight_kind : optional
+    sample_weight, weight_kind, clusters : optional
         As in `Predictions`.
     bins, random_state, resamples, more, progress : optional
         As in `ogive.studies.measure.measure`.
@@ -81,7 +83,8 @@ def measure(
     """
     if isinstance(data, Predictions | Curve) and isinstance(outcomes, str | View):
         outcomes, view = None, outcomes
-    given = as_data(data, outcomes, kind, classes, sample_weight, weight_kind)
+    rows: Any = {"sample_weight": sample_weight, "weight_kind": weight_kind, "clusters": clusters}
+    given = as_data(data, outcomes, kind, classes, **rows)
     return measuring.measure(
         given,
         view,
@@ -101,6 +104,7 @@ def measure_all(
     classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
+    clusters: ArrayLike | None = None,
     bins: ArrayLike | int = BINS,
     random_state: int = 0,
     resamples: int = 0,
@@ -115,30 +119,23 @@ def measure_all(
     >>> ogive.measure_all([0.9, 0.8, 0.6, 0.7] * 9, [1, 0, 1, 0] * 9).views[0].view
     'score'
     """
-    given = as_data(data, outcomes, kind, classes, sample_weight, weight_kind)
+    rows: Any = {"sample_weight": sample_weight, "weight_kind": weight_kind, "clusters": clusters}
+    given = as_data(data, outcomes, kind, classes, **rows)
     how: Any = {"bins": bins, "random_state": random_state, "resamples": resamples, "more": more}
     return measuring.measure_all(given, **how, progress=progress)
 
 
-def as_data(  # noqa: PLR0917 - those of `measure`, in order
+def as_data(
     data: Any,  # noqa: ANN401 - Predictions, a Curve or array-like
     outcomes: Any,  # noqa: ANN401
     kind: Kind | None,
     classes: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    weight_kind: WeightKind,
+    **rows: Any,  # noqa: ANN401 - weights and clusters
 ) -> Predictions | Curve:
     """Return a curve as it is, and anything else as predictions."""
     if not isinstance(data, Curve):
-        return as_predictions(
-            data,
-            outcomes,
-            kind=kind,
-            classes=classes,
-            sample_weight=sample_weight,
-            weight_kind=weight_kind,
-        )
-    return as_curve(data, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+        return as_predictions(data, outcomes, kind=kind, classes=classes, **rows)
+    return as_curve(data, outcomes, **rows)
 
 
 def compare(
@@ -150,6 +147,7 @@ def compare(
     kind: Kind | None = None,
     classes: ArrayLike | None = None,
     score_only: bool = False,
+    clusters: ArrayLike | None = None,
     split: float = 0.5,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -169,6 +167,9 @@ def compare(
     score_only : bool
         For ``top-r`` and ``within-top-r`` of a matrix the spline reads all columns; with this, the
         view's score alone.
+    clusters : array-like, optional
+        Of one set, as in `measure`: a cluster is then either fitted or tested. Of two sets,
+        `Predictions` have their own.
     split, random_state : optional
         Of one set: the share of its rows that are fitted, and which.
     progress : function of (what, done, total), optional
@@ -183,17 +184,19 @@ def compare(
     'platt'
     """
     if isinstance(cal, Predictions | tuple):
+        if clusters is not None:
+            msg = "`clusters` are of one set. Of two, give Predictions(..., clusters=...) each."
+            raise InvalidInput(msg)
         sets = [_set(one, name, kind, classes) for one, name in ((cal, "cal"), (test, "test"))]
     else:
-        whole = as_predictions(cal, test, kind=kind, classes=classes)
+        whole = as_predictions(cal, test, kind=kind, classes=classes, clusters=clusters)
         if not 0.0 < split < 1.0 or whole.n < _MATRIX:
             msg = (
                 f"`split` must be between 0 and 1, with two rows or more, not {split} of {whole.n}."
             )
             raise InvalidInput(msg)
-        order = np.random.default_rng(random_state).permutation(whole.n)
-        cut = min(max(round(split * whole.n), 1), whole.n - 1)
-        sets = [whole.take(order[:cut]), whole.take(order[cut:])]
+        parts = random_parts(whole.n, split, random_state, whole.clusters)
+        sets = [whole.take(rows) for rows in parts]
     return comparing.compare(
         sets[0], sets[1], methods, view, score_only=score_only, progress=progress
     )
@@ -226,6 +229,7 @@ def calibrate(
     classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
+    clusters: ArrayLike | None = None,
 ) -> Calibration:
     """Fit a calibrator to scores and outcomes, and apply it: probabilities and calibrator.
 
@@ -241,7 +245,7 @@ def calibrate(
         measured again: they look better than new rows would.
     method : str
         A name of `ogive.calibrators.METHODS`.
-    kind, classes, sample_weight, weight_kind : optional
+    kind, classes, sample_weight, weight_kind, clusters : optional
         As in `measure`.
 
     Examples
@@ -259,6 +263,7 @@ def calibrate(
         classes=classes,
         sample_weight=sample_weight,
         weight_kind=weight_kind,
+        clusters=clusters,
     )
     matrix = np.ndim(preds.values) == _MATRIX
     gamma = fit(preds, method, VECTOR if not preds.one_column else None)
@@ -302,11 +307,12 @@ def as_predictions(
     classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
+    clusters: ArrayLike | None = None,
 ) -> Predictions:
     """Return predictions of scores and outcomes, or of a matrix and labels; of frames too."""
     if isinstance(data, Predictions):
-        if outcomes is not None or kind is not None or classes is not None:
-            msg = "Predictions have their own labels, kind and classes: give them alone."
+        if any(given is not None for given in (outcomes, kind, classes, clusters)):
+            msg = "Predictions have their own labels, kind, classes and clusters: give them alone."
             raise InvalidInput(msg)
         return data
     if outcomes is None:
@@ -328,6 +334,7 @@ def as_predictions(
         classes=_names(data, outcomes) if classes is None and not one_column else classes,
         sample_weight=sample_weight,
         weight_kind=weight_kind,
+        clusters=clusters,
     )
     warn_if_permuted(preds, "`scores`")
     return preds

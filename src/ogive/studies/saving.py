@@ -54,7 +54,7 @@ def saving(curve: Curve, level: float = LEVEL) -> Saving:
     >>> found.low < 0.0968 < found.high   # the mean of KL(scores² || scores)
     True
     """
-    n, kish = curve.n, curve.n / float(curve.square.sum())
+    n, kish = curve.n, curve.independent_n / curve.n
     rows = coarse(curve) if n > MIN_ROWS_FOR_COARSE_COPY else curve
     tail = np.maximum(rows.tail, CLIP)
     eta = np.log(tail) - np.log1p(-tail)

@@ -20,6 +20,7 @@ import numpy as np
 
 from ogive.metrics.omnibus import calibration_test, noise_ratio
 from ogive.metrics.significance import LEVEL, ks_test
+from ogive.studies.gain import gain_of
 from ogive.studies.layout import format_pvalue, percent
 from ogive.studies.wording import about_scores, direction_of, spline_of
 
@@ -257,7 +258,7 @@ def judge_curve(
             seen = seen._replace(ks=decided.seen.ks, rows_needed=decided.seen.rows_needed)
         return judge(seen, decided.gain, method="spline", more=decided.more)
     decide = decide and fitted_on is None
-    gain = gamma.summary().gain if decide and gamma is not None else None
+    gain = gain_of(curve, gamma) if decide and gamma is not None else None
     again = fitted_on is not None and seen.pvalue < LEVEL
     more = ("Fit a calibrator to the model's own outputs on rows like these.",) if again else ()
     return judge(seen, gain, method="spline", more=more)

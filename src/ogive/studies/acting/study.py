@@ -94,7 +94,8 @@ def decide(
     >>> round(found.threshold, 4), found.saved > 0, found.low < found.saved < found.high
     (0.1667, True, True)
     """
-    given = as_data(data, outcomes, kind, classes, sample_weight, weight_kind)
+    rows: Any = {"sample_weight": sample_weight, "weight_kind": weight_kind}
+    given = as_data(data, outcomes, kind, classes, **rows)
     if not isinstance(cv, int) or cv < _MIN_FOLDS:
         msg = f"`cv` must be a whole number >= {_MIN_FOLDS}, not {cv!r}."
         raise InvalidInput(msg)
