@@ -3,7 +3,7 @@ import pytest
 
 from ogive import Curve, Predictions, ks_error, save
 from ogive.export.artifact import FittedOn, load_fitted_on
-from ogive.studies.fitted_on import _rows, fitted_on
+from ogive.studies.fitted_on import fitted_on
 from ogive.studies.fitting import apply, fit
 
 
@@ -31,7 +31,7 @@ def test_the_error_after_is_of_rows_that_the_maps_had_not_seen(preds):
     fold = content_folds(preds.values, preds.labels, 5, together=False)
     score, hit = np.empty(preds.n), np.empty(preds.n, dtype=bool)
     for train, held_out in pairs(fold):
-        rows = apply(fit(_rows(preds, train), "isotonic", "top-1"), _rows(preds, held_out))
+        rows = apply(fit(preds.take(train), "isotonic", "top-1"), preds.take(held_out))
         score[held_out], hit[held_out] = rows.score, rows.hit
     wanted = ks_error(Curve.from_scores(score, hit))
     gamma = fit(preds, "isotonic")
@@ -49,7 +49,7 @@ def test_equal_scores_are_dealt_to_all_folds(rng):
 
 def test_the_order_of_the_rows_does_not_matter(preds, rng):
     order = rng.permutation(preds.n)
-    a, b = (fitted_on(p, fit(p, "beta")).ks_after for p in (preds, _rows(preds, order)))
+    a, b = (fitted_on(p, fit(p, "beta")).ks_after for p in (preds, preds.take(order)))
     assert a == pytest.approx(b, abs=1e-9)
 
 
@@ -86,7 +86,7 @@ def test_what_is_not_known_is_none(preds):
     weighted = Curve.from_scores([0.2, 0.7], [0, 1], sample_weight=[1, 2.5], weight_kind="sampling")
     assert fitted_on(weighted, gamma).ks_after is None
     assert fitted_on(Curve.from_scores([0.2, 0.7], [0, 1]), gamma).ks_after is None
-    few = _rows(preds, np.arange(8))
+    few = preds.take(np.arange(8))
     info = fitted_on(few, fit(preds, "paper-spline"), "paper-spline")
     assert info.ks_after is None
     assert info.folds is None
