@@ -36,5 +36,7 @@ def make_log(folder):
         rng = np.random.default_rng(seed)
         scores = rng.random(500)
         hits, country = rng.random(500) < scores, rng.choice(["DE", "FR"], 500)
-        table = pa.table({"score": scores, "outcome": hits, "country": country})
+        customer = rng.integers(0, 60, 500)
+        columns = {"score": scores, "outcome": hits, "country": country, "customer": customer}
+        table = pa.table(columns)
         pq.write_table(table, folder / f"2024-0{seed}.parquet")

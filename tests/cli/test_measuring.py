@@ -147,6 +147,7 @@ def test_a_folder_is_read_whole_for_its_clusters(tmp_path, run_json):
     assert found == ogive.measure(s, y, clusters=c).to_dict()
 
 
+@pytest.mark.filterwarnings("default::ogive.errors.FewClusters")
 def test_few_clusters_are_told(run, tmp_path):
     s, y, c = naive.clustered(2, clusters=4, rows=30)
     file = write_clusters(tmp_path, ".csv", s, y, c)

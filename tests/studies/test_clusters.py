@@ -39,6 +39,21 @@ def test_measure_says_how_many_clusters_and_what_they_are_worth():
     assert "5 folds" in one.verdict
 
 
+def test_the_numbers_of_other_fields_have_wider_intervals():
+    s, y, c = naive.clustered(12, clusters=60, rows=20, icc=0.5, factor=1.3)
+    one, alone = (ogive.measure(s, y, clusters=k, more=True).numbers for k in (c, None))
+    for mine, other in zip(one, alone, strict=True):
+        if mine.key in {"oe_ratio", "intercept", "slope"}:
+            assert mine.value == other.value
+        assert mine.high - mine.low > 1.1 * (other.high - other.low), mine.key
+    curve = Curve.from_scores(s, y, clusters=c)
+    alike = curve.as_independent()
+    assert alike.clusters is None
+    assert alike.effective_n == pytest.approx(curve.independent_n)
+    with pytest.raises(InvalidInput, match="`decide` takes rows to be independent"):
+        ogive.decide(curve, miss=5, alarm=1)
+
+
 def test_every_row_its_own_cluster_is_the_ordinary_answer():
     s, y, _ = naive.clustered(1, clusters=60, rows=20)
     one, alone = ogive.measure(s, y, clusters=np.arange(s.size)), ogive.measure(s, y)

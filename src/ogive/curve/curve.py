@@ -285,6 +285,17 @@ class Curve(Derived):
             )
             raise InvalidInput(msg)
 
+    def as_independent(self) -> Curve:
+        """Return a curve without clusters whose squared weights hold their design effect.
+
+        What reads the noise of rows off their squared weights then allows for clusters.
+        """
+        if self.clusters is None:
+            return self
+        cell, sums, alike = self._groups.cell, self._groups.sums, self.clusters.design_effect
+        squares = (frozen(alike * column) for column in sums[2:])
+        return Curve(groups=Groups(cell, *sums[:2], *squares), view=self.view)
+
     def refined(self, finer: Finer) -> Curve:
         """Return a summarised curve with the rows of some ranges replaced by finer ones."""
         return Curve(summary=self.summary(), finer=(*self._finer, finer), view=self.view)

@@ -146,7 +146,8 @@ def expected_cost(
     >>> found.value, found.acted
     (1.5, 0.5)
     """
-    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    curve = given.as_independent()
     miss, alarm = check_costs(miss, alarm)
     at = alarm / (miss + alarm) if threshold is None else _threshold(threshold)
     cells = cells_at(curve, np.array([at]))
@@ -173,7 +174,8 @@ def best_threshold(
     >>> best_threshold([0.9, 0.6, 0.3, 0.1], [1, 0, 1, 0], miss=5, alarm=1)
     0.2
     """
-    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    curve = given.as_independent()
     miss, alarm = check_costs(miss, alarm)
     at = cuts(curve.score)
     cells = cells_at(curve, at)
@@ -208,7 +210,8 @@ def net_benefit(
     >>> found.value, found.treat_all, found.avoided
     (array([0.]), array([0.]), array([0.]))
     """
-    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    curve = given.as_independent()
     t = _grid(thresholds, "thresholds")
     odds = t / (1.0 - t)
     cells, n = cells_at(curve, t), float(curve.n)
@@ -246,7 +249,8 @@ def cost_curve(
     >>> found.value, found.best, found.threshold
     (array([0.5]), array([0.25]), array([0.5]))
     """
-    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    curve = given.as_independent()
     check_two_outcomes(curve)
     at, n, ones = _grid(x, "x"), float(curve.n), float(curve.total_hits)
     rate = ones / n

@@ -19,6 +19,8 @@ weighted by how rare its outcome is.
 The slope has the interval of its profile likelihood, widened where the residuals vary more than
 the line expects (Kent 1982): all b whose log-likelihood is within :math:`1.92\,k` of the best,
 k = max(1, robust variance / variance of the line).
+
+With clusters every variance is multiplied by their design effect (`Curve.as_independent`).
 """
 
 from __future__ import annotations
@@ -107,7 +109,8 @@ def oe_ratio(
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
     (0.5, 0.391, 0.623)
     """
-    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    curve = given.as_independent()
     expected = float(curve.count @ curve.score)
     if expected < np.finfo(np.float64).tiny:
         return Estimate(inf if curve.total_hits else nan, 0.0, inf)
@@ -137,7 +140,8 @@ def calibration_intercept(
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
     (-1.346, -1.742, -0.955)
     """
-    curve = _short(as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind))
+    given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    curve = _short(given.as_independent())
     value = _shift_for(curve, curve.total_hits)
     ends = _hits_interval(curve, _noise(curve, expit(value + curve.log_odds)))
     return Estimate(value, *(_shift_for(curve, end) for end in ends))
@@ -166,7 +170,8 @@ def calibration_slope(
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
     (0.543, 0.215, 0.891)
     """
-    curve = _short(as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind))
+    given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    curve = _short(given.as_independent())
     eta = curve.log_odds
     if curve.total_hits in {0.0, float(curve.n)} or _same(float(eta[0]), float(eta[-1])):
         return Estimate(nan, -inf, inf)

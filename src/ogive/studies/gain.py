@@ -81,11 +81,14 @@ def cross_fitted_gain(
     if not isinstance(cv, int) or cv < _MIN_FOLDS:
         msg = f"`cv` must be a whole number >= {_MIN_FOLDS}, not {cv!r}."
         raise InvalidInput(msg)
-    known = _known_to_posterior(chosen.fit(curve, **options)) if method == "spline" else ()
     if curve.clusters is not None:
         found = _by_clusters(curve, curve.clusters, lambda rest: chosen.fit(rest, **options), cv)
-        worth = (None, curve.independent_n * found[1])  # of methods without a posterior
-        return Gain(method, curve.view, curve.n, *found, *(known or worth))
+        if method == "spline":
+            known = _known_to_posterior(chosen.fit(curve, **options))
+            return Gain(method, curve.view, curve.n, *found, *known)
+        # Without a posterior, what is saved in total is of as many rows as the clusters are worth.
+        total = curve.independent_n * found[1]
+        return Gain(method, curve.view, curve.n, *found, expected_total=total)
     sums = np.zeros(6)
     for rest, part in parts_of(curve, cv, random_state=random_state):
         gamma = chosen.fit(rest, **options)
@@ -98,7 +101,8 @@ def cross_fitted_gain(
     mean = total / n
     spread = square_dd - 2 * mean * square_d + mean**2 * square
     error = float(np.sqrt(max(spread, 0.0))) / n
-    return Gain(method, curve.view, curve.n, cv, float(mean), error, float(loss / n), *known)
+    own = _known_to_posterior(chosen.fit(curve, **options)) if method == "spline" else ()
+    return Gain(method, curve.view, curve.n, cv, float(mean), error, float(loss / n), *own)
 
 
 def _by_clusters(

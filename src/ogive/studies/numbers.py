@@ -93,7 +93,8 @@ def spline_errors(
     >>> round(found.ici.value, 3), found.ici.low < 1 / 6 < found.ici.high
     (0.168, True)
     """
-    curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
+    curve = given.as_independent()
     gamma = spline_of(curve)
     error = np.abs(gamma.from_tails(curve.high, curve.tail) - curve.score)
     value = _errors(error[None], curve.count)[0]
@@ -187,6 +188,7 @@ def refinement(
     """
     curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     sums = np.zeros(5)  # of w, w loss, w², w² loss and w² loss²
+    of_clusters = []  # w and w loss of each
     for rest, part in folds(curve, cv, random_state=random_state):
         p = np.clip(spline_of(rest).from_tails(part.high, part.tail), CLIP, 1.0 - CLIP)
         for loss, w, square in (
@@ -194,11 +196,19 @@ def refinement(
             (-np.log1p(-p), part.count - part.hits, part.square - part.square_hits),
         ):
             sums += [w.sum(), w @ loss, square.sum(), square @ loss, square @ loss**2]
+        if part.clusters is not None:
+            of_clusters.append(
+                (part.clusters.weight, part.clusters.sums(-np.log(p), -np.log1p(-p)))
+            )
     n, total, squares, first, second = sums.tolist()
     if not n:
         return Estimate(nan, nan, nan)
     mean = total / n
     variance = second - 2.0 * mean * first + mean * mean * squares
+    if of_clusters:
+        weight, loss = (np.concatenate(column) for column in zip(*of_clusters, strict=True))
+        clustered = float(np.sum((loss - mean * weight) ** 2)) * weight.size / (weight.size - 1.0)
+        variance = max(variance, clustered)
     low, high = sum_interval(total, variance, mean * squares / n)
     return Estimate(mean, low / n, high / n)
 

@@ -96,6 +96,12 @@ def decide(
     """
     rows: Any = {"sample_weight": sample_weight, "weight_kind": weight_kind}
     given = as_data(data, outcomes, kind, classes, **rows)
+    if given.clusters is not None:
+        msg = (
+            "`decide` takes rows to be independent: its intervals would be too short for rows in "
+            "clusters. Give the rows without `clusters`."
+        )
+        raise DoesNotApply(msg)
     if not isinstance(cv, int) or cv < _MIN_FOLDS:
         msg = f"`cv` must be a whole number >= {_MIN_FOLDS}, not {cv!r}."
         raise InvalidInput(msg)

@@ -1,0 +1,145 @@
+"""How often tests reject and intervals cover where rows come in clusters.
+
+``python -m tests.slow.cluster_simulations`` prints the tables of docs/theory/clusters.md. The
+tests beside it assert bounds of the same numbers.
+"""
+
+import sys
+import warnings
+
+import numpy as np
+from scipy.special import expit
+
+from ogive import Curve, bootstrap, calibration_test, cross_fitted_gain
+from ogive.errors import FewClusters
+from ogive.studies.gate import gate
+from ogive.studies.losses import CRITICAL_T, hall_t
+from tests.slow.simulations import both_tests
+
+ROWS = 20  # of a cluster, on average
+BETWEEN = 0.5  # share of the variance of log-odds that is between clusters
+
+
+def sample(rng, clusters, icc, *, factor=1.0, mean=0.5, even=True):
+    """Scores, outcomes and clusters: two outcomes of one score in a cluster correlate by `icc`.
+
+    With the probability √icc a row takes the draw of its cluster, else its own.
+    """
+    sizes = np.full(clusters, ROWS) if even else rng.geometric(1.0 / ROWS, clusters)
+    code = np.repeat(np.arange(clusters), sizes)
+    own = rng.normal(size=(2, code.size))
+    shared = rng.normal(size=clusters)[code]
+    eta = mean + 1.5 * (np.sqrt(BETWEEN) * shared + np.sqrt(1.0 - BETWEEN) * own[0])
+    alike = rng.random(code.size) < np.sqrt(icc)
+    draw = np.where(alike, rng.random(clusters)[code], rng.random(code.size))
+    return expit(factor * eta), draw < expit(eta), code
+
+
+def curve_of(rng, *arguments, **options):
+    s, y, code = sample(rng, *arguments, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewClusters)
+        return Curve.from_scores(s, y, clusters=code)
+
+
+def alone(curve):
+    """The same rows as if they were independent."""
+    return Curve(groups=curve._groups, view=curve.view)
+
+
+def level(clusters, icc, draws, *, seed=0, **options):
+    """How often KS, Kuiper, the calibration test and KS without clusters reject at 5 %."""
+    rng = np.random.default_rng(seed)
+    found = np.zeros(4)
+    for k in range(draws):
+        curve = curve_of(rng, clusters, icc, **options)
+        ks, kuiper = both_tests(curve, k)
+        plain, _ = both_tests(alone(curve), k)
+        omnibus = calibration_test(curve, random_state=k)
+        found += [test.pvalue < 0.05 for test in (ks, kuiper, omnibus, plain)]
+    return found / draws
+
+
+def coverage(clusters, icc, draws, *, factor=2.0, seed=1, **options):
+    """How often intervals hold the truth: KS, the gate's ECE, bootstrapped log loss, KS alone."""
+    rng = np.random.default_rng(seed)
+    s, _, _ = sample(np.random.default_rng(7), 100_000, 0.0, factor=factor, **options)
+    log_odds = np.log(s / (1.0 - s)) / factor
+    truth = {
+        "ks": np.abs(np.cumsum((expit(log_odds) - s)[np.argsort(s)])).max() / s.size,
+        "nll": -np.mean(expit(log_odds) * np.log(s) + (1.0 - expit(log_odds)) * np.log1p(-s)),
+    }
+    bins = np.minimum((s * 15).astype(int), 14)
+    gaps = np.bincount(bins, expit(log_odds) - s)
+    truth["ece"] = np.abs(gaps).sum() / s.size
+    found = np.zeros(4)
+    for k in range(draws):
+        curve = curve_of(rng, clusters, icc, factor=factor, **options)
+        ks, plain = both_tests(curve, k)[0], both_tests(alone(curve), k)[0]
+        ece = gate(curve, max_ece=0.5, random_state=k).limits[0].interval
+        nll = bootstrap(curve, "nll", resamples=200, random_state=k)
+        found += [
+            ks.low <= truth["ks"] <= ks.high,
+            ece[0] <= truth["ece"] <= ece[1],
+            nll.low <= truth["nll"] <= nll.high,
+            plain.low <= truth["ks"] <= plain.high,
+        ]
+    return found / draws
+
+
+def decisions(clusters, icc, draws, *, factor=1.0, seed=2):
+    """How often the spline is called worth it, with clusters and without."""
+    rng = np.random.default_rng(seed)
+    found = np.zeros(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(draws):
+            curve = curve_of(rng, clusters, icc, factor=factor)
+            both = (cross_fitted_gain(one) for one in (curve, alone(curve)))
+            found += [not gain.leave_alone for gain in both]
+    return found / draws
+
+
+def paired(clusters, icc, draws, *, seed=3):
+    """How often two equally good methods are found to differ, with clusters and without.
+
+    Their log losses differ by what a shift of all log-odds, drawn for each sample, does.
+    """
+    rng = np.random.default_rng(seed)
+    found = np.zeros(2)
+    for _ in range(draws):
+        s, y, code = sample(rng, clusters, icc)
+        share = np.full(s.size, 1.0 / s.size)
+        moved = expit(np.log(s / (1.0 - s)) + 0.3)
+        loss = [-np.log(np.where(y, p, 1.0 - p)) for p in (moved, s)]
+        mean = np.mean(s * np.log(s / moved) + (1.0 - s) * np.log((1.0 - s) / (1.0 - moved)))
+        difference = loss[0] - loss[1] - mean
+        both = (hall_t(difference, share, c)[2] for c in (code, None))
+        found += [abs(t) > CRITICAL_T for t in both]
+    return found / draws
+
+
+def percent(row):
+    return " | ".join(f"{100 * x:.1f} %" for x in row)
+
+
+TABLES = {
+    "level": ("KS | Kuiper | calibration test | KS without clusters", level, 400),
+    "coverage": ("KS | ECE | log loss | KS without clusters", coverage, 300),
+    "decisions": ("with clusters | without", decisions, 200),
+    "paired": ("with clusters | without", paired, 4000),
+}
+
+
+def main(names):
+    """Print tables."""
+    for name in names or TABLES:
+        head, of, draws = TABLES[name]
+        print(f"\n{name}\n| clusters | ICC | {head} |", flush=True)
+        for clusters in (10, 20, 50, 200):
+            for icc in (0.0, 0.1, 0.3, 0.5):
+                print(f"| {clusters} | {icc} | {percent(of(clusters, icc, draws))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

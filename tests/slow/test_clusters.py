@@ -1,0 +1,47 @@
+"""Level and coverage with clusters, by simulation: `pytest tests/slow -m slow`."""
+
+import pytest
+
+from tests.slow import cluster_simulations as simulations
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("icc", [0.1, 0.3, 0.5])
+@pytest.mark.parametrize("clusters", [10, 20, 50, 200])
+def test_level_of_the_tests(clusters, icc):
+    """400 samples: the standard error of 5 % is 1.1 %."""
+    *found, plain = simulations.level(clusters, icc, 400)
+    assert max(found) <= 0.085
+    assert plain > 1.5 * max(found)
+
+
+@pytest.mark.parametrize("icc", [0.1, 0.5])
+@pytest.mark.parametrize("clusters", [20, 50, 200])
+def test_coverage_of_the_intervals(clusters, icc):
+    """300 samples: the standard error of 95 % is 1.3 %."""
+    ks, ece, log_loss, plain = simulations.coverage(clusters, icc, 300)
+    assert min(ks, ece) >= 0.93
+    assert log_loss >= 0.90
+    assert plain < ks
+
+
+def test_level_with_rare_outcomes_and_uneven_clusters():
+    *found, _ = simulations.level(50, 0.3, 300, mean=-4.0, even=False)
+    assert max(found) <= 0.10
+
+
+@pytest.mark.parametrize("icc", [0.1, 0.5])
+def test_the_decision_to_calibrate(icc):
+    clustered, plain = simulations.decisions(50, icc, 100)
+    assert clustered <= 0.30
+    assert plain > clustered
+    assert simulations.decisions(50, icc, 50, factor=2.0)[0] >= 0.8
+
+
+@pytest.mark.parametrize("icc", [0.1, 0.5])
+@pytest.mark.parametrize("clusters", [10, 20, 50, 200])
+def test_level_of_paired_differences(clusters, icc):
+    clustered, plain = simulations.paired(clusters, icc, 2000)
+    assert clustered <= 0.085
+    assert plain > clustered
