@@ -27,7 +27,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ogive._typing import ArrayLike, FloatArray, IntArray, KeyArray
+    from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, KeyArray
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing and mixes high bits
 _ODD_2 = np.uint64(0xBF58476D1CE4E5B9)
@@ -143,7 +143,7 @@ def cluster_folds(
 
 
 def random_parts(
-    n: int, share: float, random_state: int, clusters: IntArray | None = None
+    n: int, share: float, random_state: int, clusters: AnyArray | None = None
 ) -> tuple[IntArray, IntArray]:
     """Return the rows of two random parts, the first with a share of them; clusters stay whole.
 

@@ -263,7 +263,8 @@ def _check_graph(graph: str, options: dict[str, Any]) -> None:
     """Refuse options that a graph does not heed."""
     check_depth(options)
     if graph == "groups":
-        refuse("this graph shows groups as they are", "method", "split", "seed", "experiment")
+        unheeded = ("method", "split", "seed", "experiment", "cluster")
+        refuse("this graph shows groups as they are", *unheeded)
         if options["by"] is None:
             msg = "the graph groups needs columns that name them: --by country,device"
             raise click.UsageError(msg)

@@ -28,7 +28,6 @@ from ogive.readers.source import Source, check_agree, joined
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ogive._typing import IntArray
     from ogive.predictions import Predictions
     from ogive.readers.classes import ClassMap
     from ogive.readers.provenance import Provenance
@@ -128,8 +127,7 @@ def two_parts(
         raise FileFormatError(msg)
     whole = source.part(None)
     n = whole.values.shape[0]
-    codes = None if whole.clusters is None else np.unique(whole.clusters, return_inverse=True)[1]
-    cal, test = random_parts(n, split, random_state, codes)
+    cal, test = random_parts(n, split, random_state, whole.clusters)
     halves = {"cal": whole.take(cal), "test": whole.take(test)}
     both = Source(source.path, halves)
     return both.predictions("cal"), both.predictions("test")

@@ -293,7 +293,7 @@ def groups_of_parts(
         return GroupsOf(groups_of(source, "cal", by), groups_of(source, "test", by), by)
     (part,) = source.parts
     whole = groups_of(source, part, by)
-    cal, test = random_parts(whole.shape[0], split, random_state)
+    cal, test = random_parts(whole.shape[0], split, random_state, source.parts[part].clusters)
     return GroupsOf(whole[cal], whole[test], by)
 
 
