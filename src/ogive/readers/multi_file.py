@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ogive._files import safe_output
 from ogive._numerics.splits import random_parts
 from ogive.errors import DoesNotApply, FileFormatError
@@ -27,6 +25,8 @@ from ogive.readers.source import Source, check_agree, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    import numpy as np
 
     from ogive.predictions import Predictions
     from ogive.readers.classes import ClassMap
