@@ -1,5 +1,6 @@
 import base64
 import hashlib
+import html
 import re
 from datetime import date
 from html.parser import HTMLParser
@@ -13,6 +14,7 @@ from ogive.cli import main
 from ogive.errors import InvalidInput, UnknownName
 from ogive.report import build_report, render_html
 from ogive.report.contents import vector_number
+from ogive.studies.compare_groups import GroupsOf
 from ogive.studies.fitting import fit
 from tests.bundled import DEMO
 
@@ -263,3 +265,36 @@ def test_whole_vectors_have_a_row_of_the_method_that_is_shown(sample):
     assert vector_number(test, None)[0].before == row.before
     assert vector_number(test, None)[0].after == ""
     assert vector_number(Predictions([0.2, 0.9], [0, 1], kind="probs"), None) == ()
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_groups_have_a_section(fits, rng):
+    evil = "<script>document.title='x'</script>"
+    scores, country = rng.random(3000), rng.choice(["BR", evil, ""], 3000)
+    outcomes = rng.random(3000) < np.where(country == "BR", scores**2, scores)
+    parts = [slice(0, 1500), slice(1500, None)]
+    cal, test = (Predictions(scores[at], outcomes[at], kind="probs") for at in parts)
+    groups = GroupsOf(country[parts[0]] if fits else None, country[parts[1]], "country")
+    given = (test, cal if fits else None)
+    made = build_report(*given, methods=["none", "spline"] if fits else None, groups=groups)
+    text = render_html(made)
+    assert text.count('id="groups"') == 1
+    assert evil not in text
+    assert html.escape(evil) in text.replace("&#39;", "&#x27;")
+    assert "(none)" in text
+    heads = [*("KS before", "KS one map", "KS by group")] if fits else ["KS before"]
+    assert [h for h in made.groups.table.head if h.startswith("KS")] == heads
+    counts = sum(float(row[1].replace(",", "")) for row in made.groups.table.rows)
+    assert counts == 1500
+    assert ("One map for all rows raises the log loss of" in text) == fits
+    assert (
+        "groups" not in render_html(build_report(test)).partition("<nav")[2].partition("</nav")[0]
+    )
+
+
+def test_many_groups_are_cut(rng):
+    scores, group = rng.random(1200), rng.integers(0, 80, 1200)
+    test = Predictions(scores, rng.random(1200) < scores, kind="probs")
+    made = build_report(test, groups=GroupsOf(None, group, "client"))
+    assert len(made.groups.table.rows) == 50
+    assert made.groups.table.note == "The first 50 of 80."

@@ -27,7 +27,7 @@ from ogive.cli.options import (
     view_option,
 )
 from ogive.cli.terminal import Command, say
-from ogive.cli.values import INPUT, one_of
+from ogive.cli.values import INPUT, WORD, one_of
 from ogive.studies import GRAPHS, TIMELINE
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ def plot(
             "A page with the test part, before and after.",
         ),
         ("ogive report scores.csv -o report.html --split 0.5", "Fit on half of the rows."),
+        ("ogive report log.csv -o report.html --split 0.5 --by country", "With its groups."),
     ),
 )
 @click.argument("file", type=INPUT)
@@ -144,6 +145,12 @@ def plot(
 )
 @cluster_option
 @splits
+@click.option(
+    "--by",
+    type=WORD,
+    metavar="COL,…",
+    help="Add a section on the groups that these columns name, with a calibrator of groups.",
+)
 @reads_files
 @as_json_option
 def report(
@@ -171,6 +178,7 @@ def report(
     from ogive.report import build_report, write_html  # noqa: PLC0415
     from ogive.report.model import default_methods  # noqa: PLC0415
     from ogive.studies.estimate import slow_methods  # noqa: PLC0415
+    from ogive.studies.group_fitting import groups_of_parts, open_with_groups  # noqa: PLC0415
 
     _check(file, output, (".html", ".htm"), split)
     need("jinja2", extra="cli")
@@ -184,10 +192,17 @@ def report(
             say(watch.verdict)
         _done(output, as_json=as_json)
         return
+    by = options["by"]
     with terminal.progress("reading"):
         how = {"experiment": options["experiment"], "random_state": seed, "note": terminal.note}
-        source = open_sampled(file, columns_of(options), **how)
+        source = (
+            open_sampled(file, columns_of(options), **how)
+            if by is None
+            else open_with_groups(file, columns_of(options), options["experiment"])
+        )
         cal, test = _parts(source, split, seed)
+        fits = cal is not None
+        groups = None if by is None else groups_of_parts(source, by, split, seed, has_cal=fits)
     if cal is None:
         refuse(f"{file} has no rows to fit on (a cal part, or --split 0.5)", "methods")
     names = names_of(methods)
@@ -203,6 +218,7 @@ def report(
             method=method,
             methods=names,
             score_only=score_only,
+            groups=groups,
             source=file.name,
             progress=step,
         )

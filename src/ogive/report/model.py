@@ -38,6 +38,7 @@ from ogive.report.graphs import (
     method_graphs,
     one_graph,
 )
+from ogive.report.groups import group_section
 from ogive.report.headline import Headline, headline
 from ogive.studies.compare import compare
 from ogive.studies.fitting import SCORE_ONLY, VECTOR, apply, fit, reads_all_columns
@@ -52,7 +53,9 @@ if TYPE_CHECKING:
     from ogive._typing import Progress
     from ogive.predictions import Predictions
     from ogive.report.graphs import Table
+    from ogive.report.groups import GroupSection
     from ogive.studies.compare import Comparison
+    from ogive.studies.compare_groups import GroupsOf
     from ogive.studies.measurement import Measurement
     from ogive.studies.verdict import Verdict
 
@@ -104,6 +107,7 @@ class Report:
     class_graph: Graph | None
     class_table: Table | None
     class_words: str
+    groups: GroupSection | None
     commands: tuple[tuple[str, str], ...]
     how: tuple[str, ...]
 
@@ -116,6 +120,7 @@ def build_report(
     method: str | None = None,
     methods: Sequence[str] | None = None,
     score_only: bool = False,
+    groups: GroupsOf | None = None,
     source: str = "predictions",
     today: date | None = None,
     progress: Progress | None = None,
@@ -136,6 +141,8 @@ def build_report(
         What to compare. Default: all that are not slow.
     score_only : bool
         The spline of a rank of a matrix reads the view's score alone, and not all columns.
+    groups : GroupsOf, optional
+        The groups of the rows: the page has a section on them, with a calibrator of groups.
     source : str
         Where the predictions came from: the file's name.
     today : date, optional
@@ -209,6 +216,7 @@ def build_report(
         class_graph=None if heat is None else one_graph("classes", "Signed KS of each class", heat),
         class_table=None if heat is None else class_rows(heat),
         class_words="" if heat is None else class_words(heat),
+        groups=None if groups is None else group_section(groups, cal, test, name),
         commands=commands(
             source,
             name if score_only and view is None else view,

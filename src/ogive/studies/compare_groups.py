@@ -33,12 +33,13 @@ _MAPS = ("none", "spline", GROUPS)  # what a table shows of each group
 class GroupsOf(NamedTuple):
     """The groups of the rows of both parts, (N,) or (N, k), and what they are called."""
 
-    cal: AnyArray
+    cal: AnyArray | None  # None: there are no rows to fit on
     test: AnyArray
     by: str
 
     def columns(self) -> dict[str, AnyArray]:
         """Return the columns of the calibration part by name."""
+        assert self.cal is not None  # noqa: S101 - something is fitted
         columns = value_columns(self.cal)
         names = [self.by] if len(columns) == 1 else [name.strip() for name in self.by.split(",")]
         return dict(zip(names, columns, strict=True))
@@ -83,7 +84,7 @@ class ByGroup:
         """What the groups gain, in a sentence."""
         if self.gain is None:
             return ""
-        what = f"`groups` (the spline with a change for each group of {self.by})"
+        what = f"The method groups (the spline with a change for each group of {self.by})"
         size = f"{abs(self.gain):.4f} ± {self.gain_se:.4f}"
         if not self.significant:
             return f"{what} and one spline for all rows differ in log loss by {size}: noise."

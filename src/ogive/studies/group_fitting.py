@@ -286,9 +286,20 @@ def open_with_groups(path: Path, columns: Columns | None, experiment: str | None
 
 
 def groups_of_parts(
-    source: Source, by: str, split: float | None = None, random_state: int = 0
+    source: Source,
+    by: str,
+    split: float | None = None,
+    random_state: int = 0,
+    *,
+    has_cal: bool = True,
 ) -> GroupsOf:
-    """Return the groups of the rows that `ogive.readers.multi_file.two_parts` gives."""
+    """Return the groups of the rows that `ogive.readers.multi_file.two_parts` gives.
+
+    Without rows to fit on, those of the test part, or of the only part.
+    """
+    if not has_cal:
+        part = "test" if "test" in source.parts else next(iter(source.parts))
+        return GroupsOf(None, groups_of(source, part, by), by)
     if split is None:
         return GroupsOf(groups_of(source, "cal", by), groups_of(source, "test", by), by)
     (part,) = source.parts
