@@ -124,7 +124,10 @@ def test_calibrators_of_whole_vectors(rng):
     plain = ogive.fit_platt(Curve.from_predictions(preds.take(slice(1000)), "class-1"))
     same = decide(preds.take(slice(1000, None)), miss=5, alarm=1, calibrator=plain)
     assert found.cost_after == pytest.approx(same.cost_after)
-    assert found.raw_threshold is None
+    assert found.raw_threshold == pytest.approx(same.raw_threshold)
+    assert (found.low, found.high) == pytest.approx((same.low, same.high))
+    other = decide(preds, miss=5, alarm=1, calibrator=gamma, view="class-0")
+    assert other.raw_threshold is None
 
 
 @settings(max_examples=60, deadline=None)

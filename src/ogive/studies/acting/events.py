@@ -93,13 +93,17 @@ def by_map(curve: Curve, gamma: Map) -> Judged:
     return Judged(curve.score, q, q, *sums, (gamma,))
 
 
-def by_vectors(preds: Predictions, gamma: MatrixMap | ClassViewMap, view: str) -> Judged:
-    """Return the rows of a view calibrated by a map of whole rows."""
+def by_vectors(
+    preds: Predictions, gamma: MatrixMap | ClassViewMap, view: str, one: Map | None = None
+) -> Judged:
+    """Return the rows of a view calibrated by a map of whole rows; `one` maps the score alike."""
     rows, after = score_rows(preds, view), apply(gamma, preds, view)
     w = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
     square = w * w if preds.weight_kind == "sampling" else w
     hit = np.asarray(rows.hit, dtype=np.float64)
-    return Judged(rows.score, after.score, after.score, w, w * hit, square, square * hit)
+    sums = w, w * hit, square, square * hit
+    maps = () if one is None else (one,)
+    return Judged(rows.score, after.score, after.score, *sums, maps)
 
 
 def by_folds(curve: Curve, method: str, cv: int, random_state: int) -> tuple[Judged, Map]:

@@ -10,6 +10,7 @@ import numpy as np
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.class_view import ClassViewMap
+from ogive.calibrators.multiclass.ovr import OvrMap
 from ogive.curve import Curve
 from ogive.errors import DoesNotApply, InvalidInput, InvalidType, NotEnoughData, OgiveWarning
 from ogive.metrics.decisions import check_costs, check_two_outcomes
@@ -17,7 +18,7 @@ from ogive.predictions import labelled
 from ogive.studies.acting.actions import as_costs, judge_actions, mean_cost
 from ogive.studies.acting.events import Costs, by_folds, by_map, by_vectors, judge
 from ogive.studies.fitted_on import FOLDS, cross_fitted, method_of
-from ogive.studies.fitting import TWO_CLASSES, VECTOR, apply
+from ogive.studies.fitting import TWO_CLASSES, VECTOR, apply, may_move
 from ogive.studies.plain import as_data
 from ogive.views import check_view
 
@@ -212,7 +213,11 @@ def _decide_event(  # noqa: PLR0917 - internal
             f"one of the view's score (ogive fit --view {name} --score-only)."
         )
         raise DoesNotApply(msg)
-    return judge(by_vectors(data, calibrator, name), costs, None, name, words)
+    # Of two classes there is one map, that of class 1.
+    one = None
+    if isinstance(calibrator, OvrMap) and may_move(calibrator) and name != "class-0":
+        one = calibrator.maps[0]
+    return judge(by_vectors(data, calibrator, name, one), costs, one, name, words)
 
 
 def _warn_of_few(curve: Curve) -> None:
