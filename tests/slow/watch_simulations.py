@@ -1,6 +1,8 @@
-"""How often a watch rings falsely, and how soon it finds a change.
+"""How often a watch raises a false alarm, and how soon it finds a change, beside other rules.
 
-``python -m tests.slow.watch_simulations KIND RUNS DAYS`` prints a line of docs/theory/watch.md.
+``python -m tests.slow.watch_simulations quiet KIND RUNS DAYS`` and
+``python -m tests.slow.watch_simulations delay CHANGE ROWS RUNS`` print a line of
+docs/theory/watch.md.
 """
 
 import sys
@@ -9,82 +11,168 @@ import numpy as np
 
 from ogive import Curve
 from ogive.studies.watch.starts import Start, bet, kept, log_mixture, log_total
+from tests.slow.watch_batches import LineBets, expit
+
+ALPHA = 0.05
+LENGTHS = (100, 1000)  # of the detector: asked for, in days
+QUIET, AFTER = 15, 30  # days before and after a change
+
+_USUAL, _LOW, _HIGH = (np.array(rows, dtype=float) for rows in ((7, 7, 6), (12, 6, 2), (2, 6, 12)))
 
 
-def _expit(x):
-    return 1.0 / (1.0 + np.exp(-x))
+def _same(_day, runs, _hits):
+    return np.tile(_USUAL[:, None], runs)
 
 
-def _week(day):
-    """The mix of scores moves with the day of the week."""
-    return np.sin(2 * np.pi * day / 7)
+def _weekly(day, runs, _hits):
+    return np.tile((_HIGH if day % 7 >= 5 else _LOW)[:, None], runs)
 
 
-#: Log-odds of the scores of a day, by kind: what they look like, and how many there are.
-SCORES = {
-    "continuous": (300, lambda rng, n, _: rng.logistic(size=n)),
-    "ties": (300, lambda rng, n, _: rng.choice([-3.0, -1.0, 0.0, 2.0], n)),
-    "rare": (1000, lambda rng, n, _: rng.normal(-7.4, 1.0, n)),  # a base rate of 1e-3
-    "weekly": (300, lambda rng, n, day: rng.normal(1.5 * _week(day), 1.0, n)),
-    "dependent": (300, lambda rng, n, day: rng.normal(2.0 * np.sin(day**2), 1.0, n)),
+def _dependent(_day, runs, hits):
+    """More high scores on the day after one with many outcomes of 1."""
+    many = np.zeros(runs, dtype=bool) if hits is None else hits.sum(0) > 9
+    return np.where(many, _HIGH[:, None], _LOW[:, None])
+
+
+def _rare(_day, runs, _hits):
+    return np.full((3, runs), 250.0)
+
+
+def _one_of_each(_day, runs, _hits):
+    return np.ones((3, runs))
+
+
+_MIDDLE = np.array([-2.0, 0.3, 1.5])
+#: Log-odds of three scores, the rows of a day, and the rows that a shock is worth: the outcomes of
+#: a score on one day share a rate from a beta distribution around it. None: no shock.
+KINDS = {
+    "ties": (_MIDDLE, _same, None),
+    "rare": (np.array([-8.0, -7.0, -6.0]), _rare, None),  # a base rate of 1e-3
+    "weekly": (_MIDDLE, _weekly, None),
+    "dependent": (_MIDDLE, _dependent, None),
+    "shared shocks": (_MIDDLE, _same, 4.0),
+    "shared shocks, one row of each": (_MIDDLE, _one_of_each, 4.0),
 }
+
+
+def first_days(kind, runs, days, seed=0):
+    """The first day of an alarm by alpha and by both lengths, (3, runs); inf without one."""
+    eta, mix, worth = KINDS[kind]
+    rng, bets, p, hits = np.random.default_rng(seed), LineBets(eta, runs), expit(eta)[:, None], None
+    first = np.full((3, runs), np.inf)
+    limits = [-np.log(ALPHA), *np.log(LENGTHS)]
+    for day in range(1, days + 1):
+        count = mix(day, runs, hits)
+        rate = p if worth is None else rng.beta(p * worth, (1 - p) * worth, (3, runs))
+        hits = rng.binomial(count.astype(int), np.broadcast_to(rate, count.shape)).astype(float)
+        M, R = bets.update(count, hits)
+        for i, (value, limit) in enumerate(zip((M, R, R), limits, strict=True)):
+            first[i] = np.where((value >= limit) & np.isinf(first[i]), day, first[i])
+    return first
+
+
+#: What becomes of the log-odds.
 CHANGES = {
-    "none": lambda eta: eta,
     "slope 0.9": lambda eta: 0.9 * eta,
     "slope 0.8": lambda eta: 0.8 * eta,
-    "shift -0.3": lambda eta: eta - 0.3,
-    "bend": lambda eta: eta - 0.3 * np.abs(eta),
+    "slope 0.6": lambda eta: 0.6 * eta,
+    "wave 0.3": lambda eta: eta + 0.3 * np.sin(2 * eta),
+    "wave 0.6": lambda eta: eta + 0.6 * np.sin(2 * eta),
+    "top 0.3": lambda eta: eta - 0.3 * np.maximum(eta, 0),
+    "top 0.6": lambda eta: eta - 0.6 * np.maximum(eta, 0),
+    "bend 0.3": lambda eta: eta - 0.3 * np.abs(eta),
+    "shift 0.3": lambda eta: eta - 0.3,
 }
+RULES = ("alpha", "run length", "CUSUM", "KS", "PIT")
 
 
-def logs(seed, kind, days, change="none", at=0):
-    """Yield log M and log R after each day of a run; from day `at` + 1 on the truth has changed."""
+def limits(rng):
+    """The limits of CUSUM and KS with 5 % false alarms in all days: by simulation of the null."""
+    days = QUIET + AFTER
+    cusum = [max(cusum_of(rng.normal(size=days))) for _ in range(4000)]
+    walk = np.abs(np.cumsum(rng.normal(size=(20_000, 400)), axis=1)).max(axis=1) / 20.0
+    return {
+        "alpha": -np.log(ALPHA),
+        # P(T <= n) <= n / length: 45 days of 1,000 are 4.5 %.
+        "run length": np.log(1000),
+        "CUSUM": float(np.quantile(cusum, 1 - ALPHA)),
+        "KS": float(np.quantile(walk, 1 - ALPHA / days)),
+        "PIT": -np.log(ALPHA),
+    }
+
+
+def cusum_of(z, drift=0.5):
+    """Both sides of a CUSUM of daily z values."""
+    up = down = 0.0
+    found = []
+    for value in z:
+        up, down = max(0.0, up + value - drift), max(0.0, down - value - drift)
+        found.append(max(up, down))
+    return found
+
+
+class Jumper:
+    """A test martingale of uniform numbers: the simple jumper, with a rate of 0.01."""
+
+    def __init__(self):
+        self.money = [1 / 3] * 3
+
+    def update(self, numbers):
+        low, none, high = self.money
+        for u in numbers.tolist():
+            share = 0.01 * (low + none + high) / 3
+            low = (0.99 * low + share) * (1.5 - u)
+            none = 0.99 * none + share
+            high = (0.99 * high + share) * (0.5 + u)
+        self.money = [low, none, high]
+        return np.log(sum(self.money))
+
+
+def delays_of(seed, change, rows, limit):
+    """Days from a change to the alarm of each rule; None if it was before, inf if never."""
     rng = np.random.default_rng(seed)
-    rows, draw = SCORES[kind]
-    starts = []
-    for today in range(1, days + 1):
-        eta = draw(rng, rows, today)
-        truth = CHANGES[change](eta) if today > at else eta
-        curve = Curve.from_scores(_expit(eta), rng.random(rows) < _expit(truth))
-        moved, _ = bet(starts, curve)
-        starts = kept([*moved, Start.born(today, curve)], today)
-        yield log_mixture(starts, today), log_total(starts)
+    starts, z, jumper = [], [], Jumper()
+    found = {}
+    for today in range(1, QUIET + AFTER + 1):
+        eta = rng.logistic(size=rows)
+        p, truth = expit(eta), expit(CHANGES[change](eta) if today > QUIET else eta)
+        hit = rng.random(rows) < truth
+        deviation = np.sqrt((p * (1 - p)).sum())
+        z.append((hit - p).sum() / deviation)
+        gap = np.abs(np.cumsum((hit - p)[np.argsort(p)])).max() / deviation
+        pit = jumper.update(np.where(hit, 1 - p, 0.0) + rng.random(rows) * np.where(hit, p, 1 - p))
+        value = {"CUSUM": cusum_of(z)[-1], "KS": gap, "PIT": pit}
+        if not {"alpha", "run length"} <= found.keys():
+            curve = Curve.from_scores(p, hit)
+            starts = kept([*bet(starts, curve)[0], Start.born(today, curve)], today)
+            value |= {"alpha": log_mixture(starts, today), "run length": log_total(starts)}
+        for rule, now in value.items():
+            if now >= limit[rule]:
+                found.setdefault(rule, today)
+    late = {rule: found.get(rule, np.inf) - QUIET for rule in RULES}
+    return {rule: None if day <= 0 else day for rule, day in late.items()}
 
 
-def first(values, limit):
-    """The first day with a value of at least the limit; 0 if there is none."""
-    return next((day for day, value in enumerate(values, start=1) if value >= limit), 0)
+def delays(change, rows, runs):
+    """The mean delay of each rule, a change that was not found counted as 31 days."""
+    limit = limits(np.random.default_rng(0))
+    found = [delays_of(seed, change, rows, limit) for seed in range(runs)]
+    return {
+        rule: float(np.mean([min(one[rule], AFTER + 1) for one in found if one[rule] is not None]))
+        for rule in RULES
+    }
 
 
-def false_alarms(kind, runs, days, alpha=0.05, length=1000):
-    """The share of runs with any false alarm, and of runs in which the detector rang."""
-    rang = np.zeros(2)
-    for seed in range(runs):
-        rang += rings(seed, kind, days, alpha, length)
-    return rang / runs
-
-
-def rings(seed, kind, days, alpha=0.05, length=1000):
-    """Whether either rule rings falsely in one run."""
-    both = np.array(list(logs(seed, kind, days)))
-    limits = -np.log(alpha), np.log(length)
-    return np.array([first(both[:, i], limit) > 0 for i, limit in enumerate(limits)])
-
-
-def delays(change, runs, days=60, at=30, kind="continuous", alpha=0.05):
-    """Days from a change to the alarm: their median; and the share of runs that found it."""
-    found = [first([m for m, _ in logs(seed, kind, days, change, at)], -np.log(alpha))
-             for seed in range(runs)]  # fmt: skip
-    late = np.array([day - at if day > at else np.inf for day in found])
-    return float(np.median(late)), float(np.isfinite(late).mean())
-
-
-def main(kind, runs, days):
-    """Print a line of the table."""
-    if kind in CHANGES:
-        print(kind, *delays(kind, int(runs), int(days)))
-    else:
-        print(kind, *false_alarms(kind, int(runs), int(days)))
+def main(what, name, *numbers):
+    """Print a line of a table."""
+    if what == "delay":
+        found = delays(name, *map(int, numbers))
+        print(name, *numbers, *(f"{rule} {mean:.1f}" for rule, mean in found.items()), flush=True)
+        return
+    first = first_days(name, *map(int, numbers))
+    days = int(numbers[1])
+    print(name, f"{np.isfinite(first[0]).mean():.4f}", np.minimum(first[1:], days).mean(1),
+          (first[2] <= 100).mean(), flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":
