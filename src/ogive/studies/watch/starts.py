@@ -55,6 +55,8 @@ MAX_SCORES_OF_A_DAY, DAY_BITS = 8192, 8
 STARTS_PER_DOUBLING = 4
 #: A map is fitted again when there are this many times the rows it was fitted to.
 GROWTH_FOR_NEW_FIT = 1.25
+#: From this many rows on the map is known well, and half as many again make a new one worthwhile.
+ROWS_OF_A_KNOWN_MAP, GROWTH_OF_A_KNOWN_MAP = 1_000_000, 1.5
 #: Before a start has this many rows of the rarer outcome it does not bet: a line through fewer
 #: would lose more on new rows than it can gain.
 MIN_OUTCOMES_TO_BET = 10
@@ -171,7 +173,9 @@ def _pasts(starts: Sequence[Start]) -> Iterator[tuple[Start, Curve]]:
 
 def _map_for(start: Start, past: Curve) -> SplineMap | None:
     """Return the map of a bet: the last one, or a new one where there are many more rows."""
-    if start.gamma is not None and past.n < GROWTH_FOR_NEW_FIT * start.gamma.n:
+    known = past.n >= ROWS_OF_A_KNOWN_MAP
+    growth = GROWTH_OF_A_KNOWN_MAP if known else GROWTH_FOR_NEW_FIT
+    if start.gamma is not None and past.n < growth * start.gamma.n:
         return start.gamma
     if min(past.total_hits, past.n - past.total_hits) < MIN_OUTCOMES_TO_BET:
         return None
