@@ -63,6 +63,7 @@ KINDS = {
     "invariants": Kind("tests.invariants", "check_once", seconds=SECONDS_PER_FIT),
     "artifact": Kind("tests.export.mutants", "check_artifact_once"),
     "curve": Kind("tests.export.mutants", "check_curve_once"),
+    "watch": Kind("tests.studies.watch.mutants", "check_state_once"),
     "export": Kind("tests.export.mutants", "check_export_once", seconds=60.0),
     "cli": Kind("tests.cli.hostile", "check_cli_once", seconds=60.0),
     **{name: Kind("tests.readers.mutants", "check_reader_once", (name,)) for name in FORMATS},

@@ -56,6 +56,15 @@ class AsLocal:
         assert found.summary() == want.summary()
         assert found == local.curve(log, bits=7, one_pass=True)
 
+    def test_days_and_their_groups(self, cluster, table, tmp_path):
+        engine, where = cluster
+        days = pa.array([f"2026-05-{1 + i % 3:02d}T0{i % 9}:00" for i in range(table.num_rows)])
+        log = write_log(tmp_path / "log", table.select(PLAIN).append_column("at", days), 3)
+        how = {"by": "at,country", "every": "day", "one_pass": True}
+        found = engine.read_log(log, **how, **where).by_group
+        assert found == local.read_log(log, **how).by_group
+        assert {name.partition(" ")[0] for name in found} == {f"2026-05-0{i}" for i in (1, 2, 3)}
+
     def test_the_second_pass_makes_ks_exact(self, cluster, table, tmp_path):
         engine, where = cluster
         log = write_log(tmp_path / "log", table.select(PLAIN), 5)

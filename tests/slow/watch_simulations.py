@@ -50,8 +50,8 @@ KINDS = {
     "rare": (np.array([-8.0, -7.0, -6.0]), _rare, None),  # a base rate of 1e-3
     "weekly": (_MIDDLE, _weekly, None),
     "dependent": (_MIDDLE, _dependent, None),
-    "shared shocks": (_MIDDLE, _same, 4.0),
-    "shared shocks, one row of each": (_MIDDLE, _one_of_each, 4.0),
+    "shared shocks": (_MIDDLE, _same, 20.0),
+    "shared shocks, one row of each": (_MIDDLE, _one_of_each, 20.0),
 }
 
 

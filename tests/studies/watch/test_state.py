@@ -63,3 +63,11 @@ def test_fields_are_checked_also_where_the_checksum_is_right(tmp_path, where, va
     path.write_text(json.dumps(document | {"checksum": _checksum(document)}))
     with pytest.raises(ArtifactError, match="is not a state that can be used"):
         Watch.load(path)
+
+
+@pytest.mark.parametrize("first", [0, 20])
+def test_states_of_strangers_are_refused_or_can_be_used(first):
+    from tests.studies.watch.mutants import check_state_once
+
+    for seed in range(first, first + 20):
+        check_state_once(seed)
