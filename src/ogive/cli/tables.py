@@ -60,14 +60,14 @@ def show_comparison(out: Console, result: Comparison) -> None:
 def _show_by_group(out: Console, found: ByGroup) -> None:
     """Print the groups that one map leaves farthest off."""
     names = found.shown
-    heads = [f"log loss, {name}" for name in names] + [f"KS %, {name}" for name in names]
+    heads = [f"{what} {name}" for what in ("loss", "KS %") for name in names]
     rows: list[tuple[list[str], str]] = []
     for row in found.rows[:MOST_GROUPS_COMPARED]:
         losses = [f"{row.nll[name]:.4f}" for name in names]
         errors = [f"{100 * row.ks[name]:.2f}" for name in names]
         rows.append(([printable(row.group), f"{row.n:,.10g}", *losses, *errors], ""))
-    title = f"by {found.by}: farthest off after one map for all rows first"
-    show_table(out, title, ("group", "rows", *heads), rows, ())
+    title = f"log loss and KS error by {found.by}: farthest off after one map for all rows first"
+    show_table(out, title, ("group", "rows", *heads), rows, ("KS % none", "loss none"))
     more = len(found.rows) - MOST_GROUPS_COMPARED
     if more > 0:
         out.print(as_text(f"{more:,} more groups: --json has all."))
