@@ -1085,3 +1085,11 @@ def clustered_error(values, clusters, weights=None):
     size = [w[clusters == name].sum() / w.sum() for name in set(clusters)]
     kish = 1 / np.sum(np.square(size))
     return np.sqrt(kish / (kish - 1) * np.sum(np.square(sums)))
+
+
+def base_rates_by_em(q, trained_at, steps=2000):
+    """Saerens, Latinne and Decaestecker (2002): reweigh the vectors, average, and again."""
+    rates = np.array(trained_at, dtype=float)
+    for _ in range(steps):
+        rates = np.mean([row / row.sum() for row in q * (rates / trained_at)], axis=0)
+    return rates

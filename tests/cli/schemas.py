@@ -188,7 +188,7 @@ SHIFT = {
 SHIFT_LIKE = {
     "type": "object",
     "properties": {
-        **dict.fromkeys(("base_rate", "low", "high"), FRACTION),
+        **dict.fromkeys(("base_rate", "low", "high"), RATES),
         "misfit_pvalue": WITHHELD,
         "out": {"type": "string"},
     },

@@ -147,3 +147,65 @@ def test_a_fit_to_one_class_has_no_base_rate(run, tmp_path, rng):
     assert code == 1
     assert "without one of the classes" in " ".join(err.split())
     assert not out.exists()
+
+
+@pytest.fixture
+def three(run, tmp_path, rng):
+    """A calibrator of three classes, and new rows with other shares."""
+
+    def rows(n, shares):
+        y = rng.choice(3, n, p=shares)
+        logits = rng.normal(size=(n, 3)) * 1.4
+        logits[np.arange(n), y] += 2.0
+        return logits, y
+
+    logits, y = rows(4000, [0.4, 0.3, 0.3])
+    np.savez(tmp_path / "fit.npz", logits=logits, labels=y)
+    cal = tmp_path / "cal3.json"
+    assert run("fit", tmp_path / "fit.npz", "-o", cal, "--method", "vector", "--folds", 0)[0] == 0
+    new, labels = rows(3000, [0.1, 0.2, 0.7])
+    return cal, new, np.bincount(labels) / 3000
+
+
+def test_the_shares_of_three_classes(run, run_json, tmp_path, three):
+    cal, new, shares = three
+    out = tmp_path / "new.json"
+    np.savez(tmp_path / "new.npz", logits=new)
+    found = run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", tmp_path / "new.npz", "-o", out)
+    assert len(found["base_rate"]) == 3
+    assert sum(found["base_rate"]) == pytest.approx(1.0)
+    assert (np.array(found["low"]) < shares).all()
+    assert (shares < np.array(found["high"])).all()
+    assert found["misfit_pvalue"] > 0.001
+    np.testing.assert_allclose(load(out).base_rate, found["base_rate"])
+    code, text, _ = run("shift", cal, "--like", tmp_path / "new.npz", "-o", out)
+    assert code == 0
+    assert "Estimated base rate of class 2 " in text
+    np.savez(tmp_path / "new.npz", logits=new, labels=np.zeros(3000, dtype=int))
+    code, _, err = run("shift", cal, "--like", tmp_path / "new.npz", "-o", out)
+    assert code == 1
+    assert "has outcomes" in err
+
+
+def test_a_class_that_new_rows_do_not_show(run, tmp_path, three):
+    cal = three[0]
+    np.savez(tmp_path / "new.npz", logits=np.tile([9.0, 0.0, 0.0], (400, 1)))
+    out = tmp_path / "none.json"
+    code, _, err = run("shift", cal, "--like", tmp_path / "new.npz", "-o", out)
+    assert code == 1
+    assert "nothing was written" in " ".join(err.split())
+    assert not out.exists()
+
+
+@pytest.mark.filterwarnings("ignore::ogive.errors.OgiveWarning")
+def test_sampling_weights_count_as_the_rows_they_are_worth(run_json, tmp_path, spread):
+    cal, s, _ = spread
+    out = tmp_path / "new.json"
+    weights = np.where(np.arange(s.size) % 2, 0.1, 5.0)
+    widths = []
+    for kind in ("repetition", "sampling"):
+        np.savez(tmp_path / "new.npz", scores=s, weights=weights)
+        like = ["--like", tmp_path / "new.npz", "--weight-kind", kind]
+        found = run_json(schemas.SHIFT_LIKE, "shift", cal, *like, "-o", out)
+        widths.append(found["high"] - found["low"])
+    assert widths[1] > 1.2 * widths[0]

@@ -45,6 +45,7 @@ def test_parameters_are_untouched_and_clone(calibrator, rows):
     assert {name: vars(cal)[name] for name in before} == before
     told = {"spline_", "_judged"} if calibrator is ogive.SplineCalibrator else set()
     assert {name for name in vars(cal) if name not in before} == told | {
+        "class_shares_",
         "classes_",
         "map_",
         "n_features_in_",
@@ -256,3 +257,31 @@ def test_intervals_of_the_calibrated_probability(rng):
         ogive.PlattCalibrator().fit(eta, y).predict_interval(eta)
     with pytest.raises(NotFittedError):
         ogive.SplineCalibrator().predict_interval(eta)
+
+
+def test_estimators_at_another_base_rate(rng):
+    eta = rng.normal(size=500) * 2
+    y = rng.random(500) < 1 / (1 + np.exp(-eta))
+    cal = ogive.SplineCalibrator().fit(eta, y)
+    moved = cal.with_base_rate(0.01)
+    q, before = moved.predict_proba(eta)[:, 1], cal.predict_proba(eta)[:, 1]
+    odds = (0.01 / 0.99) / (y.mean() / (1 - y.mean()))
+    np.testing.assert_allclose(q / (1 - q), odds * before / (1 - before), rtol=1e-9)
+    low, high = moved.predict_interval(eta).T
+    assert ((low < q) & (q < high)).all()
+    again = moved.with_base_rate(y.mean())  # from where the first shift ended
+    np.testing.assert_allclose(again.predict_proba(eta)[:, 1], before, rtol=1e-9)
+    with pytest.raises(InvalidInput, match="must be above 0 and below 1"):
+        cal.with_base_rate(0.0)
+    with pytest.raises(NotFittedError):
+        ogive.SplineCalibrator().with_base_rate(0.1)
+
+
+def test_a_classifier_at_another_base_rate(rng):
+    X = rng.normal(size=(300, 2))
+    y = rng.random(300) < 1 / (1 + np.exp(-2 * X[:, 0]))
+    for ensemble in (False, True):
+        model = ogive.CalibratedClassifier(LogisticRegression(), ensemble=ensemble).fit(X, y)
+        moved = model.with_base_rate(0.05)
+        assert moved.predict_proba(X)[:, 1].mean() < 0.3 * model.predict_proba(X)[:, 1].mean()
+        assert model.maps_[0].method != "shifted-vector"  # a copy

@@ -153,8 +153,12 @@ def _shift_like(  # noqa: PLR0917 - internal
         terminal.print_json(done.to_dict())
         return
     found = done.estimate
-    rates = [f"{100 * x:.4g} %" for x in (found.base_rate, found.low, found.high)]
-    say(f"Estimated base rate {rates[0]} (95 % interval {rates[1]} to {rates[2]}).")
+    several = isinstance(found.base_rate, list)
+    ends = found.base_rate, found.low, found.high
+    for k, row in enumerate(zip(*ends, strict=True) if several else [ends]):
+        rate, low, high = (f"{100 * x:.4g} %" for x in row)
+        which = f" of class {k}" if several else ""
+        say(f"Estimated base rate{which} {rate} (95 % interval {low} to {high}).")
     if found.misfit_pvalue is not None:
         say(f"Misfit p-value {found.misfit_pvalue:.3g} (small: more than the base rate changed).")
     say(f"Next: ogive apply {output} FILE -o OUT")

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ogive._validate import on_host
 from ogive.calibrators.impossible import check_impossible, warn_of_labels
+from ogive.estimators.base_rates import Shiftable, class_shares
 from ogive.estimators.labels import as_labels, as_sample_weight, refuse_one_class
 from ogive.predictions import Predictions
 
@@ -30,7 +31,7 @@ _TWO = 2
 _FLOATS = [np.float64, np.float32, np.float16]
 
 
-class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+class _Calibrator(Shiftable, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """A calibrator of whole vectors, as a scikit-learn classifier.
 
     Attributes
@@ -98,6 +99,8 @@ class _Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sciki
         warn_of_labels(preds, self.impossible)
         self.classes_ = preds.classes
         self.map_ = self._fitted(preds)
+        assert preds.labels is not None  # noqa: S101 - they were given
+        self.class_shares_ = class_shares(preds.labels, preds.sample_weight, preds.K)
         return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:

@@ -20,6 +20,7 @@ from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.multiclass.compose import fit_multiclass, takes_folds
 from ogive.errors import DoesNotApply, InvalidInput
 from ogive.estimators._calibrator import interval_of
+from ogive.estimators.base_rates import Shiftable, class_shares
 from ogive.estimators.cross_fit import (
     USUAL_FOLDS,
     Rows,
@@ -49,7 +50,13 @@ if TYPE_CHECKING:
 _TWO = 2
 
 
-class CalibratedClassifier(ScoredInGroups, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class CalibratedClassifier(
+    Shiftable,
+    ScoredInGroups,
+    ClassifierMixin,  # type: ignore[misc]
+    MetaEstimatorMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """A classifier whose probabilities are calibrated.
 
     By default the model is fitted on all rows, and one calibrator on its out-of-fold output:
@@ -162,6 +169,9 @@ class CalibratedClassifier(ScoredInGroups, ClassifierMixin, MetaEstimatorMixin, 
         else:
             self._cross_fit(X, labels, weights, routed)
         del self._groups, self._n
+        self.class_shares_ = class_shares(
+            as_codes(labels, self.classes_), weights, self.classes_.size
+        )
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.models_[0], name):
                 setattr(self, name, getattr(self.models_[0], name))

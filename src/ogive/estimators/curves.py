@@ -281,6 +281,8 @@ class PlattCalibrator(_CurveCalibrator):
     ----------
     classes_ : (K,) array
         The class of each column.
+    class_shares_ : (K,) array
+        The share of each class in the rows of the fit, from which `with_base_rate` starts.
     map_ : MatrixMap
         What was fitted, for `ogive.save`.
     n_features_in_, feature_names_in_

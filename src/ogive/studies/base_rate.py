@@ -38,7 +38,7 @@ from ogive._numerics.logistic import expit
 from ogive.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from ogive._typing import FloatArray
+    from ogive._typing import FloatArray, IntArray
     from ogive.export.artifact import FittedOn
 
 BINS = 20
@@ -71,16 +71,16 @@ class BaseRate:
 
     Attributes
     ----------
-    base_rate, low, high : float
-        The estimate, and its 95 % interval.
+    base_rate, low, high : float, or (K,) lists
+        The estimate, and its 95 % interval; of three classes or more those of each.
     misfit_pvalue : float or None
         Of the hypothesis that a change of the base rate explains the new scores; None where the
         calibrator does not say how the scores of its own rows were distributed.
     """
 
-    base_rate: float
-    low: float
-    high: float
+    base_rate: Any
+    low: Any
+    high: Any
     misfit_pvalue: float | None
 
 
@@ -157,10 +157,15 @@ def estimate_base_rate(
     if q.size == 0 or not count.sum() > 0:
         msg = "the new data has no rows: give a log with scores."
         raise InvalidInput(msg)
-    new = _New(q, count, trained_at, known)
+    eta = log_odds_of(q)
+    ratios = expit(eta) / trained_at, expit(-eta) / (1.0 - trained_at)
+    bins = None
+    if known is not None:
+        n = float((known.class_0 + known.class_1).sum())
+        bins = Bins(np.searchsorted(known.edges, eta), known.variance, n)
+    new = Mixture(*ratios, count, trained_at, bins)
     rate = _root(new.total, 0.0, 1.0)
-    low = _end(lambda p: new.deviations(p, rate), rate)
-    high = 1.0 - _end(lambda p: -new.deviations(1.0 - p, rate), 1.0 - rate)
+    low, high = new.interval(rate)
     return BaseRate(rate, low, high, None if known is None else _misfit(q, count, known))
 
 
@@ -186,16 +191,36 @@ def _root(falling: Any, low: float, high: float) -> float:  # noqa: ANN401 - a f
     return (low + high) / 2.0
 
 
-class _New:
-    """New rows: their score function and its variance."""
+class Bins(NamedTuple):
+    """Bins of new rows; sums of q (1 − q) over the calibration rows in each; their number."""
 
-    def __init__(
-        self, q: FloatArray, count: FloatArray, rate: float, known: CalibrationScores | None
-    ) -> None:
-        eta = log_odds_of(q)
-        self.a, self.c = expit(eta) / rate, expit(-eta) / (1.0 - rate)
-        self.count, self.rate, self.known = count, rate, known
-        self.bin = None if known is None else np.searchsorted(known.edges, eta)
+    of_row: IntArray
+    variance: FloatArray
+    n: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """New rows as a mixture of a class and the others: the score function, and its variance.
+
+    a, c : (m,) densities of the class and of the others, over that of the calibration rows
+    count : (m,) rows
+    rate : the share of the class in the calibration rows
+    bins : None without the uncertainty of the calibrator
+    wider : how many times the variance is larger because the shares of the others are unknown
+    """
+
+    a: FloatArray
+    c: FloatArray
+    count: FloatArray
+    rate: float
+    bins: Bins | None
+    wider: float = 1.0
+
+    def interval(self, rate: float) -> tuple[float, float]:
+        """Return the ends of the 95 % interval around the estimate."""
+        low = _end(lambda p: self.deviations(p, rate), rate)
+        return low, 1.0 - _end(lambda p: -self.deviations(1.0 - p, rate), 1.0 - rate)
 
     def _mixture(self, p: float) -> FloatArray:
         return p * self.a + (1.0 - p) * self.c
@@ -211,18 +236,17 @@ class _New:
         total = float(self.count @ r) - self.total(estimate)
         rows = self.count * mixture / self._mixture(estimate)
         variance = float(rows @ r**2) + self._of_calibrator(mixture, rows)
-        return total / float(np.sqrt(max(variance, 1e-300)))
+        return total / float(np.sqrt(max(self.wider * variance, 1e-300)))
 
     def _of_calibrator(self, mixture: FloatArray, rows: FloatArray) -> float:
-        if self.known is None or self.bin is None:
+        if self.bins is None:
             return 0.0
         slope = rows * self.a * self.c / mixture**2
-        bins = self.known.edges.size + 1
-        H = np.bincount(self.bin, slope, minlength=bins)
-        used = self.known.variance > 0.0
-        n = float((self.known.class_0 + self.known.class_1).sum())
-        free = float((H[used] ** 2 / self.known.variance[used]).sum())
-        return max(free - float(H.sum()) ** 2 / (n * self.rate * (1.0 - self.rate)), 0.0)
+        H = np.bincount(self.bins.of_row, slope, minlength=self.bins.variance.size)
+        used = self.bins.variance > 0.0
+        free = float((H[used] ** 2 / self.bins.variance[used]).sum())
+        known = float(H.sum()) ** 2 / (self.bins.n * self.rate * (1.0 - self.rate))
+        return max(free - known, 0.0)
 
 
 def _misfit(q: FloatArray, count: FloatArray, known: CalibrationScores) -> float | None:
@@ -238,8 +262,8 @@ def _misfit(q: FloatArray, count: FloatArray, known: CalibrationScores) -> float
     rate = float(np.clip((share - f0) @ (f1 - f0) / ((f1 - f0) @ (f1 - f0)), 0.0, 1.0))
     for _ in range(5):  # the covariance depends on the rate
         mean = f0 + rate * (f1 - f0)
-        covariance = _multinomial(mean) / n[0]
-        covariance += (1 - rate) ** 2 * _multinomial(f0) / n[1] + rate**2 * _multinomial(f1) / n[2]
+        covariance = multinomial(mean) / n[0]
+        covariance += (1 - rate) ** 2 * multinomial(f0) / n[1] + rate**2 * multinomial(f1) / n[2]
         inverse = np.linalg.inv(covariance[1:, 1:])
         along, gap = (f1 - f0)[1:], (share - f0)[1:]
         rate = float(np.clip(along @ inverse @ gap / (along @ inverse @ along), 0.0, 1.0))
@@ -247,7 +271,8 @@ def _misfit(q: FloatArray, count: FloatArray, known: CalibrationScores) -> float
     return float(chi2.sf(left @ inverse @ left, tables.shape[1] - 2))
 
 
-def _multinomial(p: FloatArray) -> FloatArray:
+def multinomial(p: FloatArray) -> FloatArray:
+    """Return the covariance of one draw from shares p."""
     result: FloatArray = np.diag(p) - np.outer(p, p)
     return result
 

@@ -28,6 +28,7 @@ from ogive.metrics.vector import nll_vector
 from ogive.predictions import Predictions
 from ogive.readers.provenance import file_checksum, rows_checksum
 from ogive.studies.base_rate import calibration_scores
+from ogive.studies.base_rates import MAX_CLASSES_IN_BINS, class_scores
 from ogive.studies.fitting import TWO_CLASSES, VECTOR, Rows, apply, fit, may_move
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def fitted_on(
         K=None if names is None else len(names),
         base_rate=_base_rate(data, calibrator),
         scores=_scores(data, calibrator),
+        class_scores=_class_scores(data, calibrator),
         ks_before=before.ks,
         ks_after=None if after is None else after.ks,
         log_loss_before=before.log_loss,
@@ -143,6 +145,16 @@ def _scores(data: Predictions | Curve, calibrator: Fitted) -> dict[str, list[flo
         count = np.ones(data.n) if data.sample_weight is None else data.sample_weight
         return calibration_scores(calibrator(data)[:, 1], count, count * (data.labels == 1))
     return None
+
+
+def _class_scores(data: Predictions | Curve, calibrator: Fitted) -> dict[str, Any] | None:
+    """Return the calibrated vectors of three classes or more in bins."""
+    if not isinstance(calibrator, MatrixMap) or isinstance(data, Curve) or data.labels is None:
+        return None
+    if not TWO_CLASSES < data.K <= MAX_CLASSES_IN_BINS:
+        return None
+    count = np.ones(data.n) if data.sample_weight is None else data.sample_weight
+    return class_scores(calibrator(data), data.labels, count)
 
 
 def most_folds(data: Predictions | Curve) -> int:

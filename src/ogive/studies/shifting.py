@@ -11,14 +11,16 @@ import numpy as np
 
 from ogive._files import safe_output
 from ogive.calibrators.maps import Map
+from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.shifted import ShiftedMap, ShiftedVectorMap, as_rates, shifted
 from ogive.engines.files import is_log, open_log
 from ogive.engines.local import read_log
-from ogive.errors import DoesNotApply, InvalidInput, OgiveWarning
+from ogive.errors import InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map, save
 from ogive.readers import Columns
 from ogive.readers.multi_file import read_together
 from ogive.studies.base_rate import estimate_base_rate, scores_in
+from ogive.studies.base_rates import class_scores_in, estimate_base_rates
 from ogive.studies.fitting import TWO_CLASSES
 from ogive.views import score_rows
 
@@ -119,7 +121,7 @@ def shift_like(
         A file, folder or glob of scores that the calibrator has not been applied to, without
         outcomes.
     columns : Columns, optional
-    trained_at : float, optional
+    trained_at : float, or (K,) sequence, optional
         The base rate of the rows of the fit. Default: what the calibrator says.
     ignore_outcomes : bool
         Take data with outcomes, and do not read them.
@@ -128,13 +130,7 @@ def shift_like(
     safe_output(out, [calibrator])
     gamma, info = load_map(calibrator), load_fitted_on(calibrator)
     gamma = getattr(gamma, "inner", gamma)
-    classes = getattr(gamma, "K", TWO_CLASSES)
-    if classes > TWO_CLASSES:
-        msg = (
-            f"{calibrator} is of {classes} classes, and base rates are estimated for two: give the "
-            "shares of the classes with --base-rate."
-        )
-        raise DoesNotApply(msg)
+    classes = _classes_of(gamma)
     rate = trained_at if trained_at is not None else rate_before(gamma, info)
     if rate is None:
         msg = (
@@ -142,8 +138,8 @@ def shift_like(
             "--trained-at (trained_at=), such as 0.5."
         )
         raise InvalidInput(msg)
-    before = float(as_rates(rate, "trained_at", TWO_CLASSES)[1])
-    known = scores_in(info)
+    before = as_rates(rate, "trained_at", classes)
+    known: Any = scores_in(info) if classes == TWO_CLASSES else class_scores_in(info)
     if known is None:
         warnings.warn(
             f"{calibrator} does not hold the scores of its own rows in bins: the interval has no "
@@ -153,7 +149,10 @@ def shift_like(
         )
     how: Any = {"ignore_outcomes": ignore_outcomes, "memory": memory, "progress": progress}
     q, count = _new_scores(gamma, Path(like), columns or Columns(), **how)
-    found = estimate_base_rate(q, count, before, known)
+    if classes == TWO_CLASSES:
+        found = estimate_base_rate(q, count, float(before[1]), known)
+    else:
+        found = estimate_base_rates(q, count, before, known)
     _check_estimate(found)
     save(shifted(gamma, found.base_rate, trained_at=before, how="estimated", date=date), out, info)
     return EstimatedShift(found, str(out))
@@ -161,10 +160,15 @@ def shift_like(
 
 def _check_estimate(found: BaseRate) -> None:
     """Refuse an estimate of 0 or 1; warn where a base rate does not explain the scores."""
-    if not 0.0 < found.base_rate < 1.0:
+    rates, low, high = (np.atleast_1d(x) for x in (found.base_rate, found.low, found.high))
+    if not ((rates > 0.0) & (rates < 1.0)).all():
+        k = int(np.argmax((rates <= 0.0) | (rates >= 1.0)))
+        which, seen = "", "show a single class"
+        if rates.size > 1:
+            which, seen = f" of class {k}", "do not show this class, or no other"
         msg = (
-            f"the estimated base rate is {found.base_rate:g} (95 % interval {found.low:.3g} to "
-            f"{found.high:.3g}): the new scores show a single class, and nothing was written. Give "
+            f"the estimated base rate{which} is {rates[k]:g} (95 % interval {low[k]:.3g} to "
+            f"{high[k]:.3g}): the new scores {seen}, and nothing was written. Give "
             "more rows, or a base rate that you know: --base-rate."
         )
         raise InvalidInput(msg)
@@ -193,14 +197,26 @@ def _new_scores(
         _refuse_outcomes(like, has_truth and not ignore_outcomes)
         how: Any = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
         curve = read_log(like, gamma.view, columns=columns, **how).curve
-        return gamma.from_tails(curve.high, curve.tail), curve.count.astype(np.float64)
+        worth = float(curve.effective_n) / float(curve.n)  # of sampling weights: Kish's rows
+        return gamma.from_tails(curve.high, curve.tail), worth * curve.count.astype(np.float64)
     preds = read_together((like,), columns, None, None, default="all", memory=memory)
     _refuse_outcomes(like, preds.labels is not None and not ignore_outcomes)
     count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
+    if preds.sample_weight is not None and preds.weight_kind == "sampling":
+        count = count * (count.sum() / (count**2).sum())
     if isinstance(gamma, Map):
         rows = score_rows(preds, gamma.view)
         return gamma.from_tails(rows.high, rows.tail), count
-    return gamma(preds)[:, 1], count
+    q = gamma(preds)
+    return (q[:, 1] if gamma.K == TWO_CLASSES else q), count
+
+
+def _classes_of(gamma: Fitted) -> int:
+    if isinstance(gamma, Map):
+        return TWO_CLASSES
+    if not isinstance(gamma, MatrixMap):
+        shifted(gamma)  # the error that says why such a calibrator cannot be moved
+    return int(getattr(gamma, "K", TWO_CLASSES))
 
 
 def _refuse_outcomes(like: Path, refused: bool) -> None:
