@@ -123,6 +123,12 @@ class Case:
             return np.where(labels == gone, (gone + 1) % self.classes, labels)
         return labels
 
+    def _rounded(self, values):
+        """Return values of the type, the largest where they would overflow."""
+        largest = float(np.finfo(self.dtype).max)
+        finite = np.where(np.isinf(values), values, np.clip(values, -largest, largest))
+        return finite.astype(self.dtype).astype(np.float64)
+
     def _as_given(self, z, rng):
         """Return logits or probabilities, one column or K, to the digits of the type."""
         zeros = self.shape == "zeros"
@@ -132,14 +138,14 @@ class Case:
             if zeros:
                 at = rng.random(z.shape) < 0.2
                 given[at] = -np.inf if self.kind == "logits" else rng.integers(0, 2, at.sum())
-            return given.astype(self.dtype).astype(np.float64)
+            return self._rounded(given)
         K, rows, top = self.K, np.arange(z.shape[0]), z.argmax(axis=1)
         if zeros:
             lost = rng.random(z.shape) < 0.3
             lost[rows, top] = False
             z = np.where(lost, -np.inf, z)
         if self.kind == "logits":
-            return z.astype(self.dtype).astype(np.float64)
+            return self._rounded(z)
         if self.shape == "tied":  # shares of a power of two: equal in exact arithmetic
             rank = z.argsort(axis=1).argsort(axis=1)
             share = np.arange(1.0, K + 1.0)

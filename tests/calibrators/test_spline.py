@@ -11,6 +11,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from ogive import Curve, Predictions, fit_platt, fit_spline, load, save
+from ogive._numerics.logistic import expit
 from ogive.calibrators import METHODS
 from ogive.calibrators.grouped_trials import trials_of
 from ogive.calibrators.spline import SplineMap
@@ -307,3 +308,13 @@ def test_the_band_narrows_with_the_sample(rng):
         low, high = fit_spline(Curve.from_scores(scores, hits)).band([0.2, 0.5, 0.8])
         widths.append((high - low).mean())
     assert widths[1] < 0.5 * widths[0]
+
+
+def test_the_mirror_image_has_mirrored_knots_also_where_they_are_crowded():
+    rng = np.random.default_rng(5)
+    eta = 0.06 * rng.normal(size=63)  # a range of a few hundredths: knots must be thinned out
+    outcomes = rng.random(63) < 0.4
+    ours = fit_spline(Curve.from_scores(expit(eta), outcomes))
+    mirrored = fit_spline(Curve.from_scores(expit(-eta), ~outcomes))
+    np.testing.assert_allclose(ours.knots, -mirrored.knots[::-1], atol=1e-12)
+    np.testing.assert_allclose(ours(0.52), 1.0 - mirrored(0.48), atol=1e-10)

@@ -125,13 +125,32 @@ def _knots(trials: Trials, info: FloatArray) -> FloatArray:
     places = np.interp((np.arange(m) + 0.5) / m, time, eta)
     deviation = float(np.sqrt(info @ (eta - info @ eta) ** 2))
     gap = MIN_GAP * max(1.0, deviation)
-    kept = [eta[0]]
-    for place in places:
-        if place - kept[-1] > gap and eta[-1] - place > gap:
-            kept.append(place)
-    if eta[-1] - kept[-1] > gap:
-        kept.append(eta[-1])
-    return np.array(kept)
+    return _apart(float(eta[0]), places, float(eta[-1]), gap)
+
+
+def _apart(first: float, places: FloatArray, last: float, gap: float) -> FloatArray:
+    """Return the ends, and the places that are further than the gap from those kept before.
+
+    Places are taken from both ends inwards, in turn: the mirror image has mirrored knots, so that
+    a class and its complement get the same map. Two that meet in the middle become one.
+    """
+    low, high = [first], [last]
+    if last - first <= gap:
+        return np.array(low)
+    half = (places.size + 1) // 2
+    for a, b in zip(places[:half], places[::-1][:half], strict=True):
+        if a >= b or (_fits(low, a, high, gap) and _fits(low, b, high, gap) and b - a <= gap):
+            middle = (a + b) / 2.0
+            low += [middle] if _fits(low, middle, high, gap) else []
+            break
+        keeps = _fits(low, a, high, gap), _fits(low, b, high, gap)
+        low += [a] if keeps[0] else []
+        high += [b] if keeps[1] else []
+    return np.array(low + high[::-1])
+
+
+def _fits(low: list[float], place: float, high: list[float], gap: float) -> bool:
+    return place - low[-1] > gap and high[-1] - place > gap
 
 
 def _knots_of_line(first: float, last: float) -> FloatArray:

@@ -141,6 +141,17 @@ def safe_log(xp: Namespace, x: Array) -> Array:
     return xp.where(positive, xp.log(xp.where(positive, x, 1.0)), _MINUS_INFINITY)
 
 
+def log1p(xp: Namespace, x: Array) -> Array:
+    """Return log(1 + x) for x in [0, 1], to all digits of a small x: ONNX has no operator for it.
+
+    The rounding of 1 + x is undone by what it made of x (Kahan).
+    """
+    rounded = 1.0 + x
+    seen = rounded > 1.0
+    there = xp.where(seen, rounded - 1.0, 1.0)
+    return xp.where(seen, xp.log(rounded) * (x / there), x)
+
+
 def masses(xp: Namespace, x: Array, kind: Kind) -> Array:
     """Return the masses of the classes, (n, K): see `ogive.predictions`."""
     return xp.exp(x - xp.max(x)) if kind == "logits" else x
@@ -288,7 +299,7 @@ class _Group:
             half = xp.sqrt(xp.maximum(square, _LEAST_SQUARE))
             logit = logit + c[f"{self.name}_square_side"] * half
         if self.beta:
-            bend = xp.log(1.0 + xp.exp(-xp.absolute(eta)))
+            bend = log1p(xp, xp.exp(-xp.absolute(eta)))
             logit = logit + c[f"{self.name}_rising"] * (xp.maximum(eta, 0.0) + bend)
             logit = logit - c[f"{self.name}_falling"] * (xp.maximum(-eta, 0.0) + bend)
         limit = c[f"{self.name}_limit"]

@@ -6,7 +6,7 @@ A form is a dictionary: see `ogive.export.forms`, whose two classes it holds.
 from __future__ import annotations
 
 from bisect import bisect_left
-from math import exp, log
+from math import exp, log, log1p
 from typing import Any
 
 
@@ -41,7 +41,7 @@ def log_odds_at(form: dict[str, Any], eta: float) -> float:
     if form["square"]:
         logit += form["side"] * max(pieces(form["square"], eta), 0.0) ** 0.5
     if form["falling"] or form["rising"]:
-        bend = log(1.0 + exp(-abs(eta)))
+        bend = log1p(exp(-abs(eta)))
         logit += form["rising"] * (max(eta, 0.0) + bend)
         logit -= form["falling"] * (max(-eta, 0.0) + bend)
     return float(min(max(logit, -form["limit"]), form["limit"]))

@@ -115,7 +115,7 @@ _EACH = {
 
 # What the text of an export may be made of.
 _MODULES = ("bisect", "math")
-_IMPORTED = {"bisect_left", "exp", "fsum", "inf", "log", "sqrt"}
+_IMPORTED = {"bisect_left", "exp", "fsum", "inf", "log", "log1p", "sqrt"}
 _BUILTINS = {
     *("ValueError", "abs", "any", "float", "isinstance", "len", "max", "min", "range", "round"),
     *("sorted", "str", "zip"),
@@ -193,7 +193,7 @@ def write(calibrator: Fitted, *, kind: Kind = "logits", ends: Sequence[Map] = ()
     if ends:
         low, high = (_plain(form_of(end)) for end in ends)
         tables, function = {**tables, "LOW": low, "HIGH": high}, _SCORE_AND_BAND
-    imports = "from bisect import bisect_left\nfrom math import exp, fsum, inf, log, sqrt\n"
+    imports = "from bisect import bisect_left\nfrom math import exp, fsum, inf, log, log1p, sqrt\n"
     texts = {
         name: pprint.pformat(table, width=100, compact=True, sort_dicts=False)
         for name, table in tables.items()

@@ -33,12 +33,13 @@ from ogive.errors import FallbackWarning, InvalidInput, NotEnoughData
 from ogive.predictions import Predictions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from ogive._typing import BoolArray, FloatArray
 
 _NUMBERS_PER_BLOCK = 1 << 20  # long columns, so that one call for each column costs little
 _SMALLEST_LOG = -690.0
+_BITS_OF_FACTOR = 32
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -131,7 +132,10 @@ def scale_factor(
     """
     if not rescale or method == "none" or preds.kind == "probs" or preds.one_column:
         return 1.0
-    return careful_factor(preds, n_jobs=n_jobs)
+    # Without its last digits, which depend on the order of rows and on the unit of weights: scaled
+    # scores that are equal stay so.
+    digits, exponent = np.frexp(careful_factor(preds, n_jobs=n_jobs))
+    return float(np.ldexp(np.rint(np.ldexp(digits, _BITS_OF_FACTOR)), exponent - _BITS_OF_FACTOR))
 
 
 def class_log_odds(masses: FloatArray) -> FloatArray:
@@ -139,7 +143,7 @@ def class_log_odds(masses: FloatArray) -> FloatArray:
 
     Rows of the same masses have the same log-odds, in whatever order their classes are.
     """
-    log_odds: FloatArray = np.log(masses) - np.log(_rest(masses, ordered_sum))
+    log_odds: FloatArray = np.log(masses) - np.log(_rest(masses))
     return log_odds
 
 
@@ -157,23 +161,16 @@ def class_tails(masses: FloatArray) -> tuple[BoolArray, FloatArray]:
     return (masses > rest) & (tail < 0.5), tail  # noqa: PLR2004 - a tail of ½ has no side
 
 
-def _quick_sum(masses: FloatArray) -> FloatArray:
-    total: FloatArray = masses.sum(axis=1)
-    return total
-
-
-def _rest(masses: FloatArray, add: Callable[[FloatArray], FloatArray] = _quick_sum) -> FloatArray:
+def _rest(masses: FloatArray) -> FloatArray:
     """Return the mass of all other classes, (rows, K).
 
     It is the sum without the class's own, but for the largest, where that could cancel: its
     others are added up.
     """
-    rows, top = np.arange(masses.shape[0]), masses.argmax(axis=1)
-    rest: FloatArray = add(masses)[:, None] - masses
-    largest = masses[rows, top]
-    masses[rows, top] = 0.0  # and back again: cheaper than a copy
-    rest[rows, top] = add(masses)
-    masses[rows, top] = largest
+    ordered = np.sort(masses, axis=1)  # so that the sums do not depend on the order of classes
+    others = ordered[:, :-1].sum(axis=1)
+    rest: FloatArray = (others + ordered[:, -1])[:, None] - masses
+    rest[np.arange(masses.shape[0]), masses.argmax(axis=1)] = others
     return rest
 
 
