@@ -40,11 +40,25 @@ MEASURE = {
     ],
 }  # fmt: skip
 
+BELT = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "from": FRACTION,
+            "to": FRACTION,
+            "direction": {"enum": ["too high", "too low"]},
+        },
+        "required": ["from", "to", "direction"],
+    },
+}
 _MORE = ("oe_ratio", "intercept", "slope", "ici", "e50", "e90", "emax", "refinement")
 MEASURE_MORE = MEASURE | {
     "properties": MEASURE["properties"]
-    | {f"{key}{end}": MAYBE for key in _MORE for end in ("", "_low", "_high")},
+    | {f"{key}{end}": MAYBE for key in _MORE for end in ("", "_low", "_high")}
+    | {"belt": BELT},
     "required": [
+        "belt",
         *MEASURE["required"],
         *(f"{key}{end}" for key in _MORE for end in ("", "_low", "_high")),
     ],

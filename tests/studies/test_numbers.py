@@ -98,6 +98,20 @@ def test_measure_adds_them_when_asked(rng):
     assert found | plain.to_dict() == found
 
 
+def test_the_belt_names_the_scores_that_are_off(rng):
+    scores, hits = model(rng, 3000)
+    one = ogive.measure(scores, hits, more=True)
+    (off,) = one.to_dict()["belt"]
+    assert off["direction"] == "too high"
+    assert 0.05 < off["from"] < 0.4
+    assert off["to"] > 0.7
+    assert "Calibration belt (95 % for all scores at once): scores" in repr(one)
+    fine = ogive.measure(scores, rng.random(3000) < scores, more=True)
+    assert fine.to_dict()["belt"] == []
+    assert "holds the diagonal" in repr(fine)
+    assert "belt" not in ogive.measure(scores, hits).to_dict()
+
+
 def test_every_view_of_a_matrix_has_its_own(rng):
     z = rng.normal(size=(500, 4)) * 2
     preds = Predictions(z, (z / 2 + rng.gumbel(size=z.shape)).argmax(axis=1), kind="logits")

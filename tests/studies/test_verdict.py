@@ -15,7 +15,7 @@ class Band:
     def __init__(self, truth):
         self.truth = truth
 
-    def band(self, scores):
+    def band(self, scores, simultaneous=False):
         return self.truth(scores) - 0.02, self.truth(scores) + 0.02
 
 

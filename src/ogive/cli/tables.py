@@ -14,6 +14,7 @@ from ogive.cli.terminal import as_text
 from ogive.readers.guard import printable
 from ogive.studies.compare import above_the_best
 from ogive.studies.layout import (
+    belt_words,
     format_bootstrap,
     format_interval,
     format_pvalue,
@@ -207,6 +208,10 @@ def _show_numbers(out: Console, *views: Measured) -> None:
     said = dict.fromkeys(f"{number.name}: {number.meaning}" for v in views for number in v.numbers)
     for line in said:
         out.print(as_text(line))
+    for one in views:
+        if one.numbers and not one.fitted_rows:
+            lead = f"{one.view}: " if len(views) > 1 else ""
+            out.print(as_text(f"{lead}{belt_words(one.belt)}"))
 
 
 #: Groups that are printed; the JSON has all of them.

@@ -20,7 +20,7 @@ from ogive.metrics.vector import vector_rows
 from ogive.plotting.marks import MINUS
 from ogive.plotting.panels import percent
 from ogive.report.graphs import Table
-from ogive.studies.layout import format_pvalue, of_clusters
+from ogive.studies.layout import belt_words, format_pvalue, of_clusters
 from ogive.studies.losses import hall_t
 from ogive.studies.measure import measure
 from ogive.studies.wording import judge_many, tests_of_classes, way_off
@@ -98,7 +98,8 @@ def more_numbers(before: Measurement, after: Measurement | None) -> Table:
         (one.name, *one.shown(), *other, one.meaning)
         for one, other in zip(before.numbers, others, strict=True)
     ]
-    return Table(head, tuple(rows))
+    note = "" if before.fitted_rows else belt_words(before.belt)
+    return Table(head, tuple(rows), note.removesuffix("."))
 
 
 def vector_number(test: Predictions, after: float | None) -> tuple[Number, ...]:

@@ -11,13 +11,24 @@ from ogive.views import rate_name
 if TYPE_CHECKING:
     from ogive.metrics.significance import CalibrationTest
     from ogive.studies.measurement import Measurement, Measurements
+    from ogive.studies.wording import RangeOff
 
 
 def one_view(one: Measurement) -> str:
     """Return a measurement as lines of name, value and what goes with it."""
     lines = [f"{name:<16}{value:>10}   {beside}".rstrip() for name, value, beside in _rows(one)]
     also = [line for other in one.also for line in ("", one_view(other))]
-    return "\n".join([f"{one.view}, n = {one.n:,}", *lines, one.verdict, *of_summary(one), *also])
+    belt = [belt_words(one.belt)] if one.numbers and not one.fitted_rows else []
+    said = [*belt, one.verdict, *of_summary(one)]
+    return "\n".join([f"{one.view}, n = {one.n:,}", *lines, *said, *also])
+
+
+def belt_words(belt: tuple[RangeOff, ...]) -> str:
+    """Say where the calibration belt leaves out the diagonal."""
+    lead = "Calibration belt (95 % for all scores at once): "
+    if not belt:
+        return lead + "it holds the diagonal at all scores, so no score is shown to be off."
+    return lead + "; ".join(f"{one.words} are {one.direction}" for one in belt) + "."
 
 
 def of_summary(one: Measurement) -> list[str]:

@@ -33,7 +33,7 @@ from ogive.studies.certainty import certainty
 from ogive.studies.deciding import decide as decide_by
 from ogive.studies.fitting import reads_all_columns
 from ogive.studies.measurement import Measurement, Measurements
-from ogive.studies.numbers import numbers_of
+from ogive.studies.numbers import belt_of, numbers_of
 from ogive.studies.verdict import judge_curve
 from ogive.views import check_view, usual_views
 
@@ -243,6 +243,7 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
         numbers=_numbers(short, how, known) if how.more else (),
         clusters=None if curve.clusters is None else curve.clusters.size,
         design_effect=None if curve.clusters is None else curve.clusters.design_effect,
+        belt=belt_of(short) if how.more else (),
         **known,
     )
 

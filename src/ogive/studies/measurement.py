@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ogive.metrics.significance import CalibrationTest
     from ogive.studies.numbers import Number
     from ogive.studies.verdict import Verdict
+    from ogive.studies.wording import RangeOff
 
 
 #: What is said of rows that fitted the calibrator.
@@ -30,9 +31,9 @@ class Measurement:
     contain for certain what all rows would give, and the keys in `approximate` are neither exact
     nor in a bracket; `skipped` counts the rows of a log that were left out. `also` holds other
     views that belong to it: of two classes, the score of class 1. `numbers` are those of other
-    fields, where they were asked for (``more=True``). `clusters` says how many there are, where
-    they were given, and `design_effect` how much more they let a mean vary than independent rows
-    would.
+    fields, where they were asked for (``more=True``), and `belt` the ranges of scores that the
+    calibration belt shows to be off. `clusters` says how many there are, where they were given, and
+    `design_effect` how much more they let a mean vary than independent rows would.
     """
 
     view: str
@@ -67,6 +68,7 @@ class Measurement:
     design_effect: float | None = None
     also: tuple[Measurement, ...] = ()
     numbers: tuple[Number, ...] = ()
+    belt: tuple[RangeOff, ...] = ()
     calibrated_by: str | None = None
     fitted_rows: bool = False
 
@@ -87,6 +89,7 @@ class Measurement:
             kuiper_test=replace(self.kuiper_test, **hidden),
             spiegelhalter_pvalue=nan,
             numbers=numbers,
+            belt=(),
             decision=self.decision.withheld(f"{calibrated_by} {WITHHELD}"),
         )
 
@@ -119,7 +122,7 @@ class Measurement:
         del values["decision"]
         values |= self.decision.flat()
         more, intervals = values.pop("more"), values.pop("intervals")
-        for key in ("also", "numbers"):
+        for key in ("also", "numbers", "belt"):
             values.pop(key)
         origin = {key: values.pop(key) for key in ("calibrated_by", "fitted_rows")}
         known = {key: values.pop(key) for key in ("brackets", "approximate", "skipped")}
@@ -141,6 +144,11 @@ class Measurement:
             result |= vector
         more_of_it = {} if self.calibrated_by is None else origin
         more_of_it |= {} if self.clusters is None else alike
+        if self.numbers:
+            known_off = [(one.first, one.last, one.direction) for one in self.belt]
+            more_of_it["belt"] = [
+                dict(zip(("from", "to", "direction"), one, strict=True)) for one in known_off
+            ]
         if self.also:
             more_of_it |= {"also": [other.to_dict() for other in self.also]}
         return {key: _plain(value) for key, value in result.items()} | _of_log(**known) | more_of_it

@@ -38,7 +38,7 @@ from ogive.metrics.line import (
     sum_interval,
 )
 from ogive.metrics.proper import CLIP
-from ogive.studies.wording import spline_of
+from ogive.studies.wording import ranges_off, spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.calibrators.spline_map import SplineMap
     from ogive.curve import Curve
+    from ogive.studies.wording import RangeOff
 
 DRAWS = (
     1000  # of the posterior: the ends of the intervals then vary by a few percent of their width
@@ -277,6 +278,11 @@ UNKNOWN = {
     "slope": "No finite slope: all outcomes or all scores are equal, or a score separates them.",
     "refinement": "Unknown: too few rows to calibrate some by the others.",
 }
+
+
+def belt_of(curve: Curve) -> tuple[RangeOff, ...]:
+    """Return where the calibration belt, a simultaneous band, leaves out the score itself."""
+    return tuple(ranges_off(curve, spline_of(curve), simultaneous=True))
 
 
 def numbers_of(curve: Curve, *, random_state: int = 0) -> tuple[Number, ...]:

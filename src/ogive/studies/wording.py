@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -83,23 +83,43 @@ def about_scores(curve: Curve, calibrator: Any = None) -> str:  # noqa: ANN401 -
 
     Ranges that hold less than 5 % of the rows are not worth a sentence.
     """
-    calibrator = calibrator or spline_of(curve)
+    words = dict(zip(_WAYS, _WAYS_OF_TOP if curve.view == "top-1" else _WAYS, strict=True))
+    found = ranges_off(curve, calibrator or spline_of(curve))
+    if not found:
+        return ""
+    text = "; ".join(f"{one.words} are {words[one.direction]}" for one in found)
+    return f" {text[0].upper()}{text[1:]}."
+
+
+class RangeOff(NamedTuple):
+    """Scores, from the first to the last, that are all too high or all too low; in words too."""
+
+    first: float
+    last: float
+    direction: str
+    words: str
+
+
+def ranges_off(
+    curve: Curve,
+    calibrator: Any,  # noqa: ANN401 - a SplineMap
+    *,
+    simultaneous: bool = False,
+) -> list[RangeOff]:
+    """Return the ranges of scores that the band of a calibrator leaves out."""
     place = curve.at_fractiles(np.arange(1, 201) / 200)
     score = np.where(place.high, 1.0 - place.tail, place.tail)
-    low, high = calibrator.band(score)
+    low, high = calibrator.band(score, simultaneous=simultaneous)
     side = np.sign((low > score) * 1.0 - (high < score))  # 1 where hits exceed the score
     starts = np.flatnonzero(np.diff(side, prepend=np.nan))
-    words = _WAYS_OF_TOP if curve.view == "top-1" else _WAYS
-    said = []
+    found = []
     for first, stop in zip(starts, [*starts[1:], side.size], strict=True):
         share = place.after[stop - 1] - place.before[first]
         if side[first] and share >= _MIN_SHARE_OF_RANGE:
-            where = _range(score, int(first), int(stop))
-            said.append(f"{where} are {words[int(side[first] < 0)]}")
-    if not said:
-        return ""
-    text = "; ".join(said)
-    return f" {text[0].upper()}{text[1:]}."
+            ends = float(score[first]), float(score[stop - 1])
+            way = _WAYS[int(side[first] < 0)]
+            found.append(RangeOff(*ends, way, _range(score, int(first), int(stop))))
+    return found
 
 
 def _range(score: FloatArray, first: int, stop: int) -> str:
