@@ -43,7 +43,9 @@ covariance. The test with all surpluses divided by :math:`\sqrt{1 + m/n}` theref
 
 **Clusters.** The null is that of random signs of whole clusters (`ogive.metrics.clustered`), and
 every linear term of the average is divided by the root of the design effect of its direction
-(at least 1), which no sign changes. The p-value is never below that of independent rows.
+(at least 1), which no sign changes. Signs do not know outcomes so rare that no cluster shows them.
+So the p-value is never below that of as many independent rows as the clusters are worth: all
+surpluses divided by the root of the design effect.
 
 **Parts.** Six separate tests, each with its own null distribution, show what is wrong: KS,
 Kuiper, shift, temperature, shape (chi-squared, six components) and steps (ten).
@@ -164,7 +166,8 @@ def calibration_test(
     if fitted_on is not None:
         cells.surplus = cells.surplus / noise_ratio(curve, fitted_on)
     average = Average(cells)
-    observed = float(average(cells.surplus[None])[0])
+    alike = 1.0 if curve.clusters is None else np.sqrt(curve.clusters.design_effect)
+    observed = float(average(cells.surplus[None] / alike)[0])
     pvalue, draws = _simulated(average, observed, np.random.default_rng(random_state))
     parts = _parts(cells)
     if curve.clusters is not None:
