@@ -237,6 +237,14 @@ def test_a_check_that_cannot_be_made_is_refused_or_told(run, tmp_path, rng):
         code, _, err = run("fit", path, "-o", cal, "--check-by", "country", *options)
         assert code == 2
         assert words in err
+    code, _, err = run("fit", path, "-o", cal, "--check-by", "score")
+    assert code == 1
+    assert "looks like an identifier" in err
+    np.savez(tmp_path / "a.npz", scores=scores, outcomes=hits)
+    code, _, err = run("fit", tmp_path / "a.npz", "-o", cal, "--check-by", "country")
+    assert code == 2
+    assert "has no columns that name groups; tables have" in err
+    assert not cal.exists()
     assert run("fit", path, "-o", cal)[0] == 0
     code, _, err = run("apply", cal, path, "-o", tmp_path / "o.parquet", "--check-by", "town")
     assert code == 1

@@ -119,7 +119,7 @@ def fit(
             made = _fit_groups(file, method, view, part, options, folds=folds, step=step)
             _save_groups(made, output, file, part, folds=folds, date=date, tag=tag, as_json=as_json)
             return
-        _check_can_be_judged(method, view, folds, options)
+        _check_can_be_judged(file, method, view, folds, options)
         fit_it = _fit_log if is_log((file,), options) else _fit_file
         done = fit_it(file, method, view, part, options, folds=folds, step=step)
         gamma, data = done.gamma, done.data
@@ -255,13 +255,16 @@ def _fit_groups(
 
 
 def _check_can_be_judged(
-    method: str, view: str | None, folds: int, options: dict[str, Any]
+    file: Path, method: str, view: str | None, folds: int, options: dict[str, Any]
 ) -> None:
-    """Refuse to judge groups where there is no fit of a score to rows left out."""
+    """Refuse to judge groups without columns, or without a fit of a score to rows left out."""
     from ogive.calibrators import METHODS  # noqa: PLC0415
+    from ogive.engines.files import is_log as is_table  # noqa: PLC0415
 
     if options["check_by"] is None:
         return
+    if not is_table(file):
+        refuse(f"{file} has no columns that name groups; tables have", "check_by")
     if not folds:
         refuse("without folds there are no rows left out to judge groups on", "check_by")
     if view == "vector" or getattr(METHODS.get(method), "reads", "") != "curve":
@@ -289,7 +292,7 @@ def _worse_groups(
     asked = options | {"by": by}
     is_log((file,), asked)
     reading = read((file,), gamma.view, part, asked, step, default_part="cal")
-    worse = check_one_map(curves_by_group(reading, by), method, folds)
+    worse = check_one_map(curves_by_group(reading, by), method, folds, by)
     warn_of_worse(worse or (), "rows left out", by_group=False)
     return {"worse": None if worse is None else [one.group for one in worse]}
 

@@ -15,7 +15,7 @@ import numpy as np
 from ogive._numerics.splits import random_parts
 from ogive.calibrators import find_method
 from ogive.calibrators.grouped_map import ANY, JOIN, NO_GROUP
-from ogive.calibrators.groups import fit_groups
+from ogive.calibrators.groups import check_not_unique, fit_groups
 from ogive.curve import Curve
 from ogive.curve.curve import merge_all
 from ogive.curve.folds import folds as dealt
@@ -90,8 +90,14 @@ def check_groups(curves: Mapping[Any, Curve], cv: int) -> GroupCheck | None:
     return GroupCheck(ks_error(whole), ks_error(after), *losses, worse.worse(), spoilt.worse())
 
 
-def check_one_map(curves: Mapping[Any, Curve], method: str, cv: int) -> tuple[Worse, ...] | None:
-    """Return the groups that one map of all rows makes worse, on rows that it has not seen."""
+def check_one_map(
+    curves: Mapping[Any, Curve], method: str, cv: int, by: str | None = None
+) -> tuple[Worse, ...] | None:
+    """Return the groups that one map of all rows makes worse, on rows that it has not seen.
+
+    Groups that are nearly as many as the rows are refused; `by` is what they are called.
+    """
+    check_not_unique(len(curves), sum(float(curve.n) for curve in curves.values()), by)
 
     def fit(rest: Mapping[Any, Curve]) -> Ways:
         gamma: Any = find_method(method).fit(merge_all(list(rest.values())))
