@@ -9,8 +9,9 @@ import warnings
 import numpy as np
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, xlogy
+from sklearn.metrics import roc_auc_score
 
-from ogive import Curve
+from ogive import Curve, expected_performance
 from ogive.errors import OgiveWarning
 from ogive.studies.numbers import NUMBERS, numbers_of
 
@@ -71,6 +72,23 @@ def coverage(kind, truth, n, runs, seed=0):
         held[run] = [one.low - 1e-12 <= true[one.key] <= one.high for one in found]
         width[run] = [one.high - one.low for one in found]
     return held.mean(axis=0), np.median(width, axis=0)
+
+
+def expected_coverage(n, a, b, runs, seed=0):
+    """How often expected accuracy, precision and AUC hold what n calibrated rows then show."""
+    rng = np.random.default_rng([seed, n])
+    held = []
+    for _ in range(runs):
+        q = rng.beta(a, b, n)
+        y = rng.random(n) < q
+        yes = q >= 0.5
+        if not (yes.any() and 0 < y.sum() < n):
+            continue
+        seen = (yes == y).mean(), y[yes].mean(), roc_auc_score(y, q)
+        found = expected_performance(q)
+        ends = found.accuracy, found.precision, found.auc
+        held.append([e.low - 1e-12 <= x <= e.high + 1e-12 for e, x in zip(ends, seen, strict=True)])
+    return np.mean(held, axis=0)
 
 
 def main(runs, kind=None, truth=None):

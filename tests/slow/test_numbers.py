@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.slow.number_simulations import KEYS, KINDS, TRUTHS, coverage
+from tests.slow.number_simulations import KEYS, KINDS, TRUTHS, coverage, expected_coverage
 
 pytestmark = pytest.mark.slow
 
@@ -18,3 +18,8 @@ def test_the_intervals_hold_the_truth(kind, truth):
     assert min(held.values()) >= LEAST - 2
     assert np.mean(list(held.values())) >= 0.91 * RUNS
     assert held["slope"] >= LEAST
+
+
+@pytest.mark.parametrize(("n", "a", "b"), [(50, 1.0, 1.0), (1000, 1.0, 1.0), (1000, 0.3, 6.0)])
+def test_what_is_expected_holds_what_is_seen_later(n, a, b):
+    assert (expected_coverage(n, a, b, 300) >= 0.91).all()
