@@ -5,10 +5,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ogive import Curve, ks_error
+from ogive import Curve, fit_groups, ks_error, save
 from ogive.engines import local
 from ogive.errors import FileFormatError, InvalidInput
 from ogive.metrics.bracket import brackets
+from ogive.studies.apply_log import apply_log
+from ogive.studies.group_fitting import curves_by_group
 from tests.engines.logs import spoiled, write_log
 
 PLAIN = ["score", "outcome", "country"]
@@ -102,6 +104,31 @@ class AsLocal:
         for name, want in {**cells, **{f"{c} | *": one for c, one in country.items()}}.items():
             assert ks_error(curves[name]) == pytest.approx(ks_error(want), abs=1e-12)
             assert (curves[name].n, curves[name].hits.sum()) == (want.n, want.hits.sum())
+
+    @pytest.mark.parametrize("weight_kind", ["repetition", "sampling"])
+    def test_groups_are_fitted_in_one_reading_and_applied(
+        self, cluster, table, tmp_path, weight_kind
+    ):
+        """Two columns and weights: the calibrator and its files are those of the local engine."""
+        engine, where = cluster
+        half = pa.array(np.where(np.arange(table.num_rows) % 3, "a", "b"))
+        log = write_log(tmp_path / "log", table.append_column("half", half), 4)
+        how = {"by": "country,half", "bits": 7, "one_pass": True, "weight_kind": weight_kind}
+        reading = engine.read_log(str(log / "*.parquet"), **how, **where)
+        assert reading.passes == 1
+        found = fit_groups(curves_by_group(reading, "country,half"), by="country,half")
+        alone = local.read_log(log, **how)
+        want = fit_groups(curves_by_group(alone, "country,half"), by="country,half")
+        assert found.groups == want.groups
+        np.testing.assert_allclose(found.effect, want.effect, atol=1e-9)
+        np.testing.assert_allclose(found.rows, want.rows, rtol=1e-12)
+        save(found, tmp_path / "cal.json")
+        name = engine.__name__.rpartition(".")[2]
+        apply_log(tmp_path / "cal.json", log, tmp_path / "out", engine=name, **where)
+        out = pq.read_table(tmp_path / "out")
+        rows = list(zip(table["country"].to_pylist(), half.to_pylist(), strict=True))
+        scores = table["score"].to_numpy()
+        np.testing.assert_allclose(out["score"], found(scores, rows), atol=1e-12)
 
     def test_weights(self, cluster, table, tmp_path):
         engine, where = cluster

@@ -163,7 +163,7 @@ def test_harm_is_the_naive_one(rng):
     for some in np.array_split(rng.permutation(n), 4):
         shard = Harm()
         shard.add(names[some], before[some], after[some], weight[some], weight[some] ** 2)
-        parts.include(shard)
+        parts.include(shard.plain())
     assert [one.group for one in parts.worse()] == [one.group for one in whole.worse()]
     twice, counted = Harm(), Harm()
     twice.add(np.repeat(names, 2, 0), np.repeat(before, 2), np.repeat(after, 2))

@@ -82,7 +82,7 @@ class FileDone(NamedTuple):
 
     n: int
     new: bool
-    harm: Harm
+    sums: dict[str, list[float]]  # of a Harm, as plain numbers: results of workers must fit JSON
 
 
 def apply_log(
@@ -154,11 +154,12 @@ def apply_log(
             module = importlib.import_module(find_engine(engine))
             run = Sent(Path(calibrator).read_bytes())
             jobs = [job.absolute() for job in jobs]  # workers may have another current folder
-            counts = module.mapped(run, jobs, what=_WHAT, progress=progress, **where)
+            found = module.mapped(run, jobs, what=_WHAT, progress=progress, **where)
+            counts = [FileDone(*done) for done in found]
             _clean({target for _, target in pairs})  # of workers that were killed meanwhile
     harm = Harm()
     for done in counts:
-        harm.include(done.harm)
+        harm.include(done.sums)
     written = sum(done.new for done in counts)
     grouped = isinstance(gamma, GroupedMap)
     worse = warn_of_harm(harm, check_by if written else None, by_group=grouped)
@@ -281,7 +282,7 @@ class FileJob:
         mark = self._mark(calibrator)
         done = finished(self.target, mark)
         if done is not None:
-            return FileDone(done, False, Harm())
+            return FileDone(done, False, {})
         self.target.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self.target, clean=False) as beside:
             harm = Harm()
@@ -289,7 +290,7 @@ class FileJob:
             if self._mark(calibrator) != mark:
                 msg = f"{self.file} changed while it was read. Run again once it is complete."
                 raise FileFormatError(msg)
-        return FileDone(n, True, harm)
+        return FileDone(n, True, harm.plain())
 
     def _mark(self, calibrator: str | os.PathLike[str]) -> dict[str, Any]:
         """Return what identifies the rows, the map, and how the rows were read."""

@@ -26,6 +26,8 @@ from ogive.metrics.significance import LEVEL
 from ogive.studies.group_curves import DEPTH, grouping_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from ogive._typing import AnyArray, FloatArray
 
 #: A group needs this many rows to be called worse off: a t test of fewer rows decides nothing.
@@ -75,16 +77,17 @@ class Harm:
             cells = combined(columns, range(len(columns)), d.size)
         index, many = cells.index, len(cells.names)
         rows = [np.bincount(index, x, many) for x in (w, w * d, w2, w2 * d, w2 * d * d)]
-        self._include(dict(zip(cells.names, np.stack(rows, axis=1), strict=True)))
+        self.include(dict(zip(cells.names, np.stack(rows, axis=1), strict=True)))
 
-    def include(self, other: Harm) -> None:
+    def plain(self) -> dict[str, list[float]]:
+        """Return the sums as plain JSON values."""
+        return {name: row.tolist() for name, row in self.sums.items()}
+
+    def include(self, sums: Mapping[str, Sequence[float] | FloatArray]) -> None:
         """Add what was summed elsewhere."""
-        self._include(other.sums)
-
-    def _include(self, sums: dict[str, FloatArray]) -> None:
         for name, row in sums.items():
             if name in self.sums or len(self.sums) < MAX_GROUPS_JUDGED:
-                self.sums[name] = self.sums.get(name, np.zeros(_SUMS)) + row
+                self.sums[name] = self.sums.get(name, np.zeros(_SUMS)) + np.asarray(row)
 
     def worse(self) -> tuple[Worse, ...]:
         """Return the groups whose log loss rises significantly, the largest rise first."""
