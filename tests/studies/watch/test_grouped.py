@@ -190,7 +190,7 @@ def test_a_merged_shard_is_still_a_martingale(rng):
 @pytest.mark.parametrize("merge", [False, True])
 def test_groups_go_on_from_their_file(rng, tmp_path, merge):
     path = tmp_path / "state.json"
-    watch = watched(rng, {"a": 1.0, "Ünïcode, x": 1.7}, rows=100)
+    watch = watched(rng, {"a": 1.0, "Ünïcode, \x1b[31m\n": 1.7}, rows=100)
     watch = watch.merge(watched(rng, {"z": 1.0}, rows=100)) if merge else watch
     watch.save(path)
     again = GroupWatch.load(path)

@@ -32,7 +32,7 @@ from ogive._files import replacing
 from ogive.errors import ArtifactError, OgiveError
 from ogive.export.artifact import build
 from ogive.export.curve_file import curve_bytes, curve_of_bytes
-from ogive.export.rules import Listing, Number, Object, Text, broken, shown
+from ogive.export.rules import MAX_TEXT, Listing, Number, Object, Text, broken, shown
 from ogive.studies.watch.grouped import GroupWatch
 from ogive.studies.watch.starts import Start
 from ogive.studies.watch.times import as_time, in_order
@@ -70,6 +70,22 @@ class _Time:
 
 
 @dataclass(frozen=True, slots=True)
+class _Name:
+    """A name from the data: any characters."""
+
+    null: bool = False
+    optional: bool = False
+
+    def check(self, value: Any, where: str) -> None:  # noqa: ANN401
+        right = isinstance(value, str) and len(value) <= MAX_TEXT
+        if not right and not (self.null and value is None):
+            raise broken(where, f"a text of at most {MAX_TEXT:,} characters", value)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": ["string", "null"] if self.null else "string", "maxLength": MAX_TEXT}
+
+
+@dataclass(frozen=True, slots=True)
 class _Words:
     """Lines of text by name; a value may be null."""
 
@@ -80,10 +96,10 @@ class _Words:
             raise broken(where, "an object of words", value)
         for name, word in value.items():
             Text().check(name, where)
-            Text(null=True).check(word, f"{where}.{name}")
+            _Name(null=True).check(word, f"{where}.{name}")
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "object", "additionalProperties": Text(null=True).schema()}
+        return {"type": "object", "additionalProperties": _Name(null=True).schema()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +142,7 @@ _START = Object(
     }
 )
 _ONE = Object({**_RULE, "days": _many(_DAY), "starts": _many(_START)})
-_GROUP = Object({"group": Text(), "share": Number(above=0.0, high=1.0), "watch": _ONE})
+_GROUP = Object({"group": _Name(), "share": Number(above=0.0, high=1.0), "watch": _ONE})
 
 
 class _OneOrGroups:
