@@ -256,3 +256,18 @@ def test_rows_that_cannot_be_decided_on():
     curve = Curve.from_scores([0.2, 0.4], [0, 1], view="top-1")
     with pytest.raises(DoesNotApply, match="the curve is of the view 'top-1'"):
         decide(curve, miss=1, alarm=1, calibrator=NONE)
+
+
+def test_a_rank_by_all_columns_is_decided_with_its_rows():
+    rng = np.random.default_rng(0)
+    z = 2 * rng.normal(size=(900, 4))
+    labels = (z - [0, 2, 0, 0] + rng.gumbel(size=z.shape)).argmax(axis=1)
+    preds = ogive.Predictions(z, labels, kind="logits")
+    gamma = ogive.fit_view(preds.take(slice(0, 500)))
+    found = ogive.decide(preds.take(slice(500, 900)), miss=5, alarm=1, calibrator=gamma)
+    assert found.view == "top-1"
+    with pytest.raises(DoesNotApply, match="--view top-1 --score-only"):
+        curve = ogive.Curve.from_predictions(preds)
+        ogive.decide(curve, miss=5, alarm=1, calibrator=gamma)
+    with pytest.raises(DoesNotApply, match="fit one of whole vectors"):
+        ogive.decide(preds, costs=np.eye(4), calibrator=gamma)
