@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import expit, log_softmax
+from scipy.stats import beta as beta_distribution
 from scipy.stats import chi2
 from scipy.stats import gamma as gamma_distribution
 from scipy.stats import t as student
@@ -958,6 +959,28 @@ def expected_cost(scores, hits, threshold, miss, alarm, weights=None):
         acted = score >= threshold
         costs.append(alarm if acted and not hit else miss if hit and not acted else 0.0)
     return float(np.average(costs, weights=w))
+
+
+def cost_interval(scores, hits, threshold, miss, alarm, weights=None, kind="repetition"):
+    """The 95 % interval of the expected cost: misses and alarms as shares of rows times a size."""
+    w = _weights(scores, weights)
+    square = w**2 if kind == "sampling" else w
+    n = w.sum() ** 2 / square.sum()
+    ends = []
+    for size, of_hits in ((miss, True), (alarm, False)):
+        rows = [i for i, (s, y) in enumerate(zip(scores, hits, strict=True))
+                if y == of_hits and (s >= threshold) != of_hits]  # fmt: skip
+        total, squares = size * sum(w[i] for i in rows), size**2 * sum(square[i] for i in rows)
+        k = min(total**2 / squares, n) if total else 0.0
+        one = total / w.sum() / (k / n) if total else size  # the mean, if every row were one
+        low = beta_distribution.ppf(0.025, k + 0.25, n - k + 0.75) if k else 0.0
+        high = beta_distribution.ppf(0.975, k + 0.75, n - k + 0.25) if k < n else 1.0
+        ends.append((k / n, one * (k / n - low), one * (high - k / n)))
+    (p, *a), (q, *b) = ends
+    r = -np.sqrt(min(p * q / ((1 - p) * (1 - q)), 1.0)) if p < 1 and q < 1 else -float(p * q > 0)
+    far = [np.sqrt(max(x * x + y * y + 2 * r * x * y, 0.0)) for x, y in zip(a, b, strict=True)]
+    value = expected_cost(scores, hits, threshold, miss, alarm, weights)
+    return value - far[0], value + far[1]
 
 
 def best_cost(scores, hits, miss, alarm, weights=None):
