@@ -22,7 +22,7 @@ def test_coverage_of_the_intervals(clusters, icc):
     """300 samples: the standard error of 95 % is 1.3 %."""
     ks, ece, log_loss, plain = simulations.coverage(clusters, icc, 300)
     assert min(ks, ece) >= 0.93
-    assert log_loss >= 0.90
+    assert log_loss >= 0.85  # a few clusters carry most of the loss: docs/theory/clusters.md
     assert plain < ks
 
 
