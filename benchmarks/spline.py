@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 CURVE, SPLINE = "the curve", "ogive: spline from scores"
+VENN_ABERS = "ogive: venn-abers from scores"
 ISOTONIC, SPLINECALIB = "scikit-learn: isotonic", "splinecalib"
 _NEAR = 0.03  # two good maps of the same scores differ by less on average
 
@@ -33,6 +34,10 @@ def _race(n: int) -> Race:
         "ogive: paper's spline from scores": lambda: ogive.fit_paper_spline(
             ogive.Curve.from_scores(scores, hits)
         ),
+        "ogive: isotonic from scores": lambda: ogive.fit_isotonic(
+            ogive.Curve.from_scores(scores, hits)
+        ),
+        VENN_ABERS: lambda: ogive.fit_venn_abers(ogive.Curve.from_scores(scores, hits)),
         ISOTONIC: lambda: IsotonicRegression(out_of_bounds="clip").fit(scores, hits),
         **_peers(scores, hits),
     }
@@ -46,7 +51,7 @@ def _race(n: int) -> Race:
 
     budgets = {
         5_000: (Budget(SPLINE, ISOTONIC, most=6), Budget(SPLINE, SPLINECALIB, faster=100)),
-        10**6: (Budget(SPLINE, CURVE, most=3),),
+        10**6: (Budget(SPLINE, CURVE, most=3), Budget(VENN_ABERS, ISOTONIC, most=2)),
     }
     return Race("fit", f"Fits to {n:,} scores", entries, budgets.get(n, ()), check, size=n)
 

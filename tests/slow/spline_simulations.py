@@ -69,8 +69,11 @@ def fitted(fit, curve):
         return fit(curve)
 
 
-def coverage(kind, n, draws):
-    """How often the band holds the truth, at each place; not next to a jump."""
+def coverage(kind, n, draws, *, simultaneous=False):
+    """How often the band holds the truth, at each place; not next to a jump.
+
+    With `simultaneous`: how often the simultaneous band holds it at all places at once.
+    """
     place, spread, truth = TRUTHS[kind]
     at = place + spread * norm.ppf(SHARES)
     at = at[np.abs(at - JUMP.get(kind, np.inf)) > 0.5]
@@ -79,8 +82,10 @@ def coverage(kind, n, draws):
         rng = np.random.default_rng([n, seed])
         eta = draw(rng, n, place, spread)
         curve = Curve.from_scores(expit(eta), rng.random(n) < expit(truth(eta)))
-        low, high = fitted(fit_spline, curve).band_from_log_odds(at)
-        held += (low <= expit(truth(at))) & (expit(truth(at)) <= high)
+        gamma = fitted(fit_spline, curve)
+        low, high = gamma.band_from_log_odds(at, simultaneous=simultaneous)
+        inside = (low <= expit(truth(at))) & (expit(truth(at)) <= high)
+        held += inside.all() if simultaneous else inside
     return held / draws
 
 

@@ -26,3 +26,8 @@ def test_few_rows_lose_little_to_platt(kind, n):
     more, error = simulations.loss_over_platt(kind, n, simulations.FEW_SIZES[n])
     assert more <= (0.1 if n < 30 else 0.03)
     assert error <= 0.02  # enough samples to tell
+
+
+@pytest.mark.parametrize("kind", ["right", "hinge", "parabola", "wave", "tail"])
+def test_the_simultaneous_band_holds_the_whole_curve(kind):
+    assert simulations.coverage(kind, 300, 100, simultaneous=True).min() >= 0.95 - CHANCE
