@@ -39,7 +39,9 @@ SUM = 1e-12
 
 #: These read the logits as they are: "none" calibrates nothing, and ODIR's penalties, as published,
 #: have a scale. All else is fitted to the scale of the logits, and any scale gives the same answer.
-ONE_SCALE = {"none", *ODIR}
+#: Venn-Abers steps at the very scores of the fit, so that a score that is rounded again is on
+#: another side of a step.
+ONE_SCALE = {"none", "venn-abers", *ODIR}
 #: Up to 12 classes the class structure is fitted to its last digits. With more, conjugate gradients
 #: end where a bound is met: rounding can add a step, which changes an effective number of
 #: parameters by a hundredth and a probability by 6e-8; once, with a row of weight 2 given twice, by

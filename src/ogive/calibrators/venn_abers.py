@@ -119,7 +119,7 @@ def fit_venn_abers(curve: Curve) -> VennAbersMap:
     low, high = pairs(curve.count, curve.hits, weight)
     edge_high, edge_tail, below = _edges(curve.high, curve.tail, low, high)
     ones = [mean_at_one(curve, x) for x in (low[1:], high[:-1])]
-    pair = low[below[0]], high[below[1]]
+    pair = np.minimum(low[below[0]], high[below[1]]), high[below[1]]
     return VennAbersMap(
         view=curve.view,
         n=curve.n,
@@ -173,7 +173,8 @@ def pairs(
     high = _upper(W, K, corners, weight)
     # From the other end outcomes of 0 are outcomes of 1.
     back, misses, ends = (x[-1] - x[::-1] for x in (W, W - K, corners))
-    return 1.0 - _upper(back, misses, ends, weight)[::-1], high
+    low = 1.0 - _upper(back, misses, ends, weight)[::-1]
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)  # sums of weights are rounded
 
 
 def _upper(W: FloatArray, K: FloatArray, corners: IntArray, weight: float) -> FloatArray:
