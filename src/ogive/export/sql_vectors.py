@@ -29,7 +29,8 @@ def literal(x: float) -> str:
     >>> literal(0.1), literal(-2.0), literal(1e-07)
     ('0.1e0', '(-2.0e0)', '1e-07')
     """
-    text = repr(float(x))
+    x = float(x)  # an artifact may hold a whole number that is longer than NumPy's
+    text = repr(x)
     if not np.isfinite(x):
         msg = f"an SQL expression cannot hold {text}."
         raise ExportError(msg)
