@@ -160,7 +160,7 @@ def test_what_is_no_name_is_refused(column, tmp_path):
         "; COPY (SELECT 1) TO 'x'",
         "-- x",
         "/* x */",
-        "'x'",
+        "'x\\'",  # text is allowed, for names of groups, but no backslash in it
         "read_text",
         "DROP TABLE t",
         "$1",
@@ -171,7 +171,7 @@ def test_what_is_no_name_is_refused(column, tmp_path):
 def test_only_words_of_an_expression_are_run(text):
     good = to_sql.write(fitted("platt.score"))
     to_sql.check_text(good)
-    with pytest.raises(ExportError, match=r"(?i)nothing was written"):  # or the engine's refusal
+    with pytest.raises(ExportError, match="nothing was written"):
         to_sql.run(good + text, np.zeros(1), "score")
     with pytest.raises(ExportError, match="nothing was written"):
         to_sql.run(good.replace("\n", " x\n", 1), np.zeros(1), "score")

@@ -53,3 +53,9 @@ def test_damaged_headers_are_refused_with_the_file_named(tmp_path):
             refused += 1
             assert "a.parquet" in str(error)  # noqa: PT017 - most mutants are readable
     assert refused > 20
+
+
+def test_a_table_without_rows_has_no_page(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(table(5).slice(0, 0), path)
+    assert largest_pages(path, ["score", "probs"]) == 0

@@ -2,8 +2,8 @@
 
 A map of a score is an expression of the score's column; temperature and vector scaling, and ranks
 by class structure, are one of K columns of logits. The text holds numbers, words of SQL, and names
-in double quotes. Scores outside [0, 1], NaN and NULL give NULL. The pieces of a map are a balanced
-tree of CASE, so that a row takes a dozen comparisons.
+in double quotes. Scores outside [0, 1], NaN and NULL give NULL. The pieces of a map are a tree
+of CASE, so that a row takes a dozen comparisons.
 
 Traps that are avoided: literals are doubles in both (``1.5e0``: without the exponent it is a
 decimal in DuckDB); PostgreSQL refuses ln(0), and exp and products that underflow, instead of
@@ -13,6 +13,7 @@ returning 0; its planner would copy an inner SELECT into each use of it but for 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,7 @@ MAX_CLASSES = 256
 MAX_CLASSES_OF_STRUCTURE = 64  # whose matrices are 2 · 64² products: 550 KB of text
 _LEAST_DIFFERENCE = 1e-280  # products of smaller differences may underflow
 _NEGLIGIBLE_SLOPE = 1e-200  # a smaller slope does not change the result
+_BRANCHES = 8  # of a CASE
 _EXP_LIMIT = 700.0
 _LEAST_SHIFTED = "1e-280"  # stands for a probability of 0 in a shift, whose inverse stays finite
 MAX_NAME = 63  # bytes: PostgreSQL cuts longer names
@@ -270,12 +272,18 @@ def _in_tails(form: TailForm, s: str) -> str:
 
 
 def _tree(first: int, last: int, below: Callable[[int], str], leaf: Callable[[int], str]) -> str:
-    """Return a balanced tree over the breaks [first, last) and the pieces [first, last]."""
+    """Return a tree over the breaks [first, last) and the pieces [first, last].
+
+    A CASE has up to eight branches, since SQLite reads about ten within each other.
+    """
     if first == last:
         return leaf(first)
-    middle = (first + last) // 2
-    left, right = _tree(first, middle, below, leaf), _tree(middle + 1, last, below, leaf)
-    return f"CASE WHEN {below(middle)} THEN {left} ELSE {right} END"
+    branches = min(_BRANCHES, last - first + 1)
+    ends = [first + (last - first + 1) * k // branches for k in range(branches + 1)]
+    parts = [_tree(a, b - 1, below, leaf) for a, b in pairwise(ends)]
+    cases = zip(ends[1:-1], parts[:-1], strict=True)
+    when = " ".join(f"WHEN {below(end - 1)} THEN {part}" for end, part in cases)
+    return f"CASE {when} ELSE {parts[-1]} END"
 
 
 def _line(pieces: Pieces, j: int, x: str) -> str:
@@ -357,7 +365,7 @@ def _cubic(pieces: Pieces, j: int, x: str) -> str:
     u = x if start == 0.0 else f"({x} - {literal(start)})"
     text = literal(coefficients[-1])
     for coefficient in coefficients[-2::-1]:
-        text = f"({literal(coefficient)} + {u} * {text})"
+        text = f"({text} * {u} + {literal(coefficient)})"  # SQLite reads few levels on the right
     return text
 
 

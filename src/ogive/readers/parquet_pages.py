@@ -61,8 +61,9 @@ def _footer(file: BinaryIO) -> dict[int, Any]:
 
 def _largest_page(file: BinaryIO, known: dict[int, Any]) -> int:
     """Go from page to page of a column in a row group."""
-    place = min(known[_FIRST_PAGE], known.get(_DICTIONARY_PAGE) or known[_FIRST_PAGE])
-    end, largest = place + known[_PACKED_SIZE], 0
+    places = known[_FIRST_PAGE], known.get(_DICTIONARY_PAGE, 0)  # 0 where there is none
+    place = min(filter(None, places), default=0)
+    end, largest = place + known[_PACKED_SIZE] if place else 0, 0
     for _ in range(_MAX_PAGES):
         if place >= end:
             return largest
