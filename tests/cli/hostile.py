@@ -165,7 +165,10 @@ def _check_files(what, before, after, outputs):
         if path not in outputs:
             assert after.get(path) == state, f"{what}: {path!a} changed"
     for path in after.keys() - before.keys():
-        inside = path in beside or any(p == path or p in path.parents for p in outputs)
+        # A new folder for a log's output is made with the folders above it.
+        inside = path in beside or any(
+            p == path or p in path.parents or (path.is_dir() and path in p.parents) for p in outputs
+        )
         assert inside, f"{what}: {path!a} was written"
         assert not path.name.startswith("."), f"{what}: {path!a} was left"
 
