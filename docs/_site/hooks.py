@@ -45,7 +45,7 @@ REFERENCE = {
 #: Formulas, as `pymdownx.arithmatex` marks them.
 _INLINE = re.compile(r'<span class="arithmatex">\\\((.+?)\\\)</span>', re.DOTALL)
 _BLOCK = re.compile(r'<div class="arithmatex">\s*\\\[(.+?)\\\]\s*</div>', re.DOTALL)
-_ELSEWHERE = re.compile(r'<script src="https://unpkg\.com/iframe-worker/shim"></script>')
+_ELSEWHERE = re.compile(r'<script src="https://[^"]*/iframe-worker/shim"></script>')
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
