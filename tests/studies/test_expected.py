@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from sklearn.metrics import roc_auc_score
 
 import ogive
@@ -10,6 +10,7 @@ from tests import naive, strategies
 
 
 @given(strategies.scored(weights=True, max_size=25))
+@example((np.array([0.0, 0.0, 0.1]), np.zeros(3, bool), np.array([1, 0, 0])))  # AUC rounded above 1
 def test_the_numbers_are_their_definitions(data):
     scores, _, w = data
     q = scores.astype(float)

@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     metavar="T",
     default=0.5,
     show_default=True,
-    help="Score from which on outcome 1 is predicted.",
+    help="Predict outcome 1 where the score is at least this.",
 )
 @view_option(default="[default: score, class-1 of two classes, top-1 of more]")
 @part_option("test")
-@click.option("--ignore-outcomes", is_flag=True, help="Take a file with outcomes, unread.")
+@click.option("--ignore-outcomes", is_flag=True, help="Accept outcomes in the file, unread.")
 @click.option(
     "--memory",
     type=MEMORY,

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg", ".pdf")
 _WIDTH = 4.4  # inches of one panel
 _ROW = (3.1, 2.6)  # inches of one of four panels
-_LONG = (7.5, 2.3)  # inches of a panel of a timeline
+_INCHES_OF_TIMELINE_PANEL = (7.5, 2.3)  # wide and low: days run along it
 
 
 #: The function that draws each diagram of one panel.
@@ -125,7 +125,7 @@ def figure(*diagrams: Diagram) -> Figure:
 
     panels = _same_scales(diagrams)
     if any(isinstance(d, Timeline) for d in diagrams):
-        size = (_LONG[0], _LONG[1] * len(panels))
+        size = (_INCHES_OF_TIMELINE_PANEL[0], _INCHES_OF_TIMELINE_PANEL[1] * len(panels))
         result = Figure(figsize=size, layout="constrained")
         axes = result.subplots(len(panels), 1, squeeze=False)[:, 0]
     else:

@@ -288,7 +288,9 @@ class _Ranked:
         flagged = float(count[yes].sum())
         precision = float(count[yes] @ q[yes]) / flagged if flagged else nan
         in_order, pairs = self._pairs(q)
-        return accuracy, precision, in_order / pairs if pairs > _TINY else nan
+        # Two rounded sums: their ratio may leave [0, 1] by a digit.
+        auc = min(max(in_order / pairs, 0.0), 1.0) if pairs > _TINY else nan
+        return accuracy, precision, auc
 
     def _sums(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the expected weight of outcomes 1 and 0 at each score."""
