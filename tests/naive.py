@@ -1036,7 +1036,7 @@ def expected_auc(q, weights=None):
             if i != j:
                 pairs += p * (1 - r)
                 in_order += p * (1 - r) * ((p > r) + 0.5 * (p == r))
-    return in_order / pairs if pairs else np.nan
+    return in_order / pairs if pairs > np.finfo(float).tiny else np.nan  # a subnormal has no digits
 
 
 def venn_abers(scores, outcomes, new, weights=None):
