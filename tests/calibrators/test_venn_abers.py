@@ -109,3 +109,8 @@ def test_one_of_the_pair_is_calibrated():
         gamma = fit_venn_abers(Curve.from_scores(scores[1:], outcomes[1:]))
         gaps.append(gamma.band(scores[0])[int(outcomes[0])] - outcomes[0])
     assert abs(np.mean(gaps)) < 4 * np.std(gaps) / np.sqrt(len(gaps))
+
+
+def test_the_smallest_score_of_all_is_a_score():
+    gamma = fit_venn_abers(Curve.from_scores([5e-324], [1]))
+    np.testing.assert_allclose(gamma.band([0.0, 5e-324, 1.0])[0], [0.0, 0.5, 0.5])

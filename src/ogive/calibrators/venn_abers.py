@@ -168,6 +168,7 @@ def _beside(high: BoolArray, tail: FloatArray, at: IntArray, step: int) -> Float
     out = np.where(high[at], -step, step)  # above ½ a higher score has a shorter tail
     exact = tail[at] if step > 0 else np.nextafter(tail[at], np.where(high[at], 1.0, 0.0))
     wide = np.clip(tail[at] * (1.0 + _EQUAL * out), 0.0, 0.5)
+    wide = np.where(out > 0, np.maximum(wide, exact), np.minimum(wide, exact))  # if subnormal
     next_to = np.clip(at + step, 0, tail.size - 1)
     near = np.abs(tail[next_to] - tail[at]) <= 4.0 * _EQUAL * tail[at]
     near &= (high[next_to] == high[at]) & (next_to != at)
