@@ -8,18 +8,16 @@ the aims are met; and writes the tables between the page's markers, or prints th
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import ogive
+from benchmarks.tables import lines, show
 from ogive.studies.arena.standings import standings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ogive.studies.arena.result import Arena
     from ogive.studies.arena.standings import Standing
 
@@ -28,13 +26,6 @@ OURS = "spline"
 #: that files of scores are left out.
 OF_MATRICES = (OURS, f"{OURS}:score-only", "temperature", "none")
 METRICS = ("nll", "brier", "ks")
-
-
-def lines(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table in Markdown: a column of names, then columns of numbers."""
-    names = list(head)
-    rule = ["---", *["---:"] * (len(names) - 1)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (names, rule, *map(list, rows)))
 
 
 def ends(interval: tuple[float, float] | None) -> str:
@@ -158,21 +149,6 @@ def aims(result: Arena) -> str:
     return lines(("aim", "measured", "met"), said)
 
 
-def write(page: Path, tables: dict[str, str]) -> None:
-    """Put each table between the markers of its name."""
-    text = page.read_text(encoding="utf-8")
-    for name, content in tables.items():
-        start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        text, found = re.subn(
-            re.escape(start) + ".*?" + re.escape(end),
-            lambda _, c=content, s=start, e=end: f"{s}{c}\n{e}",
-            text,
-            flags=re.DOTALL,
-        )
-        assert found == 1, f"{page} has {found} markers of {name}"
-    page.write_text(text, encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
@@ -198,11 +174,7 @@ def main() -> None:
         "matrices": vectors(columns),
         "vectors": vectors(whole),
     }
-    if asked.write is None:
-        for name, content in tables.items():
-            print(f"\n{name}\n\n{content}")
-    else:
-        write(asked.write, tables)
+    show(tables, asked.write)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ def _race(n: int) -> Race:
         package = entry.partition(":")[0]
         if package in _BUDGETS:
             budgets.append(Budget(KS, entry, faster=_BUDGETS[package]))
+    of_few = (Budget(KS, SORT, most=3),)
     return Race(
         "ks",
         f"KS error of {n:,} scores",
@@ -59,7 +60,7 @@ def _race(n: int) -> Race:
             CURVE: lambda: ogive.ks_error(ogive.Curve.from_scores(scores, hits)),
         }
         | {entry: peer.work for entry, peer in peers.items()},
-        budgets=tuple(budgets) if large else (),
+        budgets=tuple(budgets) if large else of_few if n == 10**4 else (),
         check=check,
         memory=scores.nbytes + hits.nbytes,
         most_memory={KS: 1.3, CURVE: 1.3} if large else {},

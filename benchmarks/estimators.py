@@ -19,7 +19,7 @@ from ogive.calibrators.multiclass.compose import fit_multiclass
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FRONT, THEIRS = "the front end: the top-1 curve", "scikit-learn: isotonic"
+FRONT, THEIRS = "ogive: the top-1 curve", "scikit-learn: isotonic"
 #: By ranks: the fast way to full vectors that keep the decision.
 RANKS = "ranks" if "ranks" in MULTICLASS else "keep"
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from benchmarks.arena import lines, write
+from benchmarks.tables import lines, show
 from ogive import Curve, Predictions, fit_groups, fit_spline, measure_groups
 
 if TYPE_CHECKING:
@@ -235,11 +235,7 @@ def main() -> None:
         for make, package in needs.items()
         if find_spec(package) is not None and (chosen is None or make.__name__ in chosen)
     }
-    if asked.write is not None:
-        write(asked.write, tables)
-        return
-    for name, content in tables.items():
-        print(f"\n{name}\n\n{content}")
+    show(tables, asked.write)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from benchmarks.arena import lines, write
+from benchmarks.tables import lines, show
 from ogive import Curve, Predictions, fit_groups, fit_spline, ks_error, nll
 from ogive._numerics.pooled_effects import GroupTrials, mode_of
 from ogive.calibrators.groups import stacked_trials
@@ -215,11 +215,7 @@ def main() -> None:
         tables = {"no effects": table(NONE, asked.draws), "effects": table(REAL, asked.draws)}
     if asked.arena is not None:
         tables["predicted classes"] = by_predicted_class(asked.arena)
-    if asked.write is not None:
-        write(asked.write, tables)
-        return
-    for name, content in tables.items():
-        print(f"\n{name}\n\n{content}")
+    show(tables, asked.write)
 
 
 if __name__ == "__main__":

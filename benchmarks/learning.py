@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.arena import lines, write
+from benchmarks.tables import lines, show
 from ogive import Curve, Predictions
 from ogive.calibrators.identity import fit_identity
 from ogive.calibrators.multiclass.compose import fit_multiclass
@@ -161,11 +161,7 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OgiveWarning)  # few rows: that is the point
         found = tables(asked.folder)
-    if asked.write is None:
-        for name, content in found.items():
-            print(f"\n{name}\n\n{content}")
-    else:
-        write(asked.write, found)
+    show(found, asked.write)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 import ogive
-from benchmarks.arena import lines, write
+from benchmarks.tables import lines, show
 from ogive.calibrators.multiclass.class_view import MIN_CLASSES_FOR_STRUCTURE
 from ogive.calibrators.multiclass.shared_fits import shared_class_fits
 from ogive.curve import Curve
@@ -156,11 +156,7 @@ def main() -> None:
     asked = parser.parse_args()
     warnings.simplefilter("ignore", OgiveWarning)
     found = tables(asked.folder)
-    if asked.write is None:
-        for name, content in found.items():
-            print(f"\n{name}\n\n{content}")
-    else:
-        write(asked.write, found)
+    show(found, asked.write)
 
 
 if __name__ == "__main__":

@@ -26,16 +26,19 @@ _SHORTEST = 2e-3  # seconds that one timing takes at least: shorter work is repe
 
 @dataclass(frozen=True)
 class Budget:
-    """What an entry may cost, in units of another: `most` times it, or `faster` times less."""
+    """What an entry may cost: `most` times another, `faster` times less, or so many `seconds`."""
 
     entry: str
-    unit: str
+    unit: str = ""
     most: float | None = None
     faster: float | None = None
+    seconds: float | None = None
 
     @property
     def text(self) -> str:
         """The budget in words."""
+        if self.seconds is not None:
+            return f"{self.entry}: at most {1e3 * self.seconds:g} ms, measured in ms"
         if self.most is not None:
             return f"{self.entry}: at most {self.most:g} times {self.unit}"
         return f"{self.entry}: at least {self.faster:g} times faster than {self.unit}"
@@ -51,6 +54,7 @@ class Race:
     memory : bytes of the input, if the peak memory of the entries is of interest
     most_memory : by entry, how many times that it may take
     size : N, where the growth with it is of interest
+    least : rounds that are run in any case: fewer where one takes minutes
     """
 
     name: str
@@ -62,11 +66,15 @@ class Race:
     most_memory: Mapping[str, float] = field(default_factory=dict)
     size: int = 0
     seconds: float = 20.0
+    least: int = 5
 
 
 @dataclass
 class Timing:
-    """The times of one entry, and its ratios to the first."""
+    """The times of one entry, and its ratios to the first.
+
+    cpu : seconds of this process on all cores, which say more than the clock on a busy machine
+    """
 
     entry: str
     seconds: float
@@ -74,6 +82,7 @@ class Timing:
     low: float
     high: float
     peak: float | None = None
+    cpu: float | None = None
 
 
 @dataclass
@@ -111,14 +120,14 @@ def run(race: Race, *, quick: bool = False) -> Outcome:
             race.check(entry, result)
         del result
         if took < _SHORTEST:
-            took = timed(work, 3)  # the first call imports and warms up
+            took, _ = timed(work, 3)  # the first call imports and warms up
         repeats.append(max(1, int(_SHORTEST / max(took, 1e-7))))
-    times: list[list[float]] = []
+    rounds: list[list[tuple[float, float]]] = []
     began = time.perf_counter()
-    while not _enough(times, time.perf_counter() - began, race.seconds, quick=quick):
+    while not _enough(rounds, time.perf_counter() - began, race, quick=quick):
         pairs = zip(race.entries.values(), repeats, strict=True)
-        times.append([timed(work, count) for work, count in pairs])
-    table = np.array(times)
+        rounds.append([timed(work, count) for work, count in pairs])
+    table, cpu = np.moveaxis(np.array(rounds), 2, 0)
     ratios = table / table[:, :1]
     timings = [
         Timing(
@@ -127,9 +136,10 @@ def run(race: Race, *, quick: bool = False) -> Outcome:
             float(np.median(ratio)),
             *map(float, np.quantile(ratio, [0.1, 0.9])),
             peak=peak_bytes(work) / race.memory if race.memory else None,
+            cpu=float(np.median(used)),
         )
-        for (entry, work), column, ratio in zip(
-            race.entries.items(), table.T, ratios.T, strict=True
+        for (entry, work), column, ratio, used in zip(
+            race.entries.items(), table.T, ratios.T, cpu.T, strict=True
         )
     ]
     verdicts = [_judge(budget, list(race.entries), table) for budget in race.budgets]
@@ -138,15 +148,15 @@ def run(race: Race, *, quick: bool = False) -> Outcome:
         if most is not None and timing.peak is not None:
             budget = Budget(f"{timing.entry}, peak memory", "its input", most=most)
             verdicts.append((budget, timing.peak, timing.peak <= most))
-    return Outcome(race, len(times), timings, [verdict for verdict in verdicts if verdict])
+    return Outcome(race, len(rounds), timings, [verdict for verdict in verdicts if verdict])
 
 
-def timed(work: Work, repeats: int = 1) -> float:
-    """Return the seconds that one call takes, on average over some."""
-    start = time.perf_counter()
+def timed(work: Work, repeats: int = 1) -> tuple[float, float]:
+    """Return the seconds that one call takes by the clock and of all cores, averaged over some."""
+    start, cpu = time.perf_counter(), time.process_time()
     for _ in range(repeats):
         work()
-    return (time.perf_counter() - start) / repeats
+    return (time.perf_counter() - start) / repeats, (time.process_time() - cpu) / repeats
 
 
 def peak_bytes(work: Work) -> int:
@@ -158,22 +168,27 @@ def peak_bytes(work: Work) -> int:
     return peak
 
 
-def _enough(times: list[list[float]], spent: float, budget: float, *, quick: bool) -> bool:
-    least, most = (3, 5) if quick else (5, 41)
-    if len(times) < least:
+def _enough(
+    rounds: list[list[tuple[float, float]]], spent: float, race: Race, *, quick: bool
+) -> bool:
+    least, most = (min(3, race.least), 5) if quick else (race.least, 41)
+    if len(rounds) < least:
         return False
-    if len(times) >= most or spent > (budget / 5 if quick else budget):
+    if len(rounds) >= most or spent > (race.seconds / 5 if quick else race.seconds):
         return True
-    table = np.array(times)
+    table = np.array(rounds)[:, :, 0]
     ratios = table / table[:, :1]
-    error = ratios.std(axis=0) / np.sqrt(len(times)) / np.median(ratios, axis=0)
+    error = ratios.std(axis=0) / np.sqrt(len(rounds)) / np.median(ratios, axis=0)
     return bool(error.max() < _STABLE)
 
 
 def _judge(
     budget: Budget, names: list[str], table: np.ndarray
 ) -> tuple[Budget, float, bool] | None:
-    """Compare a budget with the median ratio; None if the unit (a peer) did not run."""
+    """Compare a budget with the median ratio or time; None if the unit (a peer) did not run."""
+    if budget.seconds is not None:
+        seconds = float(np.median(table[:, names.index(budget.entry)]))
+        return budget, 1e3 * seconds, seconds <= budget.seconds
     if budget.unit not in names or budget.entry not in names:
         return None
     ratio = np.median(table[:, names.index(budget.entry)] / table[:, names.index(budget.unit)])

@@ -14,7 +14,7 @@ from benchmarks.race import Budget, Race
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-CURVE, SPLINE = "the curve", "ogive: spline from scores"
+CURVE, SPLINE = "ogive: the curve", "ogive: spline from scores"
 VENN_ABERS = "ogive: venn-abers from scores"
 ISOTONIC, SPLINECALIB = "scikit-learn: isotonic", "splinecalib"
 _NEAR = 0.03  # two good maps of the same scores differ by less on average

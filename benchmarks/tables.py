@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from benchmarks.growth import MOST, Slope
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from benchmarks.race import Outcome, Timing
 
-BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 _PACKAGES = (
     "numpy", "scipy", "scikit-learn", "pyarrow", "netcal", "torchmetrics", "probmetrics",
     "splinecalib", "betacal", "relplot",
@@ -78,20 +79,39 @@ def to_dict(outcomes: list[Outcome], slopes: list[Slope]) -> dict[str, object]:
     }
 
 
-def write(path: Path, outcomes: list[Outcome], slopes: list[Slope]) -> None:
-    """Put the tables between the two marks of a page."""
-    page = path.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    after = rest.partition(END)[2]
+def markdown(outcomes: list[Outcome], slopes: list[Slope]) -> str:
+    """Return the tables of a documentation page."""
     parts = [", ".join(f"{key} {value}" for key, value in machine().items()) + "."]
     parts += [_markdown(outcome) for outcome in outcomes]
     if slopes:
         parts.append(_slopes_markdown(slopes))
-    beside = path.with_suffix(".tmp")
-    beside.write_text(
-        before + BEGIN + "\n\n" + "\n\n".join(parts) + "\n\n" + END + after, encoding="utf-8"
-    )
-    beside.replace(path)
+    return "\n" + "\n\n".join(parts) + "\n"
+
+
+def lines(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table in Markdown: a column of names, then columns of numbers."""
+    names = list(head)
+    rule = ["---", *["---:"] * (len(names) - 1)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (names, rule, *map(list, rows)))
+
+
+def show(tables: Mapping[str, str], page: Path | None) -> None:
+    """Put each table between the markers of its name on a page; print them if there is none."""
+    if page is None:
+        for name, content in tables.items():
+            print(f"\n{name}\n\n{content}")
+        return
+    text = page.read_text(encoding="utf-8")
+    for name, content in tables.items():
+        start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        text, found = re.subn(
+            re.escape(start) + ".*?" + re.escape(end),
+            lambda _, c=content, s=start, e=end: f"{s}{c}\n{e}",
+            text,
+            flags=re.DOTALL,
+        )
+        assert found == 1, f"{page} has {found} markers of {name}"
+    page.write_text(text, encoding="utf-8")
 
 
 def _markdown(outcome: Outcome) -> str:

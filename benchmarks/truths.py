@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, logit
 
-from benchmarks.arena import lines, write
+from benchmarks.tables import lines, show
 from ogive import Curve, Predictions
 from ogive.calibrators import METHODS
 
@@ -184,11 +184,7 @@ def main() -> None:
     asked = parser.parse_args()
     warnings.simplefilter("ignore")  # small samples fall back, as they should
     tables = {"calibrated": calibrated(5 * asked.draws), "truths": truths(asked.draws)}
-    if asked.write is not None:
-        write(asked.write, tables)
-        return
-    for name, content in tables.items():
-        print(f"\n{name}\n\n{content}")
+    show(tables, asked.write)
 
 
 if __name__ == "__main__":

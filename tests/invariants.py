@@ -41,15 +41,13 @@ SUM = 1e-12
 
 #: These read the logits as they are: "none" calibrates nothing, and ODIR's penalties, as published,
 #: have a scale. All else is fitted to the scale of the logits, and any scale gives the same answer.
-#: Venn-Abers steps at the very scores of the fit, so that a score that is rounded again is on
-#: another side of a step.
-ONE_SCALE = {"none", "venn-abers", *ODIR}
+ONE_SCALE = {"none", *ODIR}
 #: Up to 12 classes the class structure is fitted to its last digits. With more, conjugate gradients
-#: end where a bound is met: rounding can add a step, which changes an effective number of
-#: parameters by a hundredth and a probability by 6e-8; once, with a row of weight 2 given twice, by
-#: 2e-4 (docs/theory/vectors.md).
+#: end where a bound is met: rounding can add a step, which changes a probability by 6e-8; with a
+#: row of weight 2 given twice, where sums have other terms, by up to 1.5e-3
+#: (docs/theory/vectors.md).
 MOST_CLASSES_TO_THE_LAST_DIGIT = 12
-CLOSE_BY_GRADIENTS, CLOSE_BY_GRADIENTS_IF_TWICE = 1e-4, 1e-3
+CLOSE_BY_GRADIENTS, CLOSE_BY_GRADIENTS_IF_TWICE = 1e-4, 3e-3
 #: ODIR's penalty leaves directions nearly flat where logits are saturated: there its search ends
 #: within 1e-7 nats, which is up to 5e-7 in a probability.
 CLOSE_ODIR = 1e-5
@@ -117,8 +115,6 @@ def classes_permuted(case, base):
     whole = (case.given.sum(axis=1) == 1.0).all() and (case.shown.sum(axis=1) == 1.0).all()
     if case.way == "ovr" and case.K == 2 and case.kind == "probs" and not whole:
         return
-    if case.method == "venn-abers":  # it steps at the very scores of the fit: rounding shows
-        return
     ranked = case.way not in {"ovr", "matrix"}
     if ranked and not (ranks_are_distinct(case.given) and ranks_are_distinct(case.shown)):
         return
@@ -157,7 +153,10 @@ def logits_scaled(case, base):
     if case.K > 1 and (counted == counted[:, :1]).all():
         return
     if case.method not in ONE_SCALE:
-        for scale, tolerance in ((2.0**-10, CLOSE), (2.0**10, CLOSE), *SCALES):
+        # Venn-Abers steps at the very scores of the fit: one that is rounded again, as by a factor
+        # that is no power of two, may be on another side of a step.
+        others = () if case.method == "venn-abers" else SCALES
+        for scale, tolerance in ((2.0**-10, CLOSE), (2.0**10, CLOSE), *others):
             found = answer(case, Rows(case, scale * case.given), scale * case.shown)
             expect(case, f"logits times {scale:g}", found, base, tolerance)
 

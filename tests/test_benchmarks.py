@@ -5,18 +5,18 @@ import warnings
 
 import numpy as np
 import pytest
-from benchmarks import learning, tables
+
+from benchmarks import compare, learning, tables
 from benchmarks.__main__ import PATHS, SLOW, main, races
 from benchmarks.growth import slopes
 from benchmarks.measuring_peers import Measuring, measuring_peers
 from benchmarks.race import Budget, Outcome, Race, Timing, run
-
 from ogive.errors import OgiveWarning
 
 
 def test_ratios_are_to_the_first_entry_and_budgets_compare_any_two(monkeypatch):
     took = {"short": 0.004, "long": 0.02}
-    monkeypatch.setattr("benchmarks.race.timed", lambda work, repeats=1: took[work()] + 0 * repeats)
+    monkeypatch.setattr("benchmarks.race.timed", lambda work, _=1: (took[work()], took[work()]))
     race = Race(
         "nap",
         "Naps",
@@ -25,17 +25,19 @@ def test_ratios_are_to_the_first_entry_and_budgets_compare_any_two(monkeypatch):
             Budget("long", "short", most=2),
             Budget("short", "long", faster=2),
             Budget("short", "an absent peer", faster=1),
+            Budget("long", seconds=0.01),
         ),
     )
     outcome = run(race, quick=True)
     short, long = outcome.timings
     assert short.ratio == 1.0
     assert long.ratio == pytest.approx(5.0)
-    assert [met for *_, met in outcome.verdicts] == [False, True]
+    assert [met for *_, met in outcome.verdicts] == [False, True, False]
     assert outcome.verdicts[1][1] == pytest.approx(5.0)
     text = tables.text(outcome)
     assert "MISSED  long: at most 2 times short" in text
     assert "holds   short: at least 2 times faster than long" in text
+    assert "MISSED  long: at most 10 ms, measured in ms: 20" in text
 
 
 def test_a_wrong_number_is_not_timed():
@@ -77,8 +79,8 @@ def test_growth_is_the_slope_of_log_time_from_a_hundred_thousand_rows_on():
 
 def test_the_page_is_rewritten_between_its_marks(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n")
-    tables.write(page, [made(10**5, 1.0)], [])
+    page.write_text("before\n<!-- benchmarks -->\nold\n<!-- end of benchmarks -->\nafter\n")
+    tables.show({"benchmarks": tables.markdown([made(10**5, 1.0)], [])}, page)
     text = page.read_text()
     assert text.startswith("before")
     assert text.endswith("after\n")
@@ -102,6 +104,45 @@ def test_the_command_prints_json(capsys, monkeypatch):
     (race,) = found["races"]
     assert [entry["entry"] for entry in race["entries"]] == ["import numpy", "import ogive"]
     assert found["machine"]["numpy"] == np.__version__
+
+
+def run_of(**entries):
+    """Return a run with one race, of (clock, CPU) seconds by entry."""
+    rows = [
+        {"entry": name.replace("_", " "), "seconds": clock, "cpu": cpu}
+        for name, (clock, cpu) in entries.items()
+    ]
+    return {"races": [{"title": "Naps", "entries": rows}]}
+
+
+def test_a_slower_entry_is_seen_on_a_slower_machine_too():
+    old = run_of(limit=(1.0, 1.0), ogive_a=(2.0, 2.0), ogive_b=(2.0, 2.0), ogive_c=(4.0, 4.0))
+    new = run_of(limit=(2.0, 2.0), ogive_a=(4.1, 4.1), ogive_b=(5.0, 5.0), ogive_c=(4.0, 4.0))
+    found = {one.entry: one for one in compare.changes(old, new)}
+    assert [one.mark for one in found.values()] == ["", "SLOWER", "faster"]
+    assert found["ogive b"].clock == pytest.approx(1.25)
+    assert "1 of 3 are slower" in compare.text(list(found.values()))
+
+
+def test_a_busy_machine_slows_the_clock_alone():
+    old = run_of(limit=(1.0, 1.0), ogive_a=(2.0, 2.0), ogive_b=(2.0, None))
+    new = run_of(limit=(1.0, 1.0), ogive_a=(3.0, 2.0), ogive_b=(3.0, None))
+    assert [one.mark for one in compare.changes(old, new)] == ["slower by the clock", "SLOWER"]
+
+
+def test_the_command_compares_two_runs(tmp_path, capsys, monkeypatch):
+    for name, seconds in (("old", 1.0), ("new", 2.0)):
+        run_at = run_of(limit=(1.0, 1.0), ogive=(seconds, seconds))
+        (tmp_path / f"{name}.json").write_text(json.dumps(run_at))
+    old, new = str(tmp_path / "old.json"), str(tmp_path / "new.json")
+    assert main(["--compare", old, new]) == 1
+    assert "SLOWER" in capsys.readouterr().out
+    assert main(["--compare", old, old]) == 0
+    naps = Race("import", "Naps", {"limit": lambda: 1, "ogive": lambda: 2})
+    monkeypatch.setattr("benchmarks.startup.races", lambda: iter([naps]))
+    monkeypatch.setattr("benchmarks.race.timed", lambda work, _=1: (work(), work()))
+    assert main(["--quick", "--only", "import", "--compare", old]) == 1
+    assert "SLOWER" in capsys.readouterr().out
 
 
 def test_an_unknown_hot_path_is_refused(capsys):

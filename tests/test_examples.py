@@ -1,14 +1,20 @@
 """Every shell example of README and docs runs: lines ``$ ogive …`` in console blocks.
 
-Those of a cluster run in `tests/engines`, where there is one.
+Those of a cluster run in `tests/engines`, where there is one; those of pages whose outputs
+are checked as well, in `docs/test_pages.py`.
 """
 
 import pytest
 
+from docs._site import cells
 from ogive.cli import main
 from tests.pages import ROOT, commands, make_log
 
-PAGES = [p for p in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))] if list(commands(p))]
+PAGES = [
+    page
+    for page in [ROOT / "README.md", *sorted(set(ROOT.glob("docs/**/*.md")) - set(cells.pages()))]
+    if list(commands(page))
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

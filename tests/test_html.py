@@ -7,6 +7,7 @@ import pytest
 
 import ogive
 from ogive import Curve, Predictions
+from tests import results
 
 EVIL = "<script>alert(1)</script>"
 
@@ -76,3 +77,26 @@ def test_evil_class_names_stay_text(rng):
     labels = names[rng.integers(0, 2, 50)]
     preds = Predictions(rng.standard_normal((50, 2)), labels, kind="logits", classes=names)
     assert EVIL not in ogive.measure_all(preds)._repr_html_()
+
+
+def test_every_public_name_has_a_result_or_is_plain():
+    made_elsewhere = {"arena"}  # tests/studies/arena shows its result
+    estimators = {name for name in ogive.__all__ if name.endswith(("Calibrator", "Classifier"))}
+    shown = set(results.MAKERS)
+    assert shown | results.PLAIN | made_elsewhere | estimators == set(ogive.__all__)
+    assert not shown & results.PLAIN
+
+
+@pytest.mark.parametrize("name", results.MAKERS)
+def test_every_result_has_a_form_for_notebooks(name):
+    shown = results.result(name)
+    if name == "CurveDisplay":  # a picture
+        assert shown._repr_png_().startswith(b"\x89PNG")
+        return
+    page = shown._repr_html_()
+    assert EVIL not in page
+    tags = Tags(page).tags
+    assert not {"script", "style", "link"} & set(tags)
+    assert len(page) > 100
+    if tags[0] != "iframe":  # a page of its own
+        assert tags[:3] == ["div", "div", "strong"]

@@ -283,3 +283,15 @@ def test_rows_that_are_not_there_cannot_be_taken():
         preds.take([])
     with pytest.raises(InvalidType, match="indices, a slice or a mask"):
         preds.take([0.5])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_the_first_of_the_largest_is_chosen_in_many_short_rows(rng, dtype):
+    values = rng.integers(-2, 3, (5_000, 7)).astype(dtype)  # ties
+    values[values == 0] = rng.choice([0.0, -0.0], (values == 0).sum())
+    values[::9, 1:5] = -np.inf
+    preds = Predictions(values, kind="logits")
+    np.testing.assert_array_equal(preds.choice(slice(None)), values.argmax(axis=1))
+    values[4_321, 3] = np.nan
+    with pytest.raises(InvalidInput, match="row 4321"):
+        Predictions(values, kind="logits")

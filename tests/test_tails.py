@@ -245,3 +245,14 @@ def test_decimals_decide_where_pairs_cannot():
 
         (found,) = softmax_tails._decided(pair, digits)
         assert found == (0.25 if sign < 0 else 0.25 + 2.0**-33)
+
+
+def test_every_tail_near_a_boundary_is_found(rng):
+    K, units = 10, np.arange(-1_100, 1_101)
+    for exponent in (-1, -20, -500, -899, -901):
+        boundary = np.float64(1.5 * 2.0**exponent).view(np.int64) + (1 << 20)
+        tail = (boundary + rng.permutation(units)).view(np.float64)
+        off = np.abs(tail.view(np.int64) - boundary)
+        near = off <= softmax_tails._slack(K) - exponent
+        wanted = np.flatnonzero(near & (tail >= softmax_tails.LEAST))
+        np.testing.assert_array_equal(softmax_tails.near_boundary(tail, K), wanted)

@@ -115,8 +115,7 @@ def _identity(status: os.stat_result) -> Identity:
     return status.st_dev, status.st_ino
 
 
-def _status(path: Path) -> os.stat_result | None:
-    """Return the status of a path, None if nothing is there."""
+def _status(path: Path) -> os.stat_result | None:  # None: nothing is there
     try:
         return path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -201,11 +200,14 @@ def replacing(
     beside = _create_beside(path, target, 0o666 if before is None else 0o600)
     try:
         yield beside
-        with beside.open("rb") as file:
+        with beside.open("r+b") as file:  # Windows flushes only files that may be written
             os.fsync(file.fileno())
         if before is not None:
             _keep_permissions(beside, before)
-        beside.replace(target)
+        try:
+            beside.replace(target)
+        except PermissionError as error:  # on Windows, a file that is open somewhere stays
+            raise _unwritable(path, error) from error
     except BaseException:
         beside.unlink(missing_ok=True)
         raise

@@ -6,8 +6,9 @@ no script and no style sheet.
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +33,7 @@ def table(caption: str, rows: Mapping[str, str], *, picture: str = "", below: st
     """Return names and values as a table; `picture` is finished markup, all else is text.
 
     >>> table("a < b", {"n": "3"})[:28]
-    '<div><strong>a &lt; b</stron'
+    '<div><div style="margin:4px '
     """
     lines = "".join(
         f'<tr><th scope="row" {_CELL}>{escape(name)}</th><td {_NUMBER}>{escape(value)}</td></tr>'
@@ -65,7 +66,8 @@ def square(x: Iterable[float], y: Iterable[float], what: str) -> str:
     points = " ".join(f"{100 * a:.1f},{100 - 100 * b:.1f}" for a, b in zip(x, y, strict=True))
     return (
         f'<svg role="img" aria-label="{escape(what)}" viewBox="-2 -2 104 104" width="120" '
-        'height="120" fill="none" stroke="currentColor"><path d="M0 0V100H100" opacity=".4"/>'
+        'height="120" style="display:block;margin:4px 0" fill="none" stroke="currentColor">'
+        '<path d="M0 0V100H100" opacity=".4"/>'
         f'<path d="M0 100L100 0" stroke-dasharray="3 3" opacity=".4"/>'
         f'<polyline points="{points}" stroke-width="2"/></svg>'
     )
@@ -81,6 +83,48 @@ def curve_form(curve: Curve) -> str:
     return table(f"Curve of {curve.view}", rows)
 
 
+def record_form(record: Any) -> str:  # noqa: ANN401 - a dataclass or a named tuple
+    """Return the fields of a result as a table; of arrays, how many numbers and their range."""
+    names = getattr(record, "_fields", None)
+    if names is None and is_dataclass(record):
+        names = [field.name for field in fields(record)]
+    rows = {name.replace("_", " "): _value(getattr(record, name)) for name in names or ()}
+    return table(_in_words(type(record).__name__), rows)
+
+
+def text_form(result: object) -> str:
+    """Return a result as its text says it: the first line as caption, columns kept in line."""
+    first, _, rest = str(result).partition("\n")
+    body = f'<pre style="margin:4px 0;overflow-x:auto">{escape(rest)}</pre>' if rest else ""
+    return _block(first, body, "")
+
+
+def _in_words(name: str) -> str:
+    """Return the name of a class as words.
+
+    >>> _in_words("CalibrationTest")
+    'Calibration test'
+    """
+    spaced = "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
+    return spaced[:1].upper() + spaced[1:]
+
+
+def _value(value: Any) -> str:  # noqa: ANN401 - of any field
+    """Return a number in at most four digits, an array by its size and ends, others as text."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if hasattr(value, "dtype") and value.ndim:
+        ends = f", {value.min():.4g} to {value.max():.4g}" if value.dtype.kind in "fiu" else ""
+        return f"{value.size:,} values{ends if value.size else ''}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_value(one)}" for name, one in value.items())
+    if getattr(value, "_fields", ())[:3] == ("value", "low", "high"):
+        return f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"
+    return str(value)
+
+
 def _block(caption: str, body: str, below: str) -> str:
-    end = f"<p>{escape(below)}</p>" if below else ""
-    return f"<div><strong>{escape(caption)}</strong>{body}{end}</div>"
+    """Put a caption on a line of its own above a body, so that nothing runs into it."""
+    end = f'<p style="margin:4px 0">{escape(below)}</p>' if below else ""
+    above = f'<div style="margin:4px 0;overflow-wrap:anywhere"><strong>{escape(caption)}</strong>'
+    return f"<div>{above}</div>{body}{end}</div>"

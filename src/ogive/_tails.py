@@ -22,10 +22,11 @@ from ogive._numerics.exact_shares import (
     tails_of_sums,
 )
 from ogive._numerics.softmax_tails import (
-    is_near_boundary,
+    near_boundary,
     precise_shares,
     precise_tails,
     rounded,
+    row_sums,
 )
 
 if TYPE_CHECKING:
@@ -50,10 +51,7 @@ def tails_of_column(preds: Predictions, at: slice, column: IntArray) -> Tails:
     if preds.kind == "logits":
         softmax = _Softmax(preds, at)
         for part, masses in softmax.masses():
-            own = np.arange(masses.shape[0]), column[part]
-            event = masses[own]
-            masses[own] = 0.0
-            softmax.put(part, event, masses.sum(axis=1))
+            softmax.put(part, _taken_out(masses, column[part]), row_sums(masses))
         return softmax.settled(lambda i: np.arange(preds.K) == column[i, None])
     if preds.one_column:
         p = preds.values[at].reshape(-1).astype(np.float64, copy=False)
@@ -76,7 +74,7 @@ def tails_of_ranks(preds: Predictions, at: slice, first: int, last: int) -> Tail
         softmax = _Softmax(preds, at)
         for part, masses in softmax.masses():
             event, others = _split_ranked(masses, first, last)
-            softmax.put(part, event.sum(axis=1), others.sum(axis=1))
+            softmax.put(part, row_sums(event), row_sums(others))
         return softmax.settled(lambda i: _ranked(preds.logits(i + at.start), first, last))
     high, tail = np.empty(at.stop - at.start, dtype=np.bool_), np.empty(at.stop - at.start)
     for part, rows in _parts(at, preds.K):
@@ -129,7 +127,7 @@ class _Softmax:
 
     def settled(self, event_of: Callable[[IntArray], BoolArray]) -> Tails:
         """Return sides and tails; `event_of` gives the masks, (m, K), of some of the rows."""
-        near = np.flatnonzero(is_near_boundary(self.tail, self.preds.K))
+        near = near_boundary(self.tail, self.preds.K)
         high, tail = self.high, rounded(self.tail)
         for part in _steps(near.size, self.preds.K):
             i = near[part]
@@ -147,11 +145,8 @@ def _softmax_classes(preds: Predictions, at: slice, chosen: range) -> Tails:
     top, every = preds.choice(at), slice(chosen.start, chosen.stop)
     largest, share = _Softmax(preds, at), np.empty((top.size, len(chosen)))
     for part, masses in largest.masses():
-        np.divide(masses[:, every], masses.sum(axis=1, keepdims=True), out=share[part])
-        own = np.arange(masses.shape[0]), top[part]
-        event = masses[own]
-        masses[own] = 0.0
-        largest.put(part, event, masses.sum(axis=1))
+        np.divide(masses[:, every], row_sums(masses)[:, None], out=share[part])
+        largest.put(part, _taken_out(masses, top[part]), row_sums(masses))
     tail = _settled_shares(preds, at, chosen, share)
     high = np.zeros(tail.shape, dtype=np.bool_)
     here = np.flatnonzero((top >= chosen.start) & (top < chosen.stop))
@@ -161,9 +156,18 @@ def _softmax_classes(preds: Predictions, at: slice, chosen: range) -> Tails:
     return high, tail
 
 
+def _taken_out(masses: FloatArray, column: IntArray) -> FloatArray:
+    """Return one mass of each row, (m,), and leave 0 in its place; the array is contiguous."""
+    flat = masses.reshape(-1)
+    own = np.arange(0, flat.size, masses.shape[1]) + column
+    event: FloatArray = flat.take(own)
+    flat[own] = 0.0
+    return event
+
+
 def _settled_shares(preds: Predictions, at: slice, chosen: range, share: FloatArray) -> FloatArray:
     """Return rounded shares of classes; those near a boundary are recomputed exactly."""
-    row, column = np.nonzero(is_near_boundary(share, preds.K))
+    row, column = np.divmod(near_boundary(share, preds.K), len(chosen))
     share = rounded(share)
     if row.size == 0:
         return share

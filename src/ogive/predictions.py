@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._html import text_form
 from ogive._labels import index_labels
 from ogive._numerics.blocks import blocks, for_each_block
 from ogive._numerics.exact_shares import given_within, needs_division, totals
@@ -53,6 +54,10 @@ if TYPE_CHECKING:
     )
 
 _BLOCKS_PER_CHECK = 32  # more than elsewhere: a check makes no copies
+_FIRST_ROWS = 16  # of logits, that show in most cases that they are no probabilities
+# Whole columns are compared from so many rows on, and up to so many columns: more of them do not
+# stay in the cache.
+_MIN_ROWS_FOR_COLUMNS, _MAX_COLUMNS_TO_COMPARE = 4096, 12
 _KINDS: tuple[Kind, Kind] = ("logits", "probs")
 
 
@@ -321,8 +326,7 @@ class Predictions:
         elif self.kind == "logits":
             if block.dtype == np.float16:
                 block = block.astype(np.float32)  # exact, and four times as fast to search
-            choice = block.argmax(axis=1)  # the first NaN, if there is any
-            top = block[np.arange(choice.size), choice]
+            top, choice = _largest(block)
             if not np.isfinite(top).all():
                 raise bad_logits(self.values)
             self._top[at], self._choice[at] = top, choice
@@ -331,6 +335,26 @@ class Predictions:
             if not (off <= SUM_TOLERANCE).all() or block.min() < 0:  # False for NaN
                 raise bad_probabilities(self.values)
             self._divided[at] = needs_division(block, off)
+
+    _repr_html_ = text_form
+
+
+def _largest(block: AnyArray) -> tuple[AnyArray, IntArray]:
+    """Return the largest of each row, NaN if there is any, and its first place: (m,) each.
+
+    `argmax` guesses wrongly at every second number of a short row. Of many short rows, whole
+    columns are compared.
+    """
+    m, K = block.shape
+    if m < _MIN_ROWS_FOR_COLUMNS or K > _MAX_COLUMNS_TO_COMPARE:
+        choice: IntArray = block.argmax(axis=1)
+        return block[np.arange(m), choice], choice
+    top, place = block[:, 0].copy(), np.zeros(m, dtype=np.int8)
+    for k in range(1, K):
+        larger = block[:, k] > top
+        np.maximum(place, larger.view(np.int8) * np.int8(k), out=place)
+        np.maximum(top, block[:, k], out=top)
+    return top, place
 
 
 def distance_from_one(block: AnyArray) -> FloatArray:
@@ -414,7 +438,7 @@ def labelled(preds: Predictions) -> IntArray:
 
 def _warn_if_probabilities(values: AnyArray) -> None:
     """Warn if every row is >= 0 and sums to 1: softmax on top of softmax is a silent mistake."""
-    for at in blocks(values.shape[0], width=values.shape[1]):
+    for at in (slice(_FIRST_ROWS), *blocks(values.shape[0], width=values.shape[1])):
         block = values[at]
         sums = block.sum(axis=1, dtype=np.float64)
         if not (block.min() >= 0 and (np.abs(sums - 1.0) <= SUM_TOLERANCE).all()):

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ogive._html import record_form
 from ogive._numerics.blocks import blocks, for_each_block
 from ogive._tails import BLOCKS_PER_RECOMPUTATION, tails_of_column, tails_of_ranks
 from ogive.errors import DoesNotApply, InvalidType, UnknownName
@@ -94,6 +95,9 @@ class Scored(NamedTuple):
     high: BoolArray
     tail: FloatArray
     hit: BoolArray | None
+
+    def _repr_html_(self) -> str:
+        return record_form(self)
 
     @property
     def score(self) -> FloatArray:

@@ -1,7 +1,9 @@
 import threading
 
+import numpy as np
 import pytest
 
+import ogive
 from ogive._numerics.blocks import BLOCK, blocks, for_each_block, thread_count
 
 
@@ -41,3 +43,18 @@ def test_the_environment_decides_unless_told(monkeypatch):
     assert thread_count(1) == 1
     monkeypatch.setenv("OMP_NUM_THREADS", "nonsense")
     assert thread_count() >= 1
+
+
+def test_small_inputs_start_no_thread(monkeypatch, rng):
+    def refuse(*_):
+        raise AssertionError("a thread was started")
+
+    monkeypatch.setattr("ogive._numerics.blocks.ThreadPoolExecutor", refuse)
+    monkeypatch.setattr("ogive._numerics.sorting.ThreadPoolExecutor", refuse)
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    preds = ogive.Predictions(
+        rng.normal(size=(5_000, 10)), rng.integers(0, 10, 5_000), kind="logits"
+    )
+    assert ogive.classwise_ks(preds).size == 10
+    gamma = ogive.fit_spline(ogive.Curve.from_predictions(preds))
+    assert gamma(np.linspace(0.0, 1.0, 10_000)).size == 10_000

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ogive._numerics import class_evidence
+from ogive._numerics import class_evidence, class_validation
 from ogive._numerics.best_share import P_HOLDS, Change, mean_share
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.class_evidence import Pull, default_precision, fit_at, shrink
@@ -66,7 +66,7 @@ def whole_hessian(rows, state):
 
 
 def by_conjugate_gradients(monkeypatch):
-    monkeypatch.setattr(class_evidence, "is_small", lambda rows: False)
+    monkeypatch.setattr(class_evidence, "is_small", lambda dtype, shape: False)
 
 
 @pytest.mark.parametrize(("small", "left"), [(True, 1e-10), (False, 1e-4)])
@@ -90,39 +90,83 @@ def test_a_poor_guide_costs_steps_but_no_digits(rng):
     np.testing.assert_allclose(found, fit_at(rows, precision), atol=1e-12)
 
 
-@pytest.mark.parametrize("small", [True, False])
-def test_effective_numbers_are_those_of_the_whole_hessian(small, rng, monkeypatch):
-    if not small:
-        by_conjugate_gradients(monkeypatch)
-    monkeypatch.setattr(class_evidence, "_TRACE_RESIDUAL", 1e-8)
-    monkeypatch.setattr(class_evidence, "_STEPS", 300)
-    rows, *_ = problem(rng, n=400)
-    found = shrink(rows, probes=200)
+def effective(rows, found):
     state, pull = rows.state(found.theta), Pull(found.precision, rows.group)
     H = whole_hessian(rows, state)
     share = np.diag(np.linalg.solve(H + pull.matrix(rows.shape), H))
-    exact = np.bincount(rows.group, weights=share.reshape(rows.shape).sum(axis=0))
-    # λ moves after the last traces. Probes have their own error.
-    np.testing.assert_allclose(found.edf, exact, rtol=0.02 if small else 0.15, atol=0.35)
-    if small:
-        curvature = DenseCurvature(rows, state).under(pull)
-        np.testing.assert_allclose(curvature.effective(), exact, rtol=1e-9)
+    return np.bincount(rows.group, weights=share.reshape(rows.shape).sum(axis=0)), state, pull
+
+
+def test_effective_numbers_are_those_of_the_whole_hessian(rng):
+    rows, *_ = problem(rng, n=400)
+    found = shrink(rows)
+    exact, state, pull = effective(rows, found)
+    # λ moves after the last traces.
+    np.testing.assert_allclose(found.edf, exact, rtol=0.02, atol=0.35)
+    curvature = DenseCurvature(rows, state).under(pull)
+    np.testing.assert_allclose(curvature.effective(), exact, rtol=1e-9)
+
+
+def two_halves(rng, n=400):
+    rows, logs, labels, bases = problem(rng, n=n)
+    pair = [
+        ClassRegression(np.ascontiguousarray(logs[at].T), labels[at], None, bases)
+        for at in (slice(n // 2), slice(n // 2, n))
+    ]
+    return rows, pair
+
+
+def held_out_loss(pair, log_precision):
+    """The slow definition: both halves fitted to the last digits, each scored on the other."""
+    one, two = (fit_at(half, np.exp(log_precision)) for half in pair)
+    away = log_precision - np.log(default_precision(pair[0].K))
+    prior = 0.5 * (away**2).sum() / class_validation.DEVIATION**2
+    return pair[1].state(one).loss + pair[0].state(two).loss + prior
+
+
+def test_the_held_out_loss_has_these_derivatives(rng, monkeypatch):
+    for name, value in (("_RESIDUAL", 1e-10), ("_MAX_STEPS", 20), ("_LEAST_GAIN_OF_STEP", 1e-20)):
+        monkeypatch.setattr(class_validation, name, value)
+    _, pair = two_halves(rng)
+    at = np.log(default_precision(4)) + rng.normal(size=5)
+    found = class_validation._evaluate(tuple(pair), at, None)
+    assert found.value == pytest.approx(held_out_loss(pair, at), rel=1e-9)
+    step = 1e-4 * np.eye(5)
+    slow = [(held_out_loss(pair, at + h) - held_out_loss(pair, at - h)) / 2e-4 for h in step]
+    np.testing.assert_allclose(found.gradient, slow, atol=1e-5)
+
+
+def test_the_sizes_are_where_the_held_out_loss_is_least(rng, monkeypatch):
+    rows, pair = two_halves(rng)
+    found = class_validation.validate(*pair)
+    default = held_out_loss(pair, np.log(default_precision(4)))
+    best = held_out_loss(pair, np.log(found.precision))
+    monkeypatch.setattr(class_validation, "LEAST_GAIN", 1e-12)
+    monkeypatch.setattr(class_validation, "MAX_ROUNDS", 200)
+    least = held_out_loss(pair, np.log(class_validation.validate(*pair).precision))
+    assert least <= best + 1e-9 < default  # there is something to learn
+    assert best - least < 0.5 * (default - least)
+    exact, *_ = effective(rows, found)
+    assert found.edf.sum() > exact.sum()
+
+
+@pytest.mark.parametrize("r", [2, 4])
+def test_the_preconditioner_s_blocks_are_of_the_whole_hessian(rng, r):
+    rows, *_ = problem(rng, r=r, weights=rng.uniform(0.0, 2.0, 60))
+    state = rows.state(0.3 * rng.normal(size=rows.shape))
+    H = whole_hessian(rows, state).reshape(*rows.shape, *rows.shape)
+    at = [0, 1, 2, 3, 4, 3 + r, 4 + r]
+    slow = [H[k, :, k][np.ix_(at, at)] for k in range(rows.K)]
+    np.testing.assert_allclose(rows.leading(state, 2), slow, atol=1e-11)
 
 
 def test_the_order_of_rows_changes_no_digit_of_the_sizes(rng):
     rows, logs, labels, bases = problem(rng, n=400)
     at = rng.permutation(400)
     again = ClassRegression(np.ascontiguousarray(logs[at].T), labels[at], None, bases)
-    one, two = (shrink(each, probes=1) for each in (rows, again))
+    one, two = (shrink(each) for each in (rows, again))
     np.testing.assert_allclose(two.precision, one.precision, rtol=1e-11)
     np.testing.assert_allclose(two.theta, one.theta, atol=1e-12)
-
-
-def test_the_pull_s_roots_are_roots(rng):
-    pull = Pull(default_precision(5), np.repeat(np.arange(5), [1, 1, 1, 3, 3]))
-    z = rng.normal(size=(5, 9))
-    np.testing.assert_allclose(pull.root(pull.root(z)), pull(z), atol=1e-10)
-    np.testing.assert_allclose(pull.unroot(pull.root(z)), z, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [5, 50, 2000])

@@ -62,3 +62,20 @@ def test_slopes_bound_the_derivative(seed):
     x = np.linspace(knots[0], knots[-1], 3000)
     slope = CubicSpline(knots, values, bc_type="natural")(x, 1)
     assert slope.min() >= bound - 1e-9 * np.abs(slope).max()
+
+
+def test_far_outer_breaks_do_not_fill_the_cells_between(rng):
+    knots = np.sort(rng.normal(size=20))
+    inner = NaturalSpline(knots).pieces(rng.normal(size=20))
+    ends = np.array([-500.0, 700.0])
+    lines = np.array([[1.0, 2.0], [0.5, 0.25], [0.0, 0.0], [0.0, 0.0]])
+    start = np.concatenate([ends[:1], inner.start, ends[1:]])
+    powers = np.hstack([lines[:, :1], inner.powers, lines[:, 1:]])
+    breaks = np.concatenate([ends[:1], knots, ends[1:]])
+    evaluator = Evaluator(breaks, type(inner)(start, powers))
+    assert evaluator.most <= 4
+    x = np.concatenate([rng.normal(size=500), rng.uniform(-900, 900, 500), breaks])
+    piece = np.searchsorted(breaks, x)
+    u = x - start[piece]
+    slow = sum(powers[k, piece] * u**k for k in range(4))
+    np.testing.assert_allclose(evaluator(x), slow, rtol=1e-9, atol=1e-9)

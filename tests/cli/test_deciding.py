@@ -173,3 +173,23 @@ def test_rows_without_outcomes_or_of_one(run, tmp_path):
     code, _, err = run("decide", tmp_path / "s.npz", *COSTS)
     assert code == 1
     assert "all 3 outcomes are 0" in err
+
+
+def test_clusters_and_groups_are_read_from_columns(run, run_json, tmp_path, rows, table):
+    path, cal = tmp_path / "g.csv", tmp_path / "groups.json"
+    lines = [f"{s},{y},{'ab'[i % 2]},{i // 20}" for i, (s, y) in enumerate(zip(*rows, strict=True))]
+    path.write_text("\n".join(["score,outcome,place,day", *lines]) + "\n")
+    alone = run_json(schemas.DECIDE, "decide", table, *COSTS)
+    found = run_json(schemas.DECIDE, "decide", path, *COSTS, "--cluster", "day")
+    assert found["cost_before"] == pytest.approx(alone["cost_before"])
+    assert found["cost_before_high"] != alone["cost_before_high"]
+    assert run("fit", path, "--by", "place", "-o", cal, "--folds", 0)[0] == 0
+    both = tmp_path / "other.csv"
+    both.write_text(path.read_text())
+    by_group = run_json(
+        schemas.DECIDE, "decide", both, *COSTS, "--calibrator", cal, "--cluster", "day"
+    )
+    assert by_group["method"] == "groups"
+    code, _, err = run("decide", table, *COSTS, "--calibrator", cal)
+    assert code != 0
+    assert "has no column `place`" in " ".join(err.split())

@@ -43,9 +43,9 @@ def test_without_parts(run, run_json, tmp_path, rng):
     file, out = tmp_path / "one.npz", tmp_path / "one.html"
     np.savez(file, scores=p, outcomes=rng.random(300) < p)
     run_json(schemas.OUT, "report", file, "-o", out)
-    assert "before-after" not in out.read_text(encoding="utf-8")
+    assert ">Before and after calibration<" not in out.read_text(encoding="utf-8")
     run_json(schemas.OUT, "report", file, "-o", out, "--split", "0.5", "--methods", "none")
-    assert "before-after" in out.read_text(encoding="utf-8")
+    assert ">Before and after calibration<" in out.read_text(encoding="utf-8")
     code, _, err = run("plot", file, "-o", tmp_path / "a.png", "--graph", "methods")
     assert code == 1
     assert "needs rows to fit on: a cal part, or --split 0.5" in err

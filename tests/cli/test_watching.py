@@ -290,6 +290,14 @@ def test_groups_are_watched_and_named(run, log, tmp_path):
     assert run("watch", log, "--time", "day", "--by", "county")[0] == 2
 
 
+def test_the_mean_days_to_a_false_alarm_are_1000_unless_said(run, log):
+    write_day(log, DAYS[0])
+    for words, length in ((["--run-length"], 1000.0), (["--run-length", "50"], 50.0)):
+        state = log.parent / f"{length}.json"
+        watched(run, log, "--time", "day", "--state", state, *words)
+        assert Watch.load(state).run_length == length
+
+
 def test_a_state_goes_on_only_as_it_began(run, log, tmp_path):
     state, cal = tmp_path / "state.json", tmp_path / "cal.json"
     save(fit_spline(write_day(log, DAYS[0], power=1.5)), cal)
@@ -396,3 +404,33 @@ def test_a_state_becomes_a_timeline_and_a_page(run, log, tmp_path):
     assert (code, "the watch has no days yet" in err) == (1, True)
     code, _, err = run("report", state, "-o", tmp_path / "t.html")
     assert (code, "the watch has no days yet" in err) == (1, True)
+
+
+def test_clusters_count_as_one_row_each_and_need_a_name(run, log, tmp_path):
+    rng, wanted = np.random.default_rng(0), Watch()
+    for day in DAYS[:5]:
+        shop = np.repeat(np.arange(40), 10)
+        scores = rng.random(400).round(3)
+        outcomes = np.where(rng.random(400) < 0.8, rng.random(40)[shop], rng.random(400)) < scores
+        columns = {"score": scores, "outcome": outcomes.astype(int), "day": [day] * 400,
+                   "shop": [f"s{one}" for one in shop]}  # fmt: skip
+        pq.write_table(pa.table(columns), log / f"{day}.parquet")
+        wanted = wanted.update(Curve.from_scores(scores, outcomes, clusters=shop), day)
+    words = (log, "--time", "day", "--cluster", "shop")
+    state = tmp_path / "state.json"
+    _, found, _ = watched(run, *words, "--state", state)
+    assert found["log_e"] == pytest.approx(wanted.log_e, abs=1e-9)
+    assert [day["n"] for day in found["days"]] == [400] * 5
+    code, _, err = run("watch", log, "--time", "day", "--state", state)
+    assert code == 2
+    assert "with --cluster shop" in err
+    assert "--cluster does not apply" in run("watch", *words, "--by", "shop")[2]
+    one = {name: values[:9] for name, values in columns.items()} | {"day": [DAYS[6]] * 9}
+    pq.write_table(pa.table(one), log / "one-shop.parquet")
+    _, found, _ = watched(run, *words, "--state", state)
+    assert found["days"][-1]["n"] == 9
+    columns["shop"][3] = None
+    pq.write_table(pa.table(columns), log / "2026-05-05.parquet")
+    code, _, err = run("watch", *words)
+    assert code == 1
+    assert "1 rows have no cluster" in err

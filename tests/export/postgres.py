@@ -1,7 +1,6 @@
 """A PostgreSQL of our own: a temporary cluster on a Unix socket, for as long as a test runs."""
 
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -20,6 +19,8 @@ def programs():
 @contextmanager
 def cluster():
     """Start a cluster and give the connection string; it refuses to run as root, so we change."""
+    import pwd  # not on Windows, where there is no such cluster
+
     folder = tempfile.mkdtemp(prefix="pg")  # short: the path of a socket has a limit
     user = "postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
     as_user = ["runuser", "-u", user, "--"] if os.getuid() == 0 else []

@@ -1,19 +1,20 @@
-"""The schema holds for every artifact; the recipes run."""
+"""The schema holds for every artifact; guides run in the engines they are about."""
 
 import json
-import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from docs._site import cells
 from ogive import save
 from ogive.calibrators import CLASS_VIEWS, GROUPED, METHODS, MULTICLASS, SHIFTED
 from tests.export.calibrators import GROUP_NAMES, NAMES, fitted
 from tests.export.freeze import FROZEN, json_schema
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-RECIPES = sorted((DOCS / "recipes").glob("*.md"))
+GUIDES = [page for page in cells.pages() if "# needs: " in page.read_text(encoding="utf-8")]
 SCHEMA = json.loads((DOCS / "artifact.schema.json").read_text())
 
 
@@ -70,28 +71,14 @@ def test_the_schema_and_the_page_know_every_method():
         assert f"`{field}`" in page
 
 
-@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
-def test_a_recipe_runs(path, tmp_path, monkeypatch):
-    if path.stem == "torch":
-        pytest.importorskip("torch")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "calibrator", raising=False)
-    names = {"__name__": path.stem}
-    blocks = re.findall(r"```python\n(.*?)```", path.read_text(), flags=re.DOTALL)
-    assert blocks
-    skipped = []
-    for block in blocks:
-        needs = re.match(r"# needs: (\w+)", block)
-        if needs and not _installed(needs[1]):
-            skipped.append(needs[1])
-            continue
-        exec(compile(block, str(path), "exec"), names)  # noqa: S102 - our own pages
-    if skipped:
-        pytest.skip(f"the rest ran; not installed: {', '.join(skipped)}")
-
-
-def _installed(package):
-    import importlib.util
-
-    return importlib.util.find_spec(package) is not None
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_a_guide_runs_in_the_engines_that_it_needs(path, tmp_path):
+    text = path.read_text(encoding="utf-8")
+    # In a process of its own: a guide ends its Spark session, which other tests would share.
+    script = "import sys; from pathlib import Path; from docs._site import cells; cells.check("
+    script += "Path(sys.argv[1]).read_text(encoding='utf-8'), Path(sys.argv[2]))"
+    words = [sys.executable, "-c", script, str(path), str(tmp_path)]
+    done = subprocess.run(words, cwd=DOCS.parent, capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 0, done.stderr
+    if missing := {cell.needs for cell in cells.cells(text) if not cell.runs_here}:
+        pytest.skip(f"the rest ran; not installed: {', '.join(sorted(missing))}")

@@ -1,15 +1,24 @@
 """Every method, in every target that can express it, gives the artifact's numbers."""
 
+import importlib.util
 import os
 
 import numpy as np
 import pytest
 
-from ogive.errors import ExportError, InvalidInput, InvalidType, MissingExtra, UnknownName
+from ogive.calibrators import MULTICLASS
+from ogive.errors import (
+    DoesNotApply,
+    ExportError,
+    InvalidInput,
+    InvalidType,
+    MissingExtra,
+    UnknownName,
+)
 from ogive.export import to_python, to_sql
 from ogive.export.check import batch, compare, expected
 from ogive.export.targets import TARGETS, export
-from tests.export.calibrators import CURVE_NAMES, NAMES, SQL_NAMES, fitted
+from tests.export.calibrators import CURVE_NAMES, NAMES, SQL_NAMES, fitted, shifted
 
 NEEDS = {"onnx": ["onnx", "onnxruntime"], "torch": ["torch"], "python": [], "sql": []}
 BOUNDS = {"onnx": 2e-6, "torch": 2e-6, "python": 1e-9, "sql": 1e-9}
@@ -46,6 +55,25 @@ def test_the_export_gives_the_artifacts_numbers(name, target, kind, tmp_path):
     assert done.max_abs_difference <= BOUNDS[target]
     assert done.points >= 0.999 * points / (1 if name in CURVE_NAMES and "score" in name else 4)
     assert done.at_jumps <= 0.002 * done.points
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in NAMES if "shifted" not in name])
+def test_every_method_at_another_base_rate_in_every_target(name, tmp_path):
+    """With few rows and few numbers: what a shift adds to a form is the same for all."""
+    gamma = fitted(name, rows=200)
+    if not name.endswith((".score", ".vector", ".class-1", *MULTICLASS)):
+        with pytest.raises(DoesNotApply, match="base rate"):  # views that have none of their own
+            shifted(gamma)
+        return
+    gamma = shifted(gamma)
+    for target in TARGETS:
+        if target == "sql" and name not in SQL_NAMES:
+            continue
+        if all(importlib.util.find_spec(package) for package in NEEDS[target]):
+            kind = kinds(name, target)[0]
+            done = export(gamma, target, tmp_path / target, kind=kind, points=400)
+            assert done.max_abs_difference <= BOUNDS[target]
 
 
 @pytest.mark.parametrize("target", ["onnx", "torch"])

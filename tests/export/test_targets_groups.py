@@ -23,6 +23,7 @@ NOT_OURS = ["'a\\'", "'a", "'a\nb'", "'a' ; 'b'", "'a' -- 'b'", "x'41'", "E'a'"]
 MADE = {"hostile": grouped.hostile, "crossed": grouped.crossed, "three": grouped.three}
 
 
+@pytest.mark.with_parts  # SQL is checked by DuckDB where it is installed
 @pytest.mark.parametrize("to", sorted(TARGETS))
 @pytest.mark.parametrize("name", sorted(MADE))
 def test_every_export_agrees_with_the_library(to, name, tmp_path):
@@ -156,6 +157,7 @@ def test_python_is_literals_and_our_own_functions(tmp_path):
             calibrate(0.3, group)
 
 
+@pytest.mark.with_parts
 @pytest.mark.parametrize("to", ["python", "sql", "onnx"])
 def test_ten_thousand_groups(to, tmp_path):
     for extra in {"onnx": ["onnx", "onnxruntime"]}.get(to, []):

@@ -52,6 +52,7 @@ def rooms(gamma):
             yield room, kind, text and of_a_score, bound
 
 
+@pytest.mark.with_parts
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("method", "view"), METHODS_AND_VIEWS)
 def test_every_method_of_every_view_in_every_target(method, view, tmp_path):

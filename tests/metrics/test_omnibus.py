@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -141,6 +143,29 @@ def test_draws_stop_early_where_more_would_not_change_the_answer(rng):
     even = calibration_test(Curve.from_scores(np.sort(p), outcomes))
     assert even.draws == 250
     assert even.pvalue > 0.3
+
+
+def test_draws_are_left_out_where_none_could_reach(rng, monkeypatch):
+    eta = rng.gamma(2.0, 3.0, 4_000) - 1.5
+    curve = Curve.from_scores(
+        1 / (1 + np.exp(-eta)), rng.random(4_000) < 1 / (1 + np.exp(-eta / 2))
+    )
+    found = calibration_test(curve)
+    assert not Cells(curve).laws_hold
+    assert found.draws == 0
+    monkeypatch.setattr(omnibus, "OUT_OF_REACH", 0.0)
+    assert calibration_test(curve) == replace(found, draws=5000)
+
+
+@pytest.mark.parametrize("heavy", [1.0, 30.0, 1000.0])
+def test_what_draws_reach_is_not_out_of_reach(rng, heavy):
+    scores = np.concatenate([rng.random(300), np.full(40, 1e-3)])
+    weight = np.where(scores == 1e-3, heavy, 1.0)
+    how = {"sample_weight": weight, "weight_kind": "sampling"}
+    average = Average(Cells(Curve.from_scores(scores, rng.random(340) < scores, **how)))
+    largest = float(average(average.cells.draw(rng, 2000)).max())
+    assert not average.is_out_of_reach(largest)
+    assert average.is_out_of_reach(1e6)
 
 
 def test_the_noise_of_a_fit_is_allowed_for(rng):

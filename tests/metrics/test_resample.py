@@ -73,3 +73,33 @@ def test_what_is_refused():
         bootstrap(curve, "ks", level=95)
     with pytest.raises(InvalidType, match="build it with"):
         bootstrap([0.5], "ks")
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "mean_score", "brier", "nll"])
+def test_the_interval_of_a_mean_over_clusters_is_studentised(rng, measure):
+    """The slow definition: the standard error of every resample, from its clusters."""
+    s, y, code = rng.random(90).round(2), rng.random(90) < 0.4, np.repeat(np.arange(15), 6)
+    curve = Curve.from_scores(s, y, clusters=code)
+    clusters = curve.clusters
+    own = [
+        Curve.from_scores(
+            np.repeat(clusters.score[clusters.code == g], 2),
+            [1, 0] * int((clusters.code == g).sum()),
+            sample_weight=np.stack([clusters.hits, clusters.count - clusters.hits], 1)[
+                clusters.code == g
+            ].ravel(),
+        )
+        for g in range(15)
+    ]
+    mean = np.array([MEASURES[measure](one) for one in own])
+
+    def t_of(drawn):
+        m = mean[drawn].mean()
+        return m, np.sqrt(((mean[drawn] - m) ** 2).sum()) / 15
+
+    value, error = t_of(np.arange(15))
+    draw = np.random.default_rng(3)
+    t = [(m - value) / e for m, e in (t_of(draw.integers(0, 15, 15)) for _ in range(2000))]
+    high, low = np.quantile(t, [0.025, 0.975])
+    found = bootstrap(curve, measure, resamples=100, random_state=3)
+    assert (found.low, found.high) == pytest.approx((value - low * error, value - high * error))

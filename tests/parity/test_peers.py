@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from benchmarks.peers import SCORES, VECTORS
 
+from benchmarks.peers import SCORES, VECTORS
 from ogive import arena
 from tests.simulate import expit
 from tests.studies.arena.experiments import save_scores

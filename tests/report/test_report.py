@@ -1,6 +1,7 @@
 import base64
 import hashlib
 import html
+import json
 import re
 from datetime import date
 from html.parser import HTMLParser
@@ -9,25 +10,19 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive import Predictions
+from ogive import Curve, Predictions
 from ogive.cli import main
 from ogive.errors import InvalidInput, UnknownName
 from ogive.report import build_report, render_html
 from ogive.report.contents import vector_number
+from ogive.report.headline import plain_words
+from ogive.report.series import enough_rows, fitted_line, series_of
 from ogive.studies.compare_groups import GroupsOf
 from ogive.studies.fitting import fit
+from ogive.views import score_rows
 from tests.bundled import DEMO
 
-SECTIONS = [
-    "numbers",
-    "before-and-after",
-    "graphs",
-    "methods",
-    "decisions",
-    "per-class",
-    "next",
-    "how",
-]
+SECTIONS = ["curve", "numbers", "methods", "decisions", "per-class", "graphs", "next", "how"]
 EVIL = "<script>alert(1)</script>"
 VOID = {"meta", "path", "circle", "rect"}
 
@@ -56,6 +51,11 @@ class Outline(HTMLParser):
 
     def handle_data(self, data):
         self.text.append(data)
+
+
+def without_script(page):
+    """Return a page with its data and without its script."""
+    return page[: page.rindex("<script>")]
 
 
 @pytest.fixture(scope="module")
@@ -95,18 +95,47 @@ def test_every_section_is_there_once(page):
     assert outline.tags.count("h1") == 1
 
 
-def test_nothing_runs_and_nothing_is_loaded(page):
+def test_one_script_runs_and_nothing_is_loaded(page):
     tags = Outline(page).tags
-    assert not {"script", "link", "img", "iframe", "object", "embed", "base"} & set(tags)
-    assert "http:" not in page
+    assert not {"link", "img", "iframe", "object", "embed", "base"} & set(tags)
+    assert tags.count("script") == 2
+    assert "http:" not in page.replace("http://www.w3.org/2000/svg", "")  # a name, no address
     assert "https:" not in page
     assert "url(" not in page
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    policy = policy.replace("&#39;", "'")
     style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)[1]
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    data, script = re.findall(r"<script([^>]*)>(.*?)</script>", page, re.DOTALL)
+    assert data[0] == ' type="application/json" id="data"'
+    assert script[0] == ""
+    for kind, text in (("style", style), ("script", script[1])):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}';" in policy
     assert policy.startswith("default-src 'none'")
-    assert f"style-src 'sha256-{digest}'" in policy.replace("&#39;", "'")
+    assert "unsafe" not in policy
     assert "style=" not in page  # the policy would not let it work
+    assert not {"innerHTML", "eval(", "Function(", "fetch("} & set(re.findall(r"\w+\(?", script[1]))
+
+
+def test_the_script_has_the_numbers_of_the_page(page, report, sample):
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    main, *others = data["subjects"]
+    assert main["name"] == "top-1"
+    assert [one["m"] for one in main["series"]] == ["none", "spline", "platt"]
+    before, after = main["series"][:2]
+    assert abs(before["ks"]) == pytest.approx(report.before.ks, abs=1e-6)
+    assert abs(after["ks"]) == pytest.approx(report.calibrated.after.ks, abs=1e-6)
+    assert before["half"] == pytest.approx(2.2414 * report.before.ks_test.sigma / 10_000, rel=1e-3)
+    assert after["half"] == pytest.approx(report.calibrated.allowed, rel=1e-3)
+    rows = score_rows(sample[1], "top-1")
+    for at, threshold in enumerate(data["grid"]):
+        acted = rows.score >= threshold
+        assert before["above"][at] == acted.sum()
+        assert before["hits"][at] == (acted & rows.hit).sum()
+    kinds = [one["kind"] for one in others]
+    assert kinds == ["view"] * 4 + ["class"] * 10
+    errors = [abs(one["series"][0]["ks"]) for one in others[4:]]
+    assert errors == sorted(errors, reverse=True)
 
 
 def test_the_numbers_are_those_of_measure(page, report, sample):
@@ -114,8 +143,7 @@ def test_the_numbers_are_those_of_measure(page, report, sample):
     assert report.before.ks == measured.ks
     assert f"{100 * measured.ks:.2f} %" in page
     assert f"{100 * measured.ks_test.low:.2f} % to {100 * measured.ks_test.high:.2f} %" in page
-    title = report.graphs[0].panels[0].title
-    assert title == f"KS {100 * measured.ks:.2f} %, accuracy {100 * measured.accuracy:.2f} %"
+    assert report.cards[1][:2] == ("KS error", f"{100 * measured.ks:.2f} %")
     compared = {row.method: row for row in report.calibrated.comparison.methods}
     assert report.calibrated.after.ks == pytest.approx(compared["spline"].ks, abs=1e-12)
     numbers = {number.name: number for number in report.numbers}
@@ -127,7 +155,16 @@ def test_the_numbers_are_those_of_measure(page, report, sample):
     assert vectors.after == f"{decision.log_loss_after:.4f}" < vectors.before
 
 
-def test_the_verdict_is_one_sentence_on_top(page, report):
+def test_the_verdict_is_on_top_in_plain_words(page, report):
+    head = page[: page.index("<h2")]
+    for words in (report.verdict.word, report.verdict.advice, *report.verdict.plain):
+        assert words in head
+    assert report.verdict.word == "Miscalibrated; calibration repairs it"
+    assert report.verdict.plain[0] == "Of 100 answers given with 96 %, 75 were right."
+    assert re.fullmatch(
+        r"After calibration: of 100 answers given with 9\d %, 9\d were right.",
+        report.verdict.plain[1],
+    )
     said = report.verdict.sentence
     assert said.startswith("Use spline. Log loss of whole vectors falls from 0.418 to 0.2")
     assert said.endswith(": calibrate.")
@@ -140,14 +177,16 @@ def test_the_verdict_is_one_sentence_on_top(page, report):
 def test_graphs_have_words_and_numbers_behind_them(page, report):
     graphs = re.findall(r"<svg .*?</svg>", page, re.DOTALL)
     after = report.calibrated
-    shown = [*report.graphs, *report.panels, *report.decisions, report.class_graph]
-    shown += [after.graph, *after.panels, *after.comparison_graphs]
+    shown = [report.figure, report.bins, *report.panels, *report.decisions, report.classes.graph]
+    shown += [*after.panels, *after.comparison_graphs]
+    sign, *graphs = graphs
+    assert 'aria-hidden="true"' in sign
     assert len(graphs) == sum(len(graph.panels) for graph in shown)
     for graph in graphs:
         assert 'role="img"' in graph
         assert re.search(r"<desc id=\"[^\"]+\">[^<]{40,}</desc>", graph)
     tables = [graph for graph in shown if graph.table is not None]
-    assert page.count("The numbers behind this graph") == len(tables) + 1  # and that of classes
+    assert page.count("The numbers behind this graph") == len(tables)
 
 
 def test_names_are_escaped(rng):
@@ -163,7 +202,7 @@ def test_names_are_escaped(rng):
     assert EVIL not in page
     assert "&lt;script&gt;" in page
     outline = Outline(page)
-    assert "script" not in outline.tags
+    assert outline.tags.count("script") == 2
     assert any(EVIL in text for text in outline.text)
     assert "ogive fit &#39;&lt;script&gt;" in page  # quoted for the shell as well
 
@@ -173,7 +212,7 @@ def test_without_rows_to_fit_on(sample):
     assert made.calibrated is None
     outline = Outline(render_html(made))
     assert [i for i in outline.ids if i in SECTIONS] == [
-        "numbers", "graphs", "decisions", "per-class", "next", "how",
+        "curve", "numbers", "decisions", "per-class", "graphs", "next", "how",
     ]  # fmt: skip
     assert "--split 0.5" in made.commands[0][0]
 
@@ -185,7 +224,7 @@ def test_one_column_and_calibrated(rng):
     assert made.verdict.tone == "fine"
     assert made.verdict.sentence.startswith("Leave it alone")
     assert "No miscalibration found" in made.verdict.detail
-    assert made.class_graph is None
+    assert made.classes is None
     assert "per-class" not in Outline(render_html(made)).ids
 
 
@@ -217,7 +256,7 @@ def test_certain_scores():
     made = build_report(preds, method="none")
     assert made.verdict.tone == "off"
     assert "beyond doubt" in made.verdict.sentence
-    assert "nan" not in render_html(made).lower().replace("finance", "")
+    assert "nan" not in without_script(render_html(made)).lower().replace("finance", "")
 
 
 def test_weights_and_many_classes(rng):
@@ -227,8 +266,10 @@ def test_weights_and_many_classes(rng):
         weight_kind="sampling",
     )  # fmt: skip
     made = build_report(preds, method="platt")
-    assert len(made.class_table.rows) == 20
-    assert "of 80" in made.class_table.note
+    assert len(made.classes.table.rows) == 80
+    assert "The first 20 of 80" in made.classes.graph.caption
+    errors = [abs(one.series[0].signed) for one in made.subjects if one.kind == "class"]
+    assert errors == sorted(errors, reverse=True)
 
 
 def test_a_matrix_method_is_no_repair_of_a_view(sample):
@@ -250,8 +291,11 @@ def test_rows_that_fitted_the_calibrator_get_no_test(rng, tmp_path):
     assert made.verdict.decision.pvalue is made.verdict.decision.calibrate is None
     assert {n.interval for n in made.numbers[2:]} <= {"withheld", ""}
     assert {row[5] for row in made.views.rows} == {"withheld"}
-    assert made.class_table is None
+    assert made.classes is None
+    assert made.verdict.word == "No verdict"
+    assert made.subjects[0].series[0].half is None
     page = render_html(made)
+    page = without_script(page)
     assert not re.search(r"\bp [=<] ?[0-9]", page)
     assert "nan" not in page.lower().replace("aria-label", "")
 
@@ -282,8 +326,14 @@ def test_groups_have_a_section(fits, rng):
     assert evil not in text
     assert html.escape(evil) in text.replace("&#39;", "&#x27;")
     assert "(none)" in text
-    heads = [*("KS before", "KS one map", "KS by group")] if fits else ["KS before"]
-    assert [h for h in made.groups.table.head if h.startswith("KS")] == heads
+    heads = [f"signed KS {one}" for one in ("before", "one map", "by group")[: 3 if fits else 1]]
+    assert [h for h in made.groups.table.head if h.startswith("signed KS")] == heads
+    lines = [one for one in made.subjects if one.kind == "group"]
+    assert [one.name for one in lines] == [row[0] for row in made.groups.table.rows]
+    own = np.array([name == "BR" for name in groups.test])
+    br = next(one for one in lines if one.name == "BR").series[0]
+    curve = ogive.Curve.from_scores(scores[1500:][own], outcomes[1500:][own])
+    assert abs(br.signed) == pytest.approx(ogive.ks_error(curve), abs=1e-12)
     counts = sum(float(row[1].replace(",", "")) for row in made.groups.table.rows)
     assert counts == 1500
     assert ("One map for all rows raises the log loss of" in text) == fits
@@ -292,9 +342,95 @@ def test_groups_have_a_section(fits, rng):
     )
 
 
-def test_many_groups_are_cut(rng):
+def test_many_groups_are_all_in_the_table(rng):
     scores, group = rng.random(1200), rng.integers(0, 80, 1200)
     test = Predictions(scores, rng.random(1200) < scores, kind="probs")
     made = build_report(test, groups=GroupsOf(None, group, "client"))
-    assert len(made.groups.table.rows) == 50
-    assert made.groups.table.note == "The first 50 of 80."
+    assert len(made.groups.table.rows) == 80
+    assert made.groups.table.note == ""
+
+
+def test_words_of_every_view():
+    said = {
+        view: plain_words(
+            Curve.from_scores([0.62] * 20, [1] * 9 + [0] * 11, view=view), None, "cat"
+        )
+        for view in ("top-1", "top-2", "within-top-3", "class-4", "score")
+    }
+    assert said["top-1"] == ("Of 100 answers given with 62 %, 45 were right.",)
+    assert said["class-4"] == ("Of 100 rows given 62 % for class cat, 45 were of that class.",)
+    assert said["score"] == ("Of 100 rows with a score of 62 %, 45 had outcome 1.",)
+    assert "rank 2" in said["top-2"][0]
+    assert "first 3 classes" in said["within-top-3"][0]
+    assert plain_words(Curve.from_scores([0.7], [1]), None, "") == ()
+    (few,) = plain_words(Curve.from_scores([0.00005] * 1000, [1] * 3 + [0] * 997), None, "")
+    assert few == "Of 100,000 rows with a score of 0.005 %, 300 had outcome 1."
+    rare = Curve.from_scores([0.004] * 1000, [1] * 9 + [0] * 991)
+    assert plain_words(rare, None, "") == ("Of 1,000 rows with a score of 0.4 %, 9 had outcome 1.",)
+
+
+def test_calibrated_scores_are_not_judged_by_their_worst_tenth(rng):
+    p = rng.random(3000)
+    curve = Curve.from_scores(p, rng.random(3000) < p)
+    (said,) = plain_words(curve, curve, "", off=False)
+    share = round(100 * curve.total_hits / 3000)
+    mean = round(100 * p.mean())
+    assert said == f"Of 100 rows with a score of {mean} % on average, {share} had outcome 1."
+
+
+def test_the_words_of_tables_are_explained(report, page):
+    words = report.words
+    for name in ("KS", "signed KS", "ECE", "Brier", "log loss", "p", "precision", "recall"):
+        assert f"<dt>{name}</dt>" in page
+        assert words[name]
+    assert "mean score</span><b>" in page
+    assert "of score<" not in page
+
+
+def test_an_mce_that_rises_is_explained(rng):
+    p = rng.uniform(0.0, 0.3, 4000)
+    hits = rng.random(4000) < 1.5 * p
+    few, test = (
+        Predictions(p[at], hits[at], kind="probs") for at in (slice(0, 60), slice(60, None))
+    )
+    made = build_report(test, few, methods=["none", "histogram"], method="histogram")
+    row = next(one for one in made.numbers if one.name == "MCE")
+    rises = made.calibrated.after.mce > made.before.mce
+    assert ("after calibration that of a bin with" in row.meaning) == rises
+    assert rises
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_line_of_bins_is_that_of_its_rows(weighted, rng):
+    score = rng.random(500).round(2)
+    hit = rng.random(500) < score
+    weights = rng.random(500) if weighted else None
+    curve = Curve.from_scores(score, hit, sample_weight=weights, weight_kind="sampling")
+    one = series_of(curve)
+    w = np.ones(500) if weights is None else weights
+    order = np.argsort(score, kind="stable")
+    gap = np.cumsum((w * (hit - score))[order]) / w.sum()
+    last = np.append(np.diff(score[order]) > 0, True)
+    assert abs(one.signed) == pytest.approx(np.abs(gap[last]).max(), abs=1e-12)
+    assert one.above[7] == pytest.approx(w[score >= 0.04].sum())
+    centre, share, low, high = one.line
+    assert (np.diff(centre) > 0).all()
+    assert ((low <= share) & (share <= high)).all()
+
+
+def test_few_rows_are_only_hinted_at(rng):
+    score = np.append(rng.uniform(0.9, 1.0, 3000), 0.2)
+    curve = Curve.from_scores(score, rng.random(3001) < score)
+    enough = enough_rows(series_of(curve, line=fitted_line(curve)))
+    where = fitted_line(curve).score
+    assert not enough[(where > 0.3) & (where < 0.8)].any()
+    assert enough[where > 0.92].all()
+
+
+def test_a_thousand_classes_stay_small(rng):
+    logits = 3.0 * rng.standard_normal((400, 1000))
+    labels = np.where(rng.random(400) < 0.5, logits.argmax(axis=1), rng.integers(0, 1000, 400))
+    made = build_report(Predictions(logits, labels, kind="logits"), method="platt")
+    page = render_html(made)
+    assert len(page) < 2_500_000  # there is no second line of each class here
+    assert len(made.classes.table.rows) == 1000

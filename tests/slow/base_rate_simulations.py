@@ -1,14 +1,22 @@
-"""How often the interval of an estimated base rate holds the true one: `python -m` prints it."""
+"""How often intervals of estimated base rates hold the true ones.
+
+The tables of docs/theory/base-rate.md:
+``python -m tests.slow.base_rate_simulations two RUNS [SHIFT]`` prints that of two classes, and
+``... three RUNS [SHIFT]`` that of three. With a shift, the scores within the classes change too.
+"""
 
 import sys
 import warnings
 
 import numpy as np
 
-from ogive import Curve, fit_spline
+from ogive import Curve, Predictions, fit_multiclass, fit_spline
 from ogive.studies.base_rate import CalibrationScores, calibration_scores, estimate_base_rate
+from ogive.studies.base_rates import ClassScores, class_scores, estimate_base_rates
 
 RATES = (0.001, 0.01, 0.1, 0.5, 0.9)
+SHARES = ((0.6, 0.3, 0.1), (0.1, 0.1, 0.8), (0.945, 0.05, 0.005))
+TRAINED_AT = (0.4, 0.3, 0.3)  # of three classes; of two it is 0.3
 
 
 def scores(rng, n, rate, shift=0.0):
@@ -18,36 +26,76 @@ def scores(rng, n, rate, shift=0.0):
     return 1 / (1 + np.exp(-eta)), y
 
 
-def one(rng, rate, rows, fitted, trained_at, shift=0.0):
+def vectors(rng, n, shares, shift=0.0):
+    """Logits that are normal around the class's corner, and the classes."""
+    y = rng.choice(3, n, p=shares)
+    logits = rng.normal(size=(n, 3)) * 1.4
+    logits[np.arange(n), y] += 2.0
+    logits[:, 0] += shift
+    return logits, y
+
+
+def one_rate(rng, rate, rows, fitted, trained_at, shift):
+    """The estimate of two classes, and that without the calibrator's uncertainty."""
     s, y = scores(rng, fitted, trained_at)
     curve = Curve.from_scores(s, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        gamma = fit_spline(curve)
+    gamma = fit_spline(curve)
     q = gamma.from_tails(curve.high, curve.tail)
-    summary = calibration_scores(q, curve.count, curve.hits)
-    known = CalibrationScores(**{k: np.array(v) for k, v in summary.items()})
+    known = _binned(CalibrationScores, calibration_scores(q, curve.count, curve.hits))
     new, _ = scores(rng, rows, rate, shift)
-    base = curve.total_hits / curve.n
-    found = estimate_base_rate(gamma(new), np.ones(rows), base, known)
-    alone = estimate_base_rate(gamma(new), np.ones(rows), base)
-    return found, alone
+    given = gamma(new), np.ones(rows), curve.total_hits / curve.n
+    return estimate_base_rate(*given, known), estimate_base_rate(*given)
 
 
-def table(runs, rows=10_000, fitted=20_000, trained_at=0.3, shift=0.0, rates=RATES):
+def all_shares(rng, shares, rows, fitted, method, shift):
+    """The estimate of three classes, and that without the calibrator's uncertainty."""
+    logits, y = vectors(rng, fitted, TRAINED_AT)
+    preds = Predictions(logits, y, kind="logits")
+    gamma = fit_multiclass(preds, method, multiclass="ovr" if method != "vector" else "keep")
+    known = _binned(ClassScores, class_scores(gamma(preds), y, np.ones(fitted)))
+    q = gamma(Predictions(vectors(rng, rows, shares, shift)[0], kind="logits"))
+    given = q, np.ones(rows), np.bincount(y) / fitted
+    return estimate_base_rates(*given, known), estimate_base_rates(*given)
+
+
+def _binned(kind, values):
+    return kind(**{name: np.array(value) for name, value in values.items()})
+
+
+def two_classes(runs, rows=10_000, fitted=20_000, trained_at=0.3, shift=0.0, rates=RATES):
     """Yield rate, coverage, width over that without the calibrator, share of misfits found."""
     for rate in rates:
-        rng = np.random.default_rng(int(rate * 1e6))
-        inside, ratio, misfit = [], [], []
+        yield rate, *_summed(runs, rate, one_rate, rows, fitted, trained_at, shift)
+
+
+def three_classes(runs, rows=5000, fitted=20_000, method="vector", shift=0.0, every=SHARES):
+    """Yield shares, coverage of each, relative width of each, share of misfits found at 5 %."""
+    for shares in every:
+        yield shares, *_summed(runs, shares, all_shares, rows, fitted, method, shift)
+
+
+def _summed(runs, truth, estimate, *arguments):
+    rng = np.random.default_rng(int(1e6 * np.ravel(truth)[0]))
+    inside, ratio, misfit = [], [], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         for _ in range(runs):
-            found, alone = one(rng, rate, rows, fitted, trained_at, shift)
-            inside.append(found.low <= rate <= found.high)
-            if alone.high > alone.low:
-                ratio.append((found.high - found.low) / (alone.high - alone.low))
+            found, alone = estimate(rng, truth, *arguments)
+            low, high = np.array(found.low), np.array(found.high)
+            inside.append((low <= truth) & (truth <= high))
+            width = np.array(alone.high) - np.array(alone.low)
+            ratio.append((high - low) / np.where(width > 0.0, width, np.nan))
             misfit.append(found.misfit_pvalue < 0.05)
-        yield rate, np.mean(inside), np.median(ratio), np.mean(misfit)
+    return np.mean(inside, axis=0), np.nanmedian(ratio, axis=0), np.mean(misfit)
+
+
+def _words(values, digits):
+    return ", ".join(f"{x:.{digits}f}" for x in np.ravel(values))
 
 
 if __name__ == "__main__":
-    for row in table(int(sys.argv[1]), *map(int, sys.argv[2:4])):
-        print("| {:g} | {:.3f} | {:.2f} | {:.3f} |".format(*row))
+    table = {"two": two_classes, "three": three_classes}[sys.argv[1]]
+    moved = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
+    for truth, inside, width, misfit in table(int(sys.argv[2]), shift=moved):
+        cells = _words(100 * np.array(truth), 1), _words(100 * inside, 1), _words(width, 2)
+        print(f"| {' | '.join(cells)} | {100 * misfit:.1f} |", flush=True)

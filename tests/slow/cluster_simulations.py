@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 from scipy.special import expit
 
-from ogive import Curve, bootstrap, calibration_test, cross_fitted_gain
+from ogive import Curve, bootstrap, calibration_test, cross_fitted_gain, decide, fit_spline
 from ogive.errors import FewClusters
 from ogive.studies.gate import gate
 from ogive.studies.losses import CRITICAL_T, hall_t
@@ -119,6 +119,36 @@ def paired(clusters, icc, draws, *, seed=3):
     return found / draws
 
 
+def costs(clusters, icc, draws, *, factor=2.0, seed=4, mean=-2.0, miss=5.0, **options):
+    """How often `decide`'s intervals hold the costs; the last as if rows were independent.
+
+    The calibrator of the first two is fitted to 2,000 other rows.
+    """
+    rng = np.random.default_rng(seed)
+    s, _, _ = sample(np.random.default_rng(7), 20_000, 0.0, factor=factor, mean=mean, **options)
+    p, t = expit(np.log(s / (1.0 - s)) / factor), 1.0 / (1.0 + miss)
+    given = fit_spline(curve_of(rng, 100, 0.0, factor=factor, mean=mean, **options))
+
+    def cost(q):
+        return np.mean(np.where(q >= t, 1.0 - p, miss * p))
+
+    before, after = cost(s), cost(given(s))
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        while len(found) < draws:
+            curve = curve_of(rng, clusters, icc, factor=factor, mean=mean, **options)
+            if not 0 < curve.total_hits < curve.n:
+                continue
+            how = {"miss": miss, "alarm": 1.0}
+            one, plain = (decide(c, calibrator=given, **how) for c in (curve, alone(curve)))
+            two, last = decide(curve, **how), cost(fit_spline(curve)(s))
+            pairs = (one.before, before), (one.after, after), (one, before - after)
+            pairs += (two.after, last), (two, before - last), (plain.before, before)
+            found.append([x.low <= truth <= x.high for x, truth in pairs])
+    return np.mean(found, axis=0)
+
+
 def percent(row):
     return " | ".join(f"{100 * x:.1f} %" for x in row)
 
@@ -127,6 +157,11 @@ TABLES = {
     "level": ("KS | Kuiper | calibration test | KS without clusters", level, 400),
     "coverage": ("KS | ECE | log loss | KS without clusters", coverage, 300),
     "decisions": ("with clusters | without", decisions, 200),
+    "costs": (
+        "before | after | saved | after, cross-validated | saved, cross-validated | before alone",
+        costs,
+        200,
+    ),
     "paired": ("with clusters | without", paired, 4000),
 }
 

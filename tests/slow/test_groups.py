@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from benchmarks.group_truths import draw, excess, fitted
 from scipy.special import expit
 
+from benchmarks.group_truths import draw, excess, fitted
 from tests.slow import group_simulations
 
 pytestmark = pytest.mark.slow

@@ -20,6 +20,8 @@ def test_the_intervals_hold_the_truth(kind, truth):
     assert held["slope"] >= LEAST
 
 
-@pytest.mark.parametrize(("n", "a", "b"), [(50, 1.0, 1.0), (1000, 1.0, 1.0), (1000, 0.3, 6.0)])
+@pytest.mark.parametrize(
+    ("n", "a", "b"), [(50, 1.0, 1.0), (1000, 1.0, 1.0), (1000, 0.3, 6.0), (300, 0.05, 5.0)]
+)
 def test_what_is_expected_holds_what_is_seen_later(n, a, b):
     assert (expected_coverage(n, a, b, 300) >= 0.91).all()

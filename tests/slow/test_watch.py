@@ -51,14 +51,16 @@ def test_false_alarms_are_rare(kind):
     assert (first[2] <= 100).mean() <= 100 / simulations.LENGTHS[1]
 
 
-def test_shared_shocks_raise_false_alarms_and_one_row_of_each_cluster_does_not():
+def test_shared_shocks_raise_false_alarms_and_clusters_do_not():
     shocks = simulations.first_days("shared shocks", runs=1000, days=300)
     single = simulations.first_days("shared shocks, one row of each", runs=1000, days=300)
+    together = simulations.first_days("shared shocks, clusters", runs=1000, days=300)
     assert np.isfinite(single[0]).mean() <= simulations.ALPHA
+    assert np.isfinite(together[0]).mean() <= simulations.ALPHA
     assert np.isfinite(shocks[0]).mean() > 1.4 * np.isfinite(single[0]).mean()
 
 
-@pytest.mark.parametrize("change", ["slope 0.6", "wave 0.6", "top 0.6"])
+@pytest.mark.parametrize("change", ["slope 0.6", "wave 0.6", "top 0.6", "bend 0.3"])
 def test_a_change_of_shape_is_found_first(change):
     mean = simulations.delays(change, rows=300, runs=8)
     ours = mean["run length"]

@@ -14,7 +14,15 @@ from ogive._numerics.binomial import GAIN, RIDGE
 from ogive._numerics.evidence import DROP
 from ogive.calibrators.spline import ROWS_WORTH_PLATT, SHIFT, _prior
 from ogive.calibrators.spline_problem import PATH_SHIFT, WITHOUT_INFORMATION
-from ogive.studies.watch.starts import GROWTH_FOR_NEW_FIT, MIN_OUTCOMES_TO_BET, _spacing
+from ogive.studies.watch.starts import (
+    DIRECTIONS_OF_FIRST_BET,
+    ERRORS_OF_FIRST_BET,
+    GROWTH_FOR_NEW_FIT,
+    MAX_MOVE_OF_FIRST_BET,
+    MIN_OUTCOMES_TO_BET,
+    SHARE_OF_FIRST_BET,
+    _spacing,
+)
 
 PRECISION = PATH_SHIFT**-2
 SHIFT_WEIGHT = _prior(1, again=False).shift_weight
@@ -183,11 +191,12 @@ class LineBets:
             saved = (hits * start["ones"] + (count - hits) * start["zeros"]).sum(0)
             start["log_share"] += saved
             start["log_sum"] += saved
+        first = self._first_bet(count, hits)
         self.starts.append({
             "number": self.today, "before": self.total.copy(), "n": np.zeros(runs),
             "ones": np.zeros((3, runs)), "zeros": np.zeros((3, runs)),
-            "log_share": np.full(runs, -np.log(self.today * (self.today + 1.0))),
-            "log_sum": np.zeros(runs),
+            "log_share": first - np.log(self.today * (self.today + 1.0)),
+            "log_sum": first,
         })  # fmt: skip
         self.total[0] += count
         self.total[1] += hits
@@ -196,6 +205,21 @@ class LineBets:
         shares = [start["log_share"] for start in self.starts]
         sums = [start["log_sum"] for start in self.starts]
         return _log_sum([*shares, unborn]), _log_sum(sums)
+
+    def _first_bet(self, count, hits):
+        """As `ogive.studies.watch.starts.first_bet`."""
+        info = count * self.p * (1 - self.p)
+        x = self.eta[:, None] - (info * self.eta[:, None]).sum(0) / info.sum(0)
+        spread = (info * x * x).sum(0)
+        along = x / np.sqrt(np.where(spread > 0, spread, 1.0))
+        logs = [np.full(count.shape[1], np.log(1 - SHARE_OF_FIRST_BET))]
+        for angle in 2 * np.pi / DIRECTIONS_OF_FIRST_BET * np.arange(DIRECTIONS_OF_FIRST_BET):
+            move = np.cos(angle) / np.sqrt(info.sum(0)) + np.sin(angle) * along
+            limit = MAX_MOVE_OF_FIRST_BET
+            move = np.clip(ERRORS_OF_FIRST_BET * move, -limit, limit)
+            gain = (hits * move - count * np.log1p(self.p * np.expm1(move))).sum(0)
+            logs.append(gain + np.log(SHARE_OF_FIRST_BET / DIRECTIONS_OF_FIRST_BET))
+        return _log_sum(logs)
 
     def _refit(self, start, count, hits):
         rows, ones = count.sum(0), hits.sum(0)

@@ -17,7 +17,7 @@ def matrix(n, K):
 
 
 def test_wide_matrices_take_long():
-    wide = matrix(4000, 1000)
+    wide = matrix(8000, 1000)
     found = estimate.slow_methods(wide, ["vector", "spline", "platt", "temperature"], "vector")
     assert list(found) == ["vector", "spline"]
     assert 5 < found["vector"] < 60

@@ -11,6 +11,7 @@ from tests import naive, strategies
 
 @given(strategies.scored(weights=True, max_size=25))
 @example((np.array([0.0, 0.0, 0.1]), np.zeros(3, bool), np.array([1, 0, 0])))  # AUC rounded above 1
+@example((np.array([0.0, 1.2e-235]), np.zeros(2, bool), np.array([1, 0])))  # hardly any pairs
 def test_the_numbers_are_their_definitions(data):
     scores, _, w = data
     q = scores.astype(float)

@@ -5,6 +5,7 @@ import ogive
 from ogive import Predictions, measure_groups
 from ogive.errors import InvalidInput, UnknownName
 from ogive.plotting.figures import figure, panels_of, save_figure
+from ogive.plotting.marks import Label
 from ogive.studies.graphs import diagrams_of, group_diagram
 from tests.bundled import DEMO
 
@@ -18,6 +19,12 @@ def test_what_plot_draws():
     }  # fmt: skip
     assert kinds["panels"] == ["FourPanel"] * 3
     assert kinds["before-after"] == ["BeforeAfter"]
+    left, right = panels_of(diagrams_of("before-after", test, cal, method="platt")[0])
+    words = [mark.text for mark in left.marks if isinstance(mark, Label)]
+    assert words[:2] == ["— before calibration, 95 % band", "— after"]
+    assert (left.x.low, left.x.high) == (0.3, 1.0)  # no axis where there are no rows
+    assert right.title == "line falls: scores too high; line rises: too low"
+    assert "within noise (95 %)" in [m.text for m in right.marks if isinstance(m, Label)]
     assert kinds["classes"] == ["ClassHeat"]
     assert kinds["decision"] + kinds["cost"] == ["DecisionCurve", "CostLines"]
     assert diagrams_of("cost", test)[0].after is None

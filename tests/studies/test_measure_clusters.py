@@ -50,8 +50,6 @@ def test_the_numbers_of_other_fields_have_wider_intervals():
     alike = curve.as_independent()
     assert alike.clusters is None
     assert alike.effective_n == pytest.approx(curve.independent_n)
-    with pytest.raises(InvalidInput, match="`decide` takes rows to be independent"):
-        ogive.decide(curve, miss=5, alarm=1)
 
 
 def test_every_row_its_own_cluster_is_the_ordinary_answer():

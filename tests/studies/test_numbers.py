@@ -43,7 +43,7 @@ def test_the_refinement_loss_is_that_of_rows_left_out(seed):
     rng = np.random.default_rng(seed)
     scores, hits = model(rng, 120)
     curve = Curve.from_scores(scores.round(2), hits)
-    slow = naive.refinement(folds(curve, 5), spline_of)
+    slow = naive.refinement(folds(curve, 5), spline_of, curve)
     assert refinement(curve) == pytest.approx(slow, abs=1e-9)
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+Item = TypeVar("Item")
 
 #: float64 numbers per block: 120 KB. A handful of temporaries fit the L2 cache, and each stays
 #: below the 128 KB from which malloc asks the kernel for fresh pages every time.
@@ -63,17 +65,26 @@ def for_each_block(
             work(slice(0, n))
         return
     cuts = list(blocks(n, width=width, together=together))
-    worth = n * width // (_MIN_BLOCKS_PER_THREAD * BLOCK)
-    count = max(1, min(len(cuts), worth))
-    if count > 1:
-        count = min(count, thread_count(n_jobs))
+    count = max(1, min(len(cuts), threads_worth(n * width, n_jobs)))
 
     def stripe(first: int) -> None:
         for rows in cuts[first::count]:
             work(rows)
 
+    in_threads(stripe, range(count), count)
+
+
+def threads_worth(numbers: int, n_jobs: int | None = None) -> int:
+    """Return how many threads to start for work on so many numbers: 1 for none."""
+    worth = numbers // (_MIN_BLOCKS_PER_THREAD * BLOCK)
+    return min(worth, thread_count(n_jobs)) if worth > 1 else 1
+
+
+def in_threads(work: Callable[[Item], None], items: Iterable[Item], count: int) -> None:
+    """Call ``work(item)`` for each item, in so many threads; with one, none is started."""
     if count == 1:
-        stripe(0)
+        for item in items:
+            work(item)
         return
     with ThreadPoolExecutor(count) as pool:
-        list(pool.map(stripe, range(count)))
+        list(pool.map(work, items))

@@ -11,12 +11,8 @@ A hyperprior worth one parameter of the size :math:`1/\lambda^0_g` keeps λ fini
 say nothing: :math:`\lambda_g = (e_g + 1) / (|\theta_g|^2 + 1 / \lambda^0_g)`.
 
 Up to 12 classes all of this is exact (`dense_curvature`), and the parameters are found to their
-last digits. With more classes the trace is the mean over random signs z of
-:math:`z^\top \Lambda^{1/2} (H + \Lambda)^{-1} H \Lambda^{-1/2} z`, group by group (Hutchinson).
-The trace and Newton's step are computed by conjugate gradients, with `Nearly` as preconditioner.
-The signs are drawn once, so each solution starts from that of the round before. They are
-drawn in the space of classes and turned by V, so that it does not matter which basis of its span
-V is.
+last digits. With more classes λ comes from held-out rows (`class_validation`), and Newton's steps
+are computed by conjugate gradients, with `Nearly` as preconditioner.
 """
 
 from __future__ import annotations
@@ -32,15 +28,13 @@ if TYPE_CHECKING:
     from ogive._numerics.class_regression import ClassRegression, State
     from ogive._typing import FloatArray, IntArray
 
-_ROUNDS = 10
-_MAX_LAST_CHANGE = 0.1  # of log λ: then the rounds stop
 _RELAXATION, _RELAXED_ROUNDS = 1.8, 3  # over-relaxation of log λ, in the first rounds
 _MAX_CHANGE = np.log(30.0)  # of log λ in a round
-_TRACE_RESIDUAL = 0.05  # relative residual at which conjugate gradients stop, for the trace
-_STEP_RESIDUAL = 0.3  # for Newton's steps but the last: the next one has a new right side
+_STEP_RESIDUAL = 0.3  # relative residual of Newton's steps but the last: the next is another
 _LAST_STEP_RESIDUAL = 1e-5  # for the last step: small enough not to show in the result
-_LEARNING_RESIDUAL = 0.1  # while λ is learnt from the sizes of the parameters
 _STEPS = 60
+#: Columns of either matrix in the blocks of the preconditioner: the first ones vary most.
+COLUMNS_IN_BLOCKS = 8
 _MOST_NEWTON = 30
 ROUNDS_WITH_FULL_HESSIAN = 9  # then log λ is within 0.06 of where it ends, on real models
 ROUNDS_WITH_NEW_HESSIAN = (0, 1, 2, 3, 6)  # in between it hardly changes, and costs most
@@ -57,6 +51,7 @@ class Shrunk(NamedTuple):
     precision: FloatArray  # (5,)
     edf: FloatArray  # (5,)
     curvature: DenseCurvature | None  # near these parameters, if the problem is small
+    halves: tuple[FloatArray, ...] = ()  # the parameters of either half, if it is not
 
 
 class Pull:
@@ -83,22 +78,6 @@ class Pull:
         size = shape[0] * shape[1]
         return self(np.eye(size).reshape(size, *shape)).reshape(size, size)
 
-    def root(self, z: FloatArray) -> FloatArray:
-        K = z.shape[0]
-        root = np.sqrt(self.each)
-        result = root * z
-        mean = z[:, :2].mean(axis=0)
-        result[:, :2] += (np.sqrt(MEAN / K) - root[:2]) * mean
-        return result
-
-    def unroot(self, z: FloatArray) -> FloatArray:
-        K = z.shape[0]
-        root = 1.0 / np.sqrt(self.each)
-        result = root * z
-        mean = z[:, :2].mean(axis=0)
-        result[:, :2] += (1.0 / np.sqrt(MEAN / K) - root[:2]) * mean
-        return result
-
     def apart(self, theta: FloatArray) -> FloatArray:
         apart = theta.copy()
         apart[:, :2] -= theta[:, :2].mean(axis=0)
@@ -111,24 +90,32 @@ MEAN = np.array([1.0, 0.1])
 class Nearly:
     r"""An approximate inverse of H + Λ: the preconditioner of conjugate gradients.
 
-    With D the diagonal of H + Λ, and Z the two directions in which all classes' v, or all
-    classes' u, move alike, it is :math:`D^{-1} + Z (Z^\top (H + \Lambda) Z)^{-1} Z^\top`. The
-    prior hardly constrains those two, and D alone is far too large there: conjugate gradients took
-    60 steps where they now take 10.
+    With B the blocks of H + Λ of each class by itself (v, u, c and the first columns of M_A and
+    M_p; of the others only the diagonal), and Z the two directions in which all classes' v, or all
+    classes' u, move alike, it is :math:`B^{-1} + Z (Z^\top (H + \Lambda) Z)^{-1} Z^\top`. The
+    prior hardly constrains those two, and B alone is far too large there.
     """
 
     def __init__(self, rows: ClassRegression, state: State, pull: Pull) -> None:
-        self._bends = rows.diagonal(state), rows.shared(state)
+        columns = min(rows.r, COLUMNS_IN_BLOCKS)
+        lead = np.arange(columns)
+        self._at = np.concatenate([np.arange(SINGLE), SINGLE + lead, SINGLE + rows.r + lead])
+        self.diagonal = rows.diagonal(state)  # of H
+        self._bends = rows.leading(state, columns), rows.shared(state)
         self.under(pull)
 
     def under(self, pull: Pull) -> None:
         """Take another prior, with the H of before."""
         self.pull = pull
-        self._inverse = 1.0 / (self._bends[0] + pull.diagonal)
-        self._shared = np.linalg.inv(self._bends[1] + np.diag(MEAN))
+        blocks, shared = self._bends
+        self._inverse = 1.0 / (self.diagonal + pull.diagonal)
+        self._inverse[:, self._at] = 0.0
+        self._blocks = np.linalg.inv(blocks + np.diag(pull.diagonal[self._at]))
+        self._shared = np.linalg.inv(shared + np.diag(MEAN))
 
     def solve(self, right: FloatArray) -> FloatArray:
         result = self._inverse * right
+        result[:, self._at] = np.matmul(self._blocks, right[:, self._at, None])[:, :, 0]
         result[:, :2] += self._shared @ right[:, :2].sum(axis=0)
         return result
 
@@ -141,15 +128,11 @@ def default_precision(K: int) -> FloatArray:
     return np.array([2.0 * K, 2.0, 2.0 * K, float(K * K), 2.0])
 
 
-def shrink(rows: ClassRegression, *, probes: int, random_state: int = 0) -> Shrunk:
-    """Fit the parameters and the precisions of their priors."""
-    return (
-        _shrink_exactly(rows) if is_small(rows) else _shrink_by_probes(rows, probes, random_state)
-    )
+def shrink(rows: ClassRegression) -> Shrunk:
+    """Fit the parameters and the precisions of their priors, in a small problem.
 
-
-def _shrink_exactly(rows: ClassRegression) -> Shrunk:
-    """Do so with the full H: always with the same number of rounds, so rounding cannot add one."""
+    Always with the same number of rounds, so that rounding cannot add one.
+    """
     precision = _first_precision(rows.K)
     state = rows.state(np.zeros(rows.shape))
     for i in range(ROUNDS_WITH_FULL_HESSIAN):
@@ -159,7 +142,7 @@ def _shrink_exactly(rows: ClassRegression) -> Shrunk:
         curvature.under(pull)
         edf = curvature.effective()
         right = -(state.gradient + pull(state.theta))
-        state = _step(rows, state, pull, curvature.solve(right))
+        state = newton_step(rows, state, pull, curvature.solve(right))
         move = _move(rows, pull, state, edf)
         precision = precision * _moved(move, i)
     return Shrunk(state.theta, precision, edf, curvature)
@@ -184,36 +167,6 @@ def _moved(move: FloatArray, i: int) -> FloatArray:
     return factor
 
 
-def _shrink_by_probes(rows: ClassRegression, probes: int, random_state: int) -> Shrunk:
-    """Do so by random signs and conjugate gradients."""
-    precision = _first_precision(rows.K)
-    state = rows.state(np.zeros(rows.shape))
-    signs = _signs(rows, probes, random_state)
-    solved = np.zeros((probes, *rows.shape))
-    edf = np.zeros(5)
-    for i in range(_ROUNDS):
-        pull = Pull(precision, rows.group)
-        if i <= _RELAXED_ROUNDS:
-            near = Nearly(rows, state, pull)
-        near.under(pull)
-        step = _solve(
-            rows, state, near, -(state.gradient + pull(state.theta)), close=_LEARNING_RESIDUAL
-        )
-        edf = np.zeros(5)
-        for j, z in enumerate(signs):
-            right = rows.curve(state, pull.unroot(z))
-            # What is kept hardly depends on λ, and so is a good start for the next round.
-            solved[j] = pull.root(_solve(rows, state, near, right, pull.unroot(solved[j])))
-            edf += np.bincount(rows.group, weights=(z * solved[j]).sum(axis=0))
-        edf = np.clip(edf / probes, 0.0, np.bincount(rows.group) * rows.K)
-        state = _step(rows, state, pull, step)
-        move = _move(rows, pull, state, edf)
-        precision = precision * _moved(move, i)
-        if i > _RELAXED_ROUNDS and np.abs(move).max() < _MAX_LAST_CHANGE:
-            break
-    return Shrunk(state.theta, precision, edf, None)
-
-
 def fit_at(
     rows: ClassRegression,
     precision: FloatArray,
@@ -231,19 +184,19 @@ def fit_at(
     guide is the curvature at the start: it only has to be roughly right.
     """
     pull = Pull(precision, rows.group)
-    if is_small(rows):
+    if is_small(rows.logs.dtype, rows.shape):
         return _fit_exactly(rows, pull, start, near)
     close = (close if rows.logs.dtype == np.float64 else _LAST_GAIN_32) * rows.total
     state = rows.state(np.zeros(rows.shape) if start is None else start)
     guide = Nearly(rows, state, pull)
     for _ in range(_MOST_NEWTON):
         right = -(state.gradient + pull(state.theta))
-        step = _solve(rows, state, guide, right, close=_STEP_RESIDUAL)
+        step = solve(rows, state, guide, right, close=_STEP_RESIDUAL)
         if 0.5 * float((step * right).sum()) < close:
             if rows.logs.dtype == np.float64:
-                step = _solve(rows, state, guide, right, step, close=_LAST_STEP_RESIDUAL)
+                step = solve(rows, state, guide, right, step, close=_LAST_STEP_RESIDUAL)
             return state.theta + step
-        state = _step(rows, state, pull, step)
+        state = newton_step(rows, state, pull, step)
     return state.theta
 
 
@@ -272,34 +225,22 @@ def _fit_exactly(
             gain = 0.5 * float((step * right).sum())
         if gain < _GAIN_OF_ROUNDING * rows.total:
             return state.theta + step
-        state, before, fresh = _step(rows, state, pull, step), gain, False
+        state, before, fresh = newton_step(rows, state, pull, step), gain, False
     return state.theta
 
 
-def _signs(rows: ClassRegression, probes: int, random_state: int) -> FloatArray:
-    """Return random signs, (probes, K, 3 + 2 r), those of the matrices turned by V."""
-    rng = np.random.default_rng(random_state)
-    signs = np.empty((probes, *rows.shape))
-    for z in signs:
-        flat = rng.choice([-1.0, 1.0], size=(rows.K, SINGLE + 2 * rows.K))
-        z[:, :SINGLE] = flat[:, :SINGLE]
-        z[:, SINGLE : SINGLE + rows.r] = flat[:, SINGLE : SINGLE + rows.K] @ rows.bases[0]
-        z[:, SINGLE + rows.r :] = flat[:, SINGLE + rows.K :] @ rows.bases[1]
-    return signs
-
-
-def _solve(
+def solve(
     rows: ClassRegression,
     state: State,
     near: Nearly,
     right: FloatArray,
     start: FloatArray | None = None,
     *,
-    close: float = 0.0,
+    close: float,
 ) -> FloatArray:
     """Solve (H + Λ) x = right, (K, d), by conjugate gradients."""
     guided = near.solve(right)
-    goal = (close or _TRACE_RESIDUAL) ** 2 * float((right * guided).sum())
+    goal = close**2 * float((right * guided).sum())
     x, residual = np.zeros_like(right), right
     if start is not None and start.any():
         x = start.copy()
@@ -319,7 +260,7 @@ def _solve(
     return x
 
 
-def _step(rows: ClassRegression, state: State, pull: Pull, step: FloatArray) -> State:
+def newton_step(rows: ClassRegression, state: State, pull: Pull, step: FloatArray) -> State:
     """Take Newton's step, or as much of it as lowers the penalised loss."""
     before = state.loss + 0.5 * float((pull(state.theta) * state.theta).sum())
     slack = 1e-6 if rows.logs.dtype == np.float32 else 1e-12

@@ -256,6 +256,38 @@ class ClassRegression:
         matrix, v, u = self._summed(work)
         return np.hstack([v[:, None], u[:, None], matrix[:, -1:], matrix[:, :-1]])
 
+    def leading(self, state: State, columns: int) -> FloatArray:
+        r"""Return each class's own Hessian by v, u, c and the first columns of M_A and M_p.
+
+        What of :math:`\psi_k` does not depend on the class is multiplied with one another once, so
+        that one matrix product serves all classes. The result is (K, d, d), d = 3 + 2 columns.
+        """
+        m, K = columns, self.K
+        at = np.r_[2 * self.r, :m, self.r : self.r + m]  # 1, V_A' a and V_p' p
+        one, two = np.triu_indices(2 * m + 1)
+
+        def work(i: int, scratch: AnyArray) -> tuple[AnyArray, ...]:
+            a, p, features = self._logs[i], self._probs[i], self._features[i][at]
+            h, more = scratch
+            np.subtract(1.0, state.q[i], out=h)
+            h *= state.q[i]
+            if self._w is not None:
+                h *= self._w[self._cuts[i]]
+            common = h @ (features[one] * features[two]).T
+            np.multiply(h, p, out=more)
+            h *= a
+            own = np.stack([np.vecdot(h, a), np.vecdot(h, p), np.vecdot(more, p)])
+            return common, h @ features.T, more @ features.T, own
+
+        common, by_a, by_p, own = self._summed(work)
+        H = np.empty((K, SINGLE + 2 * m, SINGLE + 2 * m))
+        H[:, 2 + one, 2 + two] = H[:, 2 + two, 2 + one] = common
+        H[:, 0, 2:] = H[:, 2:, 0] = by_a
+        H[:, 1, 2:] = H[:, 2:, 1] = by_p
+        H[:, 0, 0], H[:, 1, 1] = own[0], own[2]
+        H[:, 0, 1] = H[:, 1, 0] = own[1]
+        return H
+
     def hessian(self, state: State) -> FloatArray:
         r"""Return the Hessian in full, the parameters in the order of theta.ravel().
 

@@ -19,17 +19,16 @@ import numpy as np
 if TYPE_CHECKING:
     from ogive._numerics.class_evidence import Pull
     from ogive._numerics.class_regression import ClassRegression, State
-    from ogive._typing import FloatArray
+    from ogive._typing import DTypeLike, FloatArray
 
 #: Up to this many parameters H is formed: 12 classes have 324. With more, conjugate gradients are
 #: faster, at 400 rows as at 5,000.
 MOST_PARAMETERS_FOR_FULL_HESSIAN = 330
 
 
-def is_small(rows: ClassRegression) -> bool:
-    """Return whether to form H, in float64."""
-    K, d = rows.shape
-    return rows.logs.dtype == np.float64 and K * d <= MOST_PARAMETERS_FOR_FULL_HESSIAN
+def is_small(dtype: DTypeLike, shape: tuple[int, int]) -> bool:
+    """Return whether to form H of parameters of this shape, in float64."""
+    return dtype == np.float64 and shape[0] * shape[1] <= MOST_PARAMETERS_FOR_FULL_HESSIAN
 
 
 class DenseCurvature:

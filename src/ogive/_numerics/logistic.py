@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from ogive._typing import FloatArray
 
+#: As arrays: to turn a Python number into one takes half a microsecond, which one score notices.
+ZERO, HALF, ONE = np.array(0.0), np.array(0.5), np.array(1.0)
 _MAX_STEPS = 100
 #: Twice the gain of a Newton step for each trial. Below this the loss has no digits
 #: left to show it: whole steps are then taken as long as they shrink, down to the last digits.
@@ -45,6 +47,18 @@ def expit(eta: FloatArray) -> FloatArray:
     """
     odds = np.exp(-np.abs(eta))
     return np.where(eta > 0, 1.0, odds) / (1.0 + odds)
+
+
+def expit_in_place(eta: FloatArray) -> FloatArray:
+    """Return 1 / (1 + exp(−eta)) in the place of eta, which is above −700.
+
+    >>> [f"{p:.6g}" for p in expit_in_place(np.array([-36.0, 0.0, 800.0]))]
+    ['2.31952e-16', '0.5', '1']
+    """
+    np.negative(eta, out=eta)
+    np.exp(eta, out=eta)
+    eta += ONE
+    return np.reciprocal(eta, out=eta)
 
 
 @one_blas_thread()

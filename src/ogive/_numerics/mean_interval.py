@@ -13,6 +13,10 @@ with the correlation of two shares of the same n rows,
 
 .. math:: \sqrt{\sum_i d_i^2 \pm 2 \sum_{i < j} r_{ij} d_i d_j}, \qquad
           r_{ij} = -\sqrt{\frac{p_i p_j}{(1 - p_i) (1 - p_j)}} .
+
+**Clusters.** The design effect of this very mean is the variance of its cluster sums over that of
+independent rows, at least 1. k and n count so many rows fewer, and the distances are longer by
+t / 1.96, t of Student's law with one less than Kish's number of clusters.
 """
 
 from __future__ import annotations
@@ -31,6 +35,7 @@ TAIL = 0.025
 HALF_WIDTH = 1.959963984540054  # of a normal interval with these tails, in deviations
 #: Beta quantiles halfway between those of Jeffreys (0) and of Clopper and Pearson (½).
 BEYOND_JEFFREYS = 0.25
+_ROUNDING = 1e-12  # a share of a sum: below, rows do not differ
 
 
 class Part(NamedTuple):
@@ -49,8 +54,33 @@ class Mean(NamedTuple):
     high: FloatArray
 
 
+class ByCluster(NamedTuple):
+    """Sums of each cluster, (G,): of w x, x with its sign, and of w."""
+
+    total: FloatArray
+    weight: FloatArray
+
+    @property
+    def wider(self) -> float:
+        """How much longer an interval is because clusters are few."""
+        from scipy.special import stdtrit  # noqa: PLC0415 - only clusters need it
+
+        kish = float(self.weight.sum() ** 2 / (self.weight @ self.weight))
+        return float(stdtrit(max(kish - 1.0, 1.0), 1.0 - TAIL)) / HALF_WIDTH
+
+    def design_effect(self, independent: float) -> float:
+        """Return the variance of the sum of w x over that of independent rows, at least 1."""
+        size = self.weight.size
+        rest = self.total - self.weight * (self.total.sum() / self.weight.sum())
+        return max(float(rest @ rest) * size / (size - 1.0) / independent, 1.0)
+
+
 def mean_interval(
-    parts: Sequence[tuple[float, Part]], n: float, effective_n: float, noise: float = 0.0
+    parts: Sequence[tuple[float, Part]],
+    n: float,
+    effective_n: float,
+    noise: float = 0.0,
+    clusters: ByCluster | None = None,
 ) -> Mean:
     """Return the mean of parts, each with its sign (1 or -1), and its interval.
 
@@ -62,12 +92,24 @@ def mean_interval(
         The sum of the weights, and the effective number of rows.
     noise : float
         The variance of what else makes the mean uncertain, independent of the rows.
+    clusters : ByCluster, optional
+        Where rows are not independent, for parts of one number each.
 
     >>> found = mean_interval([(1.0, Part(8, 8, 1))], 10, 10)
     >>> float(found.value), found.low.round(3), found.high.round(3)
     (0.8, np.float64(0.47), np.float64(0.966))
     """
-    ends = [_ends(part, n, effective_n) for _, part in parts]
+    wider = 1.0
+    if clusters is not None and clusters.weight.size > 1:
+        wider = clusters.wider
+        squares = float(sum(np.asarray(part.square) for _, part in parts))
+        alone = squares - float(clusters.total.sum()) ** 2 / effective_n
+        alike = clusters.design_effect(alone) if alone > _ROUNDING * squares else 1.0
+        parts = [
+            (sign, part._replace(square=alike * np.asarray(part.square))) for sign, part in parts
+        ]
+        effective_n, noise = effective_n / alike, noise * wider**2
+    ends = [_ends(part, n, effective_n, wider) for _, part in parts]
     signs = [sign for sign, _ in parts]
     value = sum((s * e.mean for s, e in zip(signs, ends, strict=True)), np.zeros(()))
     below = [e.down if s > 0 else e.up for s, e in zip(signs, ends, strict=True)]
@@ -88,7 +130,7 @@ class _Ends(NamedTuple):
     up: FloatArray
 
 
-def _ends(part: Part, n: float, effective_n: float) -> _Ends:
+def _ends(part: Part, n: float, effective_n: float, wider: float = 1.0) -> _Ends:
     """Return a part as a share of rows, its mean, and how far the ends of the mean are from it."""
     from scipy.special import betaincinv  # noqa: PLC0415 - heavy, and measures do without
 
@@ -102,7 +144,7 @@ def _ends(part: Part, n: float, effective_n: float) -> _Ends:
     low = np.where(k > 0.0, betaincinv(k + near, rest + far, TAIL), 0.0)
     high = np.where(rest > 0.0, betaincinv(k + far, rest + near, 1.0 - TAIL), 1.0)
     share = k / effective_n
-    return _Ends(share, mean, unit * (share - low), unit * (high - share))
+    return _Ends(share, mean, wider * unit * (share - low), wider * unit * (high - share))
 
 
 def _joined(

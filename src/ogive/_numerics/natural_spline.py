@@ -139,43 +139,50 @@ class NaturalSpline:
 _TABLE_CELLS = 2048  # of the table that finds pieces: 16 KB, and rarely two knots in one cell
 
 
+_FIRST_CELL, _LAST_CELL = np.array(0.0), np.array(_TABLE_CELLS + 1.0)
+_MIN_BREAKS_FOR_OUTER = 4  # fewer leave no cells between the outer ones
+
+
 class Evaluator:
     """A spline's pieces, made to be evaluated at many unsorted places.
 
     A table over equal cells gives the piece at the left end of a cell; what remains is one
-    comparison for each further knot in the fullest cell. A place within rounding of a knot may
-    be given to either side: the spline is the same there.
+    comparison for each further break in the fullest cell. The first and the last break, which may
+    be far away, are outside the table and found by the comparison. A place within rounding of a
+    break may be given to either side: the spline is the same there.
     """
 
-    def __init__(self, knots: FloatArray, pieces: Pieces) -> None:
+    def __init__(self, breaks: FloatArray, pieces: Pieces) -> None:
+        """Prepare pieces; breaks : (K,) rising, where piece 0, …, K − 1 ends."""
         self.pieces = pieces
-        self.first = knots[0]
-        self.per_unit = _TABLE_CELLS / (knots[-1] - knots[0])
-        edges = np.linspace(knots[0], knots[-1], _TABLE_CELLS + 1)
-        passed = np.searchsorted(edges, knots, side="right")  # edges up to and with each knot
-        count = np.bincount(passed)  # knots in each cell; the last knot lies beyond the last edge
-        at_edge = count[:-1].cumsum()  # knots below each edge
-        # cell 0 lies below the first knot, cells 1.. between the knots, the last one above
-        self.table = np.concatenate([[0], at_edge[:-1], [knots.size]])
-        self.table[1] = 1
+        outer = int(breaks.size >= _MIN_BREAKS_FOR_OUTER)
+        inner = breaks[outer : breaks.size - outer]
+        # As arrays: see `ogive._numerics.logistic.ONE`.
+        self.per_unit = np.array(_TABLE_CELLS / (inner[-1] - inner[0]))
+        self.offset = np.array(1.0 - inner[0] * self.per_unit)
+        edges = np.linspace(inner[0], inner[-1], _TABLE_CELLS + 1)
+        passed = np.searchsorted(edges, inner, side="right")  # edges up to and with each break
+        count = np.bincount(passed)  # breaks in each cell; the last one lies beyond the last edge
+        at_edge = count[:-1].cumsum()  # breaks below each edge
+        # cell 0 lies below the first break, cells 1.. between the breaks, the last one above
+        self.table = np.concatenate([[0], at_edge[:-1] + outer, [inner.size + outer]])
+        self.table[1] = 1 + outer
         self.most = int(count[1:-1].max())
-        self.upper = np.append(knots, np.inf)  # where piece j ends
+        self.upper = np.append(breaks, np.inf)  # where piece j ends
+        self.highest, *self.lower = pieces.powers[::-1]
 
     def __call__(self, x: FloatArray) -> FloatArray:
         """Return the spline at x: finite, and few enough to fit the cache."""
-        cell = x - self.first
-        cell *= self.per_unit
-        cell += 1.0
-        cell.clip(0.0, _TABLE_CELLS + 1.0, out=cell)  # the function takes twice as long
-        piece = self.table.take(cell.astype(np.intp))
-        scratch = cell
+        scratch = x * self.per_unit
+        scratch += self.offset
+        scratch.clip(_FIRST_CELL, _LAST_CELL, out=scratch)  # the function takes twice as long
+        piece = self.table.take(scratch.astype(np.intp))
         for _ in range(self.most):
             self.upper.take(piece, out=scratch, mode="clip")
             piece += x > scratch
-        start, powers = self.pieces
-        u = x - start.take(piece, out=scratch, mode="clip")
-        result: FloatArray = powers[-1].take(piece)
-        for power in powers[-2::-1]:
+        u = x - self.pieces.start.take(piece, out=scratch, mode="clip")
+        result: FloatArray = self.highest.take(piece)
+        for power in self.lower:
             result *= u
             result += power.take(piece, out=scratch, mode="clip")
         return result

@@ -34,10 +34,14 @@ if TYPE_CHECKING:
 Tails: TypeAlias = "tuple[BoolArray, FloatArray]"
 
 BITS = 32
-LEAST = 2.0**-900  # smaller tails are not rounded: pairs of float64 hold masses above 2^-1009
+_LEAST_EXPONENT = 900
+#: Smaller tails are not rounded: pairs of float64 hold masses above 2^-1009.
+LEAST = 2.0**-_LEAST_EXPONENT
 _DROPPED = 53 - BITS
 _HALF = np.int64(1 << (_DROPPED - 1))
 _LOW = np.int64((1 << _DROPPED) - 1)
+#: K numbers have K − 1 errors u in whatever order they are added: no more than `_slack` allows.
+MAX_COLUMNS_FOR_ANY_ORDER = 20
 _PAIR_ERROR = 2.0**-5  # in units of the last place of float64: 2^-58 of the tail, 2^-59 is enough
 
 
@@ -52,13 +56,22 @@ def rounded(tail: FloatArray) -> FloatArray:
     return result
 
 
-def is_near_boundary(tail: FloatArray, K: int) -> BoolArray:
-    """Return where the exact tail may round to other 32 bits than this float64 result."""
-    bits = tail.view(np.int64)
+def near_boundary(tail: FloatArray, K: int) -> IntArray:
+    """Return the places in a flat array whose exact tail may round to other 32 bits.
+
+    The units that a tail may be off grow as it falls: those of the smallest tail, for all of them,
+    leave one in a thousand to be looked at again.
+    """
+    flat = tail.reshape(-1).view(np.int64)
+    most = _slack(K) + _LEAST_EXPONENT
+    after = flat + (_HALF + np.int64(most))  # how far after the first unit that is near
+    after &= _LOW
+    found: IntArray = np.flatnonzero(after <= 2 * most)
+    bits = flat[found]
     units = _slack(K) + (1023 - (bits >> 52))
-    near: BoolArray = ((bits + _HALF + units) & _LOW) <= 2 * units
-    near &= tail >= LEAST
-    return near
+    near = ((bits + _HALF + units) & _LOW) <= 2 * units
+    near &= bits.view(np.float64) >= LEAST
+    return found[near]
 
 
 def _slack(K: int) -> int:
@@ -68,10 +81,20 @@ def _slack(K: int) -> int:
     its own (two units in the last place). In a sum the first are averaged with weights
     :math:`w_j \propto e^{-d_j}`: :math:`\sum w_j d_j = H(w) - \log \sum e^{-d_j} \le \ln K + \min
     d_j`, and min d_j is at most ln K more than the logarithm of 1 / tail; the caller adds that.
-    NumPy's sum of K numbers adds 20 + log2 K errors u. All of it twice, for A and for B, and three
+    `row_sums` of K numbers adds 20 + log2 K errors u. All of it twice, for A and for B, and three
     for A + B, its quotient and masses that underflow.
     """
     return 52 + math.ceil(3.5 * math.log2(K))
+
+
+def row_sums(masses: FloatArray) -> FloatArray:
+    """Return the sum of each row of (m, K) masses, to within 20 + log2 K errors u: see `_slack`.
+
+    `sum` starts a loop for each row, which takes most of the time of a short one.
+    """
+    short = masses.shape[1] <= MAX_COLUMNS_FOR_ANY_ORDER
+    result: FloatArray = np.einsum("ij->i", masses) if short else masses.sum(axis=1)
+    return result
 
 
 def precise_tails(z: FloatArray, event: BoolArray) -> Tails:

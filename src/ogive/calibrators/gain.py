@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ogive._html import text_form
 from ogive._numerics.logistic import expit
 from ogive._tails import LOG_LOSS_CLIP
 
@@ -95,6 +96,8 @@ class Gain:
     expected: float | None = None
     expected_total: float | None = None
     tested_on: float | None = None
+
+    _repr_html_ = text_form
 
     @property
     def leave_alone(self) -> bool:

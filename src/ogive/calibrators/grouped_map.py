@@ -201,6 +201,10 @@ class GroupedMap(Fitted):
     """
 
     method = "groups"
+    instead_of_a_band = (
+        "fit the method 'spline' to the rows of a group. What is common and what a group adds are "
+        "uncertain together, and only the error of each is kept"
+    )
 
     by: str | None
     overall: SplineMap

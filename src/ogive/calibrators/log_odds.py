@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._numerics.logistic import ONE
 from ogive.calibrators.maps import Map
 from ogive.curve.keys import ROUNDS_TO_ONE
 
@@ -49,7 +50,7 @@ class LogOddsMap(Map):
     def _log_odds_of(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         """Return the log-odds of scores, within `lowest` and `highest`."""
         with np.errstate(divide="ignore"):
-            below = np.log(tail / (1.0 - tail))  # of the tail: at most 0
+            below = np.log(tail / (ONE - tail))  # of the tail: at most 0
         eta = np.where(high, -below, below)  # `np.negative(where=high)` takes four times as long
         return eta.clip(self.lowest, self.highest, out=eta)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ogive._html import square, table
 from ogive._numerics.blocks import for_each_block
+from ogive._numerics.logistic import HALF, ONE, ZERO
 from ogive._validate import as_floats, bad_scores
 from ogive.errors import DoesNotApply, InvalidInput, rows_that
 from ogive.views import score_rows
@@ -65,6 +66,7 @@ class Fitted(ABC):
     """
 
     method: ClassVar[str]
+    instead_of_a_band: ClassVar[str] = "fit the method 'spline', or 'venn-abers'"
 
     view: str
     n: float
@@ -131,7 +133,7 @@ class Fitted(ABC):
             Whether the band holds the whole curve in 95 of 100 samples; by default it holds each
             place by itself.
         """
-        msg = f"{self.method!r} has no band: fit the method 'spline', or 'venn-abers'."
+        msg = f"{self.method!r} has no band: {self.instead_of_a_band}."
         raise DoesNotApply(msg)
 
     def __eq__(self, other: object) -> bool:
@@ -161,10 +163,10 @@ class Map(Fitted):
 
         def work(at: slice) -> None:
             s = flat[at].astype(np.float64, copy=False)
-            tail = np.minimum(s, 1.0 - s)
+            tail = np.minimum(s, ONE - s)
             if not tail.min() >= 0.0:
                 raise bad_scores(flat)
-            result[at] = self._of_tails(s > 0.5, tail)  # noqa: PLR2004
+            result[at] = self._of_tails(s > HALF, tail)
 
         for_each_block(work, flat.size, together=_BLOCKS_AT_ONCE)
         return result.reshape(array.shape) if np.ndim(scores) else result[0]
@@ -220,7 +222,8 @@ class Map(Fitted):
 
     def _of_tails(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         """Return the probability of a block of scores, (m,)."""
-        return self._at_one(self._evaluate(high, tail), high & (tail == 0.0))
+        result, certain = self._evaluate(high, tail), tail == ZERO
+        return self._at_one(result, high & certain) if np.count_nonzero(certain) else result
 
     def _of_log_odds_block(self, eta: FloatArray) -> FloatArray:
         """Return the probability of a block of log-odds, (m,)."""
@@ -314,8 +317,8 @@ def _interpolated(
     scores, that is the node above.
     """
     result: FloatArray = np.interp(at, nodes, values)
-    steep = ~np.isfinite(result)
-    if steep.any():
+    if not np.isfinite(result.sum()):  # in one pass, and none is so large that the sum overflows
+        steep = ~np.isfinite(result)
         above = np.searchsorted(nodes, at[steep], side="left" if falling else "right")
         result[steep] = values[above if falling else above - 1]
     return result

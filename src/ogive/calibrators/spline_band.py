@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._numerics.logistic import expit
+from ogive._numerics.logistic import expit, expit_in_place
 from ogive._numerics.natural_spline import Evaluator, Pieces
 from ogive.calibrators.log_odds import LogOddsMap
 from ogive.calibrators.spline_map import BAND, BAND_WITHOUT_BIAS, LIMIT, SplineMap
@@ -57,7 +57,7 @@ class SplineEnd(LogOddsMap):
     def _of_log_odds(self, eta: FloatArray) -> FloatArray:
         logit = self.spline.log_odds_at(eta)
         logit += self.side * np.sqrt(np.maximum(self._square(eta), 0.0))
-        return expit(np.clip(logit, -LIMIT, LIMIT, out=logit))
+        return expit_in_place(np.clip(logit, -LIMIT, LIMIT, out=logit))
 
     def _of_log_odds_block(self, eta: FloatArray) -> FloatArray:
         return self._of_log_odds(np.clip(eta, self.lowest, self.highest))

@@ -29,7 +29,7 @@ import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import blocks
-from ogive._numerics.logistic import expit
+from ogive._numerics.logistic import expit_in_place
 from ogive._numerics.natural_spline import Evaluator, NaturalSpline, Pieces
 from ogive.calibrators.log_odds import LogOddsMap
 
@@ -44,6 +44,7 @@ MIN_SLOPE = 1e-3  # least slope of l with monotone=True: far above rounding, far
 #: Half width of the 95 % band, in deviations of posterior and bias together: 1.96, rounded up.
 BAND = 2.0
 BAND_WITHOUT_BIAS = 2.24  # wider: for calibrators saved before the bias was stored
+_LIMITS = np.array(-LIMIT), np.array(LIMIT)
 
 _ROUNDINGS = 32  # two values of l, each by Horner's rule: 16 roundings of the sum of its terms
 
@@ -128,7 +129,7 @@ class SplineMap(LogOddsMap):
 
     @cached_property
     def _evaluator(self) -> Evaluator:
-        return Evaluator(self.knots, self._spline.pieces(self.values))
+        return Evaluator(*self.pieces())
 
     @cached_property
     def _grid(self) -> float:
@@ -136,7 +137,7 @@ class SplineMap(LogOddsMap):
         if not self.monotone:
             return 0.0
         slope = float((self._spline.slopes() @ self.values).min())
-        start, powers = self._evaluator.pieces
+        start, powers = self._spline.pieces(self.values)
         width = np.append(np.diff(start), 0.0)  # beyond the knots l is a line, and cut at LIMIT
         terms = np.abs(powers) * width ** np.arange(4)[:, None]
         largest = float(terms.sum(axis=0).max()) + LIMIT
@@ -148,10 +149,10 @@ class SplineMap(LogOddsMap):
         if self.below is None or self.above is None:
             return ()
         low, high = min(self.first, self.knots[0]), max(self.last, self.knots[-1])
-        value = self._evaluator(np.array([low, high])).tolist()
+        value = Evaluator(self.knots, self._spline.pieces(self.values))(np.array([low, high]))
         return (
-            _End(-1.0, float(low), value[0], self.below),
-            _End(1.0, float(high), value[1], self.above),
+            _End(-1.0, float(low), float(value[0]), self.below),
+            _End(1.0, float(high), float(value[1]), self.above),
         )
 
     def pieces(self) -> tuple[FloatArray, Pieces]:
@@ -169,16 +170,11 @@ class SplineMap(LogOddsMap):
         """Return l at finite log-odds, (m,), not cut."""
         if self._grid:
             eta = np.rint(eta / self._grid) * self._grid  # exact, but for the rounding meant
-        result = self._evaluator(eta)
-        for end in self._ends:
-            (outside,) = (eta > end.place if end.side > 0 else eta < end.place).nonzero()
-            if outside.size:
-                result[outside] = end.value + end.slope * (eta[outside] - end.place)
-        return result
+        return self._evaluator(eta)
 
     def _of_log_odds(self, eta: FloatArray) -> FloatArray:
         logit = self.log_odds_at(eta)
-        return expit(logit.clip(-LIMIT, LIMIT, out=logit))
+        return expit_in_place(logit.clip(*_LIMITS, out=logit))
 
     def _of_log_odds_block(self, eta: FloatArray) -> FloatArray:
         return self._of_log_odds(eta.clip(self.lowest, self.highest))

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 
 _EQUAL = 2.0**-30  # relative distance of tails that are taken as equal
+ROWS_AT_A_TIME = 1 << 15  # a few columns of so many rows stay in the processor's cache
+ROWS_OF_A_STEP = 1 << 9  # p₁ is constant over most runs of so many rows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -144,7 +146,7 @@ def _edges(
 
     p₁ steps after score i, and p₀ at it: after the next float below.
     """
-    after, at = np.flatnonzero(np.diff(up)), np.flatnonzero(np.diff(low))
+    after, at = (np.flatnonzero(x[1:] != x[:-1]) for x in (up, low))
     at = at[high[at] | (tail[at] > 0.0)] if at.size else at  # no score is below 0
     side = np.concatenate([high[at], high[after]])
     far = np.concatenate([_beside(high, tail, at, -1), _beside(high, tail, after, 1)])
@@ -188,23 +190,51 @@ def pairs(
 
     fit = isotonic_regression(hits / count, weights=count)
     corners = fit.blocks.astype(np.intp)
-    W, K = (np.concatenate([[0.0], np.cumsum(x, dtype=np.float64)]) for x in (count, hits))
+    W, K = (_sums(x) for x in (count, hits))
     high = _upper(W, K, corners, weight)
     # From the other end outcomes of 0 are outcomes of 1.
-    back, misses, ends = (x[-1] - x[::-1] for x in (W, W - K, corners))
-    low = 1.0 - _upper(back, misses, ends, weight)[::-1]
-    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)  # sums of weights are rounded
+    np.subtract(W, K, out=K)
+    W, K = (np.subtract(x[-1], x, out=x)[::-1] for x in (W, K))
+    low = _upper(W, K, corners[-1] - corners[::-1], weight)[::-1]
+    np.subtract(1.0, low, out=low)
+    for x in (low, high):
+        np.clip(x, 0.0, 1.0, out=x)  # sums of weights are rounded
+    return low, high
+
+
+def _sums(column: FloatArray) -> FloatArray:
+    """Return cumulative sums, (k + 1,): of small whole numbers as integers, six times faster."""
+    sums = np.zeros(column.size + 1)
+    whole = column.astype(np.int32) if column.sum() < np.iinfo(np.int32).max else None
+    if whole is not None and np.array_equal(whole, column):
+        sums[1:] = whole.cumsum(dtype=np.int32)
+    else:
+        np.cumsum(column, out=sums[1:])
+    return sums
 
 
 def _upper(W: FloatArray, K: FloatArray, corners: IntArray, weight: float) -> FloatArray:
     """Return p₁ of new scores, (k + 1,), from cumulative counts and outcomes, (k + 1,)."""
-    X, Y, size = W[corners], K[corners], np.diff(corners)
+    X, Y = W[corners], K[corners]
     slope = np.append(np.diff(Y) / np.diff(X), np.inf)  # from each corner on
-    wide = np.repeat(X[1:] + weight, size) - W[:-1]
-    result = np.append(np.repeat(Y[1:] + weight, size) - K[:-1], 1.0)
+    result, beyond = np.empty(W.size), []
+    result[-1] = 1.0
+    for start in range(0, W.size - 1, ROWS_AT_A_TIME):
+        end = min(start + ROWS_AT_A_TIME, W.size - 1)
+        first, last = np.searchsorted(corners, (start, end - 1), side="right")
+        inside = np.clip(corners[first - 1 : last + 1], start, end)
+        size = inside[1:] - inside[:-1]
+        ends = slice(first, last + 1)  # the corners at the ends of the blocks of these rows
+        wide = np.repeat(X[ends] + weight, size)
+        wide -= W[start:end]
+        value = np.repeat(Y[ends] + weight, size)
+        value -= K[start:end]
+        limit = np.repeat(slope[ends], size)
+        limit *= wide
+        beyond.append(start + np.flatnonzero(value > limit))
+        np.divide(value, wide, out=result[start:end])
     # Mostly the corner at the end of the block is the tangent's; for the others it is sought.
-    rest = np.flatnonzero(result[:-1] > np.repeat(slope[1:], size) * wide)
-    result[:-1] /= wide
+    rest = np.concatenate(beyond)
     low = np.searchsorted(corners, rest, side="right") + 1
     high = np.full(rest.size, corners.size - 1)
     x, y = W[rest] - weight, K[rest] - weight
@@ -214,4 +244,22 @@ def _upper(W: FloatArray, K: FloatArray, corners: IntArray, weight: float) -> Fl
         low = np.where(right, low, np.minimum(middle + 1, high))
         high = np.where(right, middle, high)
     result[rest] = (Y[high] - y) / (X[high] - x)
-    return np.maximum.accumulate(result, out=result)
+    return _largest_so_far(result)
+
+
+def _largest_so_far(values: FloatArray) -> FloatArray:
+    """Return the running maximum, in place: only where it rises row by row.
+
+    >>> _largest_so_far(np.array([1.0, 3.0, 2.0, 4.0]))
+    array([1., 3., 3., 4.])
+    """
+    whole = values.size // ROWS_OF_A_STEP * ROWS_OF_A_STEP
+    parts = values[:whole].reshape(-1, ROWS_OF_A_STEP)
+    so_far = np.maximum.accumulate(np.append(-np.inf, parts.max(axis=1)))
+    rises = so_far[1:] > so_far[:-1]
+    rows = parts[rises]
+    rows[:, 0] = np.maximum(rows[:, 0], so_far[:-1][rises])
+    parts[~rises] = so_far[1:][~rises, None]
+    parts[rises] = np.maximum.accumulate(rows, axis=1)
+    values[whole:] = np.maximum.accumulate(np.append(so_far[-1], values[whole:]))[1:]
+    return values

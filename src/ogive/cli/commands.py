@@ -15,7 +15,8 @@ from ogive.cli.fitting import fit
 from ogive.cli.help import Group
 from ogive.cli.measuring import measure
 from ogive.cli.paper import paper
-from ogive.cli.pictures import plot, report
+from ogive.cli.pictures import plot
+from ogive.cli.reporting import report
 from ogive.cli.shifting import shift
 from ogive.cli.watching import watch
 

@@ -11,6 +11,7 @@ from ogive.cli.logs import is_log, on_engines, read, reads_once
 from ogive.cli.options import (
     as_json_option,
     check_columns,
+    cluster_option,
     columns_of,
     method_option,
     part_option,
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
 @part_option("test")
 @view_option(default="[default: score, or class-1 of two classes]")
 @seed_option("Random seed of the folds.")
+@cluster_option
 @on_engines
 @reads_once
 @reads_files

@@ -28,7 +28,8 @@ _terminal: list[int] = []  # what was the standard error before Ctrl-C
 def watch() -> None:
     """Begin to listen for Ctrl-C; call it in the main thread."""
     heard, tells = os.pipe()
-    os.set_blocking(tells, False)
+    if hasattr(os, "set_blocking"):  # Windows has it since Python 3.12, and can do without
+        os.set_blocking(tells, False)
     signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, _raise_once)
     threading.Thread(target=_end_after_grace, args=(heard,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""The commands that make pictures: plot and report."""
+"""The command plot, and what it shares with the command report."""
 
 from __future__ import annotations
 
@@ -17,17 +17,14 @@ from ogive.cli.options import (
     depth_of,
     groups_option,
     method_option,
-    methods_option,
-    names_of,
     output_option,
     reads_files,
     refuse,
-    score_only_option,
     splits,
     view_option,
 )
 from ogive.cli.terminal import Command, say
-from ogive.cli.values import INPUT, WORD, one_of
+from ogive.cli.values import INPUT, one_of
 from ogive.studies import GRAPHS, TIMELINE
 
 if TYPE_CHECKING:
@@ -40,7 +37,7 @@ if TYPE_CHECKING:
     from ogive.studies.watch import GroupWatch, Watch
 
 #: Options that say how rows are read and fitted: a watch has none of them.
-_OF_ROWS = (
+OF_ROWS = (
     *("view", "method", "split", "score", "outcome", "label", "weight", "classes", "positive"),
     *("renormalise",),
 )
@@ -100,141 +97,35 @@ def plot(
     from ogive.readers.sample import open_sampled  # noqa: PLC0415
     from ogive.studies.graphs import diagrams_of  # noqa: PLC0415
 
-    _check(file, output, FORMATS, split)
+    check([file], output, FORMATS, split)
     _check_graph(graph, options)
     need("matplotlib", extra="plot")
-    watch = _watch_in(file)
+    watch = watch_in(file)
     if graph == TIMELINE or watch is not None:
         save_figure(figure(_timeline(file, watch, graph)), output)
-        _done(output, as_json=as_json)
+        done(output, as_json=as_json)
         return
     if graph == "groups":
         _plot_groups(file, output, view, options)
-        _done(output, as_json=as_json)
+        done(output, as_json=as_json)
         return
     with terminal.progress("drawing"):
         how = {"experiment": options["experiment"], "random_state": seed, "note": terminal.note}
         source = open_sampled(file, columns_of(options), **how)
-        cal, test = _parts(source, split, seed)
+        cal, test = parts_of(source, split, seed)
         save_figure(figure(*diagrams_of(graph, test, cal, view=view, method=method)), output)
-    _done(output, as_json=as_json)
+    done(output, as_json=as_json)
 
 
-@click.command(
-    cls=Command,
-    reads_predictions=True,
-    examples=(
-        (
-            "ogive report predictions.npz -o report.html",
-            "A page with the test part, before and after.",
-        ),
-        ("ogive report scores.csv -o report.html --split 0.5", "Fit on half of the rows."),
-        ("ogive report log.csv -o report.html --split 0.5 --by country", "With its groups."),
-    ),
-)
-@click.argument("file", type=INPUT)
-@output_option("The page to write (.html).")
-@methods_option("[default: all that take seconds]")
-@view_option()
-@score_only_option
-@method_option(
-    CURVE_METHODS,
-    "What is fitted and shown",
-    default=None,
-    note=" [default: the recommended method]",
-)
-@cluster_option
-@splits
-@click.option(
-    "--by",
-    type=WORD,
-    metavar="COL,…",
-    help="Add a section on the groups that these columns name, with a calibrator of groups.",
-)
-@reads_files
-@as_json_option
-def report(
-    file: Path,
-    output: Path,
-    methods: str | None,
-    view: str | None,
-    method: str | None,
-    *,
-    split: float | None,
-    seed: int,
-    score_only: bool,
-    as_json: bool,
-    **options: Any,  # noqa: ANN401
+def check(
+    files: Sequence[Path], output: Path, suffixes: Sequence[str], split: float | None
 ) -> None:
-    """Write one HTML page with the verdict, graphs and methods.
-
-    The page is one file that loads nothing, so it can be sent and kept. With parts cal and test
-    it also shows what calibration changes. The state of a watch (`watch --state`) has a page of
-    its own.
-    """
-    from ogive.cli import terminal  # noqa: PLC0415
-    from ogive.errors import need  # noqa: PLC0415
-    from ogive.readers.sample import open_sampled  # noqa: PLC0415
-    from ogive.report import build_report, write_html  # noqa: PLC0415
-    from ogive.report.model import default_methods  # noqa: PLC0415
-    from ogive.studies.estimate import slow_methods  # noqa: PLC0415
-    from ogive.studies.group_fitting import groups_of_parts, open_with_groups  # noqa: PLC0415
-
-    _check(file, output, (".html", ".htm"), split)
-    need("jinja2", extra="cli")
-    watch = _watch_in(file)
-    if watch is not None:
-        from ogive.report.watch import build_watch_report  # noqa: PLC0415
-
-        refuse("this is the page of a watch", *_OF_ROWS)
-        write_html(build_watch_report(watch, source=file.name), output)
-        if not as_json:
-            say(watch.verdict)
-        _done(output, as_json=as_json)
-        return
-    by = options["by"]
-    with terminal.progress("reading"):
-        how = {"experiment": options["experiment"], "random_state": seed, "note": terminal.note}
-        source = (
-            open_sampled(file, columns_of(options), **how)
-            if by is None
-            else open_with_groups(file, columns_of(options), options["experiment"])
-        )
-        cal, test = _parts(source, split, seed)
-        fits = cal is not None
-        groups = None if by is None else groups_of_parts(source, by, split, seed, has_cal=fits)
-    if cal is None:
-        refuse(f"{file} has no rows to fit on (a cal part, or --split 0.5)", "methods")
-    names = names_of(methods)
-    if cal is not None:
-        chosen = default_methods(cal, view, score_only=score_only) if names is None else names
-        quick = {"spline"} if score_only else set()
-        terminal.announce(slow_methods(cal, [name for name in chosen if name not in quick], view))
-    with terminal.progress("measuring") as step:
-        page = build_report(
-            test,
-            cal,
-            view=view,
-            method=method,
-            methods=names,
-            score_only=score_only,
-            groups=groups,
-            source=file.name,
-            progress=step,
-        )
-        write_html(page, output)
-    if not as_json:
-        say(str(page.verdict.decision))
-    _done(output, as_json=as_json)
-
-
-def _check(file: Path, output: Path, suffixes: Sequence[str], split: float | None) -> None:
     """Refuse, before anything is read, what cannot be written and what would be ignored."""
     if output.suffix.lower() not in suffixes:
         msg = f"{output}: the output must end in {', '.join(suffixes)}."
         raise click.UsageError(msg)
-    check_columns([file])
-    check_output(output, [file])
+    check_columns(files)
+    check_output(output, files)
     if split is None:
         refuse("nothing is drawn at random without --split", "seed")
 
@@ -253,7 +144,7 @@ def _plot_groups(file: Path, output: Path, view: str | None, options: dict[str, 
         save_figure(figure(group_diagram(measure_reading_groups(reading, by))), output)
 
 
-def _watch_in(file: Path) -> Watch | GroupWatch | None:
+def watch_in(file: Path) -> Watch | GroupWatch | None:
     """Return the watch that a file holds, if it is the state of one."""
     from ogive.studies.watch.state import is_state_file, load_state  # noqa: PLC0415
 
@@ -271,7 +162,7 @@ def _timeline(file: Path, watch: Watch | GroupWatch | None, graph: str) -> Diagr
     if graph != TIMELINE and is_given("graph"):
         msg = f"{file} is the state of a watch: its graph is --graph timeline."
         raise click.UsageError(msg)
-    refuse("a timeline is made of the state of a watch", *_OF_ROWS)
+    refuse("a timeline is made of the state of a watch", *OF_ROWS)
     return timeline_of(watch)
 
 
@@ -294,7 +185,7 @@ def _check_graph(graph: str, options: dict[str, Any]) -> None:
         refuse("this graph compares all methods", "method")
 
 
-def _parts(
+def parts_of(
     source: Source, split: float | None, seed: int
 ) -> tuple[Predictions | None, Predictions]:
     """Return the rows to fit on, if there are any, and the rows to measure."""
@@ -305,7 +196,8 @@ def _parts(
     return two_parts(source, split, seed)
 
 
-def _done(output: Path, *, as_json: bool) -> None:
+def done(output: Path, *, as_json: bool) -> None:
+    """Say what was written."""
     from ogive.cli import terminal  # noqa: PLC0415
 
     if as_json:

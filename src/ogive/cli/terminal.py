@@ -74,8 +74,8 @@ def _foreign(error: Exception, ctx: click.Context) -> _Foreign:
     names = ", ".join(map(str, paths)) or str(ctx.info_name)
     if isinstance(error, MemoryError):
         return _Foreign(
-            f"{names}: not enough memory ({error or 'nothing more is known'}). Give the rows as "
-            "Parquet, which is read in pieces, with --memory below what is free."
+            f"{names}: not enough memory ({str(error) or 'nothing more is known'}). Give the rows "
+            "as Parquet, which is read in pieces, with --memory below what is free."
         )
     reason = " ".join(str(error).split())[:_MAX_FOREIGN_LENGTH]
     return _Foreign(

@@ -21,8 +21,8 @@ MAX_FOLDS = 1000
 MAX_BINS = MAX_RESAMPLES = 1_000_000
 #: More columns combined than this make groups of single rows.
 MAX_DEPTH = 10
-#: Notes are kept in the calibrator and printed: one line.
-MAX_NOTE_LENGTH = 200
+#: Notes are kept in the calibrator and printed: one line. Those on a page may be longer.
+MAX_NOTE_LENGTH, MAX_PAGE_NOTE_LENGTH = 200, 1000
 
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ def _no_output(typed: Any, _: Any) -> str | None:  # noqa: ANN401
     return _no_name(typed)
 
 
-def _no_note(typed: str, _: Any) -> str | None:  # noqa: ANN401
-    if not typed.isprintable() or len(typed) > MAX_NOTE_LENGTH:
-        return f"it must be one printable line of at most {MAX_NOTE_LENGTH} characters."
+def _no_note(typed: str, _: Any, most: int = MAX_NOTE_LENGTH) -> str | None:  # noqa: ANN401
+    if not typed.isprintable() or len(typed) > most:
+        return f"it must be one printable line of at most {most:,} characters."
     return _no_name(typed)
 
 
@@ -117,6 +117,7 @@ def _no_number(_: Any, number: float) -> str | None:  # noqa: ANN401
 INPUT = _Checked(click.Path(path_type=Path), _no_input)
 OUTPUT = _Checked(click.Path(path_type=Path), _no_output)
 WORD, NOTE = _Checked(click.STRING, _no_name), _Checked(click.STRING, _no_note)
+LONG_NOTE = _Checked(click.STRING, lambda typed, _: _no_note(typed, _, MAX_PAGE_NOTE_LENGTH))
 BITS = _Checked(click.INT, _no_bits)
 MEMORY = _Checked(click.STRING, _no_size)
 DEPTH = click.IntRange(1, MAX_DEPTH)

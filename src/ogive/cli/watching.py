@@ -12,6 +12,7 @@ from ogive.cli.options import (
     as_json_option,
     check_columns,
     check_output,
+    cluster_option,
     part_option,
     reads_files,
     refuse,
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     from ogive.studies.watch.state import State
 
 QUIET, ALARM = 0, 3
-_OF_ROWS = ("time", "label_time", "view", "part", "by", "bits", "skip_bad", "engine")
+_OF_ROWS = ("time", "label_time", "view", "part", "by", "cluster", "bits", "skip_bad", "engine")
 #: Options that decide what is counted: a state keeps them, and later runs must have the same.
 _KEPT = (
-    *("every", "time", "label_time", "by", "part"),
+    *("every", "time", "label_time", "by", "cluster", "part"),
     *("score", "outcome", "positive", "label", "weight"),
 )
 
@@ -89,7 +90,10 @@ _KEPT = (
     "--run-length",
     type=RUN_LENGTH,
     metavar="DAYS",
-    help="Another rule for the alarm: on average at least DAYS days to a false alarm.",
+    is_flag=False,
+    flag_value=1000,
+    help="Another rule for the alarm: on average at least DAYS days to a false alarm. [without "
+    "DAYS: 1000]",
 )
 @click.option(
     "--by",
@@ -97,6 +101,7 @@ _KEPT = (
     metavar="COL",
     help="Also watch each group of rows with the same value here, and name those that changed.",
 )
+@cluster_option
 @click.option(
     "--state",
     type=OUTPUT,
@@ -128,7 +133,8 @@ def watch(
     one looks, the chance of any false alarm is at most --alpha.
     Curves that `measure --save-curve` wrote, one for each day, are read like a log if their names
     are the days: 2026-05-03.curve.
-    Rows must be independent given their scores; a day counts once, with all its rows.
+    Rows must be independent given their scores (rows that share a shock: --cluster); a day counts
+    once, with all its rows.
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import load_map  # noqa: PLC0415
@@ -137,6 +143,8 @@ def watch(
 
     check_columns(files)
     check_output(state, files)
+    if options["by"] and options["cluster"]:
+        refuse("with --by a cluster may be in several groups", "cluster")
     time = options["label_time"] or options["time"]
     saved = _are_saved_curves(files, time)
     with _held(state), terminal.progress("watching") as step:
@@ -146,6 +154,7 @@ def watch(
             _expanded(files, options, saved=saved),
             _reader(options, before.watch.view, step, saved=saved),
             calibrator=options["calibrator"] and load_map(options["calibrator"]),
+            clustered=options["cluster"] is not None,
             skip_late=options["skip_late"],
             skip_untimed=options["label_time"] is not None,
             step=step,
@@ -199,8 +208,9 @@ def _reader(options: dict[str, Any], view: str | None, step: Progress, *, saved:
     """Return the function that reads files as the options ask for."""
     from ogive.studies.watch.days import by_day, saved_days  # noqa: PLC0415
 
-    time, by = options["label_time"] or options["time"], options["by"]
-    asked = {**options, "by": time if by is None else f"{time},{by}", "one_pass": True}
+    time, by = options["label_time"] or options["time"], options["by"] or options["cluster"]
+    of_rows = time if by is None else f"{time},{by}"
+    asked = {**options, "cluster": None, "by": of_rows, "one_pass": True}
     view, part = options["view"] or view, options["part"]
 
     def reader(files: Sequence[Path]) -> Mapping[str, Any]:

@@ -7,12 +7,11 @@ by itself: K curves cost about one reading and K sorts.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._numerics.blocks import blocks, thread_count
+from ogive._numerics.blocks import blocks, in_threads, threads_worth
 from ogive._tails import BLOCKS_PER_RECOMPUTATION, tails_of_classes
 from ogive.curve.curve import Curve
 from ogive.curve.keys import EVEN, ONE
@@ -52,10 +51,10 @@ def class_keys(
         keys = np.empty((len(chosen), preds.n), dtype=np.uint64)
         step = max(1, _NUMBERS_PER_BLOCK // preds.K)
         cuts = [slice(i, min(i + step, preds.n)) for i in range(0, preds.n, step)]
-        with ThreadPoolExecutor(thread_count(n_jobs)) as pool:
-            list(pool.map(lambda at: _pack_block(preds, at, chosen, keys), cuts))  # noqa: B023
-            if ordered:
-                list(pool.map(lambda column: column.sort(), keys))
+        count = threads_worth(preds.n * preds.K, n_jobs)
+        in_threads(lambda at: _pack_block(preds, at, chosen, keys), cuts, count)  # noqa: B023
+        if ordered:
+            in_threads(lambda column: column.sort(), keys, count)
         yield from zip(chosen, keys, strict=True)
 
 

@@ -21,6 +21,8 @@ from ogive.curve.keys import EVEN, HIGH, ONE, tail_of
 from ogive.curve.ties import squares
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ogive._typing import BoolArray, FloatArray, IntArray, KeyArray, WeightKind
 
 #: The design effect is read beside the observed rate of ranges of scores, so that miscalibration
@@ -111,6 +113,27 @@ class Clusters:
         columns = (self.count, self.hits, self.square, self.square_hits)
         count, hits, square, square_hits = (summed(self.row, often * column) for column in columns)
         return count, hits, square, square_hits
+
+
+def clusters_of_rows(codes: IntArray, score: FloatArray, sums: Sequence[FloatArray]) -> Clusters:
+    """Return the clusters of rows that are not sorted, each an entry of its own.
+
+    sums : (N,) arrays, those of a curve: count, hits, square, square_hits
+    """
+    order = np.argsort(codes, kind="stable")
+    code = np.unique(codes[order], return_inverse=True)[1]
+    count, hits, square, square_hits = (x[order] for x in sums)
+    surplus = hits - count * score[order]
+    return Clusters(order, code, count, hits, square, square_hits, surplus, score[order])
+
+
+def joined(parts: Sequence[tuple[Clusters, int]]) -> Clusters:
+    """Return the clusters of parts put one after the other; each has so many rows."""
+    columns = [[getattr(part, field.name) for part, _ in parts] for field in fields(Clusters)]
+    for place, sizes in enumerate(([rows for _, rows in parts], [part.size for part, _ in parts])):
+        starts = np.cumsum([0, *sizes[:-1]])
+        columns[place] = [x + start for x, start in zip(columns[place], starts, strict=True)]
+    return Clusters(*map(np.concatenate, columns))
 
 
 def summed(code: IntArray, values: FloatArray) -> FloatArray:

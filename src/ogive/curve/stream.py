@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from ogive._html import text_form
 from ogive._validate import as_choice, as_floats, as_hits, as_weight_kind, as_weights
 from ogive.curve.counter import Adder, Counter
 from ogive.curve.curve import Curve
@@ -160,3 +161,5 @@ class CurveStream:
             classes=preds.classes,
         )
         return keys_of_view(preds, check_view(self.view, preds)), preds.sample_weight
+
+    _repr_html_ = text_form

@@ -12,7 +12,7 @@ from ogive.diagrams.graphs import (
     FourPanel,
     Reliability,
 )
-from ogive.diagrams.many import ClassHeat, Differences, GroupErrors, Ranks
+from ogive.diagrams.many import ClassHeat, Differences, GroupErrors, ModelErrors, Ranks
 from ogive.diagrams.timeline import Timeline
 from ogive.diagrams.trace import Summary, Trace, summarise
 
@@ -27,6 +27,7 @@ Diagram: TypeAlias = (
     | Differences
     | FourPanel
     | GroupErrors
+    | ModelErrors
     | Ranks
     | Reliability
     | Timeline
@@ -43,6 +44,7 @@ __all__ = [
     "Differences",
     "FourPanel",
     "GroupErrors",
+    "ModelErrors",
     "Ranks",
     "Reliability",
     "Summary",

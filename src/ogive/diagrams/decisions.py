@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from ogive.metrics.decisions import cost_curve, net_benefit
+from ogive.metrics.decisions import CostCurve, NetBenefit, cost_curve, net_benefit
 
 if TYPE_CHECKING:
     from ogive.curve import Curve
-    from ogive.metrics.decisions import CostCurve, NetBenefit
+
+Read = TypeVar("Read", NetBenefit, CostCurve)
 
 _POINTS = 121
 #: Thresholds are shown up to where the net benefit falls below this share of its largest value.
@@ -19,19 +20,25 @@ _SMALL_BENEFIT = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DecisionCurve:
-    """Net benefit of acting on scores, on all rows and on none; after calibration if it is known.
+class _BeforeAndAfter(Generic[Read]):
+    """What is read off the scores, and off the same rows calibrated if they are known.
 
     Attributes
     ----------
-    before, after : NetBenefit, or None
+    before, after : NetBenefit or CostCurve; None where nothing is calibrated
     tested : bool
         Whether there is a fair interval: not for rows that a map was fitted to.
     """
 
-    before: NetBenefit
-    after: NetBenefit | None = None
+    before: Read
+    after: Read | None = None
     tested: bool = True
+
+
+class DecisionCurve(_BeforeAndAfter[NetBenefit]):
+    """Net benefit of acting on scores, on all rows and on none; calibrated, if that is known."""
+
+    __slots__ = ()
 
     @classmethod
     def from_curves(
@@ -58,20 +65,10 @@ def _top(curve: Curve) -> float:
     return float(np.clip(np.ceil(10.0 * last - 1e-9) / 10.0, 0.1, 0.99))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CostLines:
-    """The cost curve of scores, and of the same rows calibrated if they are known.
+class CostLines(_BeforeAndAfter[CostCurve]):
+    """The cost curve of scores, and of the same rows calibrated if they are known."""
 
-    Attributes
-    ----------
-    before, after : CostCurve, or None
-    tested : bool
-        Whether there is a fair interval: not for rows that a map was fitted to.
-    """
-
-    before: CostCurve
-    after: CostCurve | None = None
-    tested: bool = True
+    __slots__ = ()
 
     @classmethod
     def from_curves(

@@ -108,9 +108,16 @@ class Reliability:
 
     @classmethod
     def from_curve(
-        cls, curve: Curve, method: str | Map = "spline", *, summary: Summary | None = None
+        cls,
+        curve: Curve,
+        method: str | Map = "spline",
+        *,
+        summary: Summary | None = None,
+        grid: FloatArray | None = None,
     ) -> Reliability:
         """Fit a method to a curve (or take a map that was fitted), and follow it.
+
+        grid : scores to follow it at. Default: evenly from the lowest score to the highest.
 
         >>> import numpy as np
         >>> from ogive import Curve
@@ -123,6 +130,7 @@ class Reliability:
         known = summarise(curve) if summary is None else summary
         first, last = known.trace.score[[0, -1]]
         score = np.linspace(first, last, _GRID) if last > first else np.array([first])
+        score = score if grid is None else np.unique(np.clip(grid, first, last))
         low, high = _band_at(gamma, score > 0.5, np.minimum(score, 1.0 - score))  # noqa: PLR2004
         return cls(gamma.method, score, gamma(score), low, high, known.density)
 
@@ -224,10 +232,14 @@ class FourPanel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BeforeAfter:
-    """The cumulative difference before and after calibration, on one axis."""
+    """Before and after calibration on one axis: the cumulative difference, and reliability.
+
+    `reliability` has the probability against the score before and after, if that is drawn too.
+    """
 
     before: CumulativeDifference
     after: CumulativeDifference
+    reliability: tuple[Reliability, Reliability] | None = None
 
 
 def fit_for_graph(curve: Curve, method: str) -> Map:

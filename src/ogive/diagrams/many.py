@@ -115,6 +115,20 @@ class GroupErrors:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ModelErrors:
+    """The KS errors of several models or days, with 95 % intervals; after: calibrated, or NaN.
+
+    names : (m,) names; ks, low, high, after : (m,) arrays
+    """
+
+    names: tuple[str, ...]
+    ks: FloatArray
+    low: FloatArray
+    high: FloatArray
+    after: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ClassHeat:
     """The signed KS error of every class against the rest, (K,) arrays.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._html import record_form
 from ogive._numerics.blas import one_blas_thread
 from ogive.curve.classes import class_curves
 from ogive.metrics.binned import BINS, BinReader, as_edges
@@ -56,6 +57,8 @@ class Classwise:
     mean_score: FloatArray
     base_rate: FloatArray
     off: BoolArray
+
+    _repr_html_ = record_form
 
 
 @one_blas_thread()

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ogive._html import record_form
 from ogive._validate import as_choice
 from ogive.curve.curve import Curve, as_curve
 from ogive.metrics.onepass import read
@@ -45,6 +46,8 @@ class Decomposition:
     mcb: float
     dsc: float
     unc: float
+
+    _repr_html_ = record_form
 
 
 class PoolReader:

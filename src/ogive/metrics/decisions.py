@@ -29,12 +29,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ogive._html import record_form
 from ogive._numerics.mean_interval import Mean, Part, mean_interval
 from ogive._validate import as_floats
 from ogive.curve.curve import as_curve
 from ogive.errors import InvalidInput, InvalidType
 
 if TYPE_CHECKING:
+    from ogive._numerics.mean_interval import ByCluster
     from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve import Curve
 
@@ -61,6 +63,8 @@ class ExpectedCost:
     threshold: float
     acted: float
 
+    _repr_html_ = record_form
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetBenefit:
@@ -84,6 +88,8 @@ class NetBenefit:
     high: FloatArray
     treat_all: FloatArray
     avoided: FloatArray
+
+    _repr_html_ = record_form
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +115,8 @@ class CostCurve:
     high: FloatArray
     best: FloatArray
     threshold: FloatArray
+
+    _repr_html_ = record_form
 
 
 def closed_form(miss: float, alarm: float) -> float:
@@ -310,10 +318,12 @@ class Cells(NamedTuple):
     n: float
     effective_n: float
 
-    def cost(self, miss: float, alarm: float, noise: float = 0.0) -> Mean:
+    def cost(
+        self, miss: float, alarm: float, noise: float = 0.0, clusters: ByCluster | None = None
+    ) -> Mean:
         """Return the mean cost and its interval, (t,) each."""
         parts = [(1.0, self.miss.part(miss)), (1.0, self.alarm.part(alarm))]
-        return mean_interval(parts, self.n, self.effective_n, noise)
+        return mean_interval(parts, self.n, self.effective_n, noise, clusters)
 
 
 def cells_at(curve: Curve, thresholds: FloatArray) -> Cells:

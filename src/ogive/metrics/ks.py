@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ogive._html import record_form
 from ogive._validate import as_floats, as_hits, as_weight_kind
 from ogive.curve.curve import Curve, as_curve
 from ogive.metrics.gap import extremes
@@ -57,6 +58,8 @@ class LargestGap:
     score: float
     fractile: float
     direction: Direction
+
+    _repr_html_ = record_form
 
 
 def largest_of(found: Extremes) -> LargestGap:

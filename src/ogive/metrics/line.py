@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ogive._html import record_form
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.logistic import expit, intercept_for_share, logistic_fit
 from ogive.curve.coarse import coarse
@@ -57,6 +58,9 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
+
+    def _repr_html_(self) -> str:
+        return record_form(self)
 
 
 def sum_interval(total: float, variance: float, unit: float) -> tuple[float, float]:

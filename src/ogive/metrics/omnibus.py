@@ -31,7 +31,7 @@ in the cells from the scores, so that ties, few outcomes and sampling weights ar
 exceeds 1,000; else 5,000. Below 0.5 %, where few draws reach, the p-value is inversely proportional
 to the average (a likelihood ratio exceeds m with probability 1/m at most, and its tail falls
 faster), unless single outcomes can move a line by more than a third of its deviation: then it is
-the share of the 5,000 draws.
+the share of the 5,000 draws, which are not made if hardly any sample could reach the data's value.
 
 **Scores of a calibrator.** A map fitted on n rows is never exact, and a test on m other rows finds
 that once m is large. If its family holds the truth, the map's error is to first order a projection
@@ -54,11 +54,13 @@ Kuiper, shift, temperature, shape (chi-squared, six components) and steps (ten).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import chdtrc, ndtr
 
+from ogive._html import record_form
 from ogive.curve.coarse import coarse
 from ogive.curve.curve import as_curve
 from ogive.metrics.cells import Cells
@@ -90,11 +92,17 @@ SMOOTH = 6  # components in "shape"
 EDGES = np.array([0, 1, 2, *range(4, 32, 4), 30, 31, 32])  # of ranges, in 1/32 of the clock
 TAILS = [(0, k) for k in (1, 2, 4, 8)] + [(32 - k, 32) for k in (1, 2, 4, 8)]
 RANGES = [(4 * a, 4 * b) for a in range(8) for b in range(a + 1, 9)]
+#: Which pieces between edges belong to each range, (ranges, pieces).
+INSIDE = {
+    name: np.array([(EDGES[:-1] >= a) & (EDGES[1:] <= b) for a, b in ranges], dtype=np.float64)
+    for name, ranges in (("ranges", RANGES), ("tails", TAILS))
+}
 MIN_ROWS_FOR_COARSE_COPY = 200_000  # a copy with a few thousand rows gives the same, faster
 DRAWS = (250, 750, 4000)  # in turn, until enough have reached the data's value
 ENOUGH_REACHED = (30, 80, 0)  # after each: p-values of 12 % and 8 %, clearly above 5 %
 LEAST_SIMULATED = 0.005  # a smaller p-value is extrapolated, where the null's tail is smooth
 CLUSTER_DRAWS = 1999  # signs of clusters: the least p-value is 1 / 2,000
+OUT_OF_REACH = 1e-6  # bound of the chance of a draw, below which none of 5,000 is made
 CLEAR = np.log(1e3)  # an average above 1,000 has p < 1e-3 for certain: 1,000 draws are enough
 
 
@@ -111,7 +119,8 @@ class OmnibusTest:
     parts : dict
         The p-value of each part by itself, not corrected for six tests.
     draws : int
-        How many samples of calibrated outcomes were simulated.
+        How many samples of calibrated outcomes were simulated: 0 if none of 5,000 could reach the
+        data's value.
     log_likelihood_ratio : float
         The logarithm of the average likelihood ratio, miscalibrated over calibrated.
     """
@@ -121,6 +130,8 @@ class OmnibusTest:
     parts: dict[Part, float]
     draws: int
     log_likelihood_ratio: float
+
+    _repr_html_ = record_form
 
 
 def calibration_test(
@@ -212,6 +223,8 @@ def _simulated(average: Average, observed: float, rng: np.random.Generator) -> t
     cells = average.cells
     threshold = observed - 1e-9 * (1.0 + abs(observed))  # equal outcomes may round differently
     clear = observed > CLEAR and cells.laws_hold
+    if observed > CLEAR and not clear and average.is_out_of_reach(observed):
+        return 1.0 / (1 + sum(DRAWS)), 0
     values: FloatArray = np.empty(0)
     for draws, enough in list(zip(DRAWS, ENOUGH_REACHED, strict=True))[: 2 if clear else 3]:
         more = [average(cells.draw(rng, min(draws, 1000))) for _ in range(-(-draws // 1000))]
@@ -235,6 +248,7 @@ class Average:
         self._shapes = cells.shapes[:, :SMOOTH]
         self._bent = -(cells.third @ self._shapes**3) / 6.0
         self._share = FAMILIES["shape"] / sum(FAMILIES.values())
+        self._shrinkage = SPREAD**2 / (1.0 + SPREAD**2)
         piece = np.searchsorted(EDGES[1:-1], 16.0 * (cells.clock + 1.0), side="right")
         self._basis = np.concatenate([cells.shapes[:, :2], np.eye(EDGES.size - 1)[piece]], axis=1)
         tilts, prior = self._directions()
@@ -260,34 +274,52 @@ class Average:
         cells, b = self.cells, self._basis.shape[1]
         lines = b - EDGES.size + 1  # one if all scores are equal, else two
         variance = cells.variance @ self._basis[:, lines:]
-        columns, weights = [], []
+        blocks, weights = [], []
         turns = np.stack([np.cos(ANGLES), np.sin(ANGLES)], 1)[:, :lines]
         slope = (cells.variance * cells.eta) @ self._basis[:, :lines]
         of_lines = {"shift": np.eye(1, lines), "temperature": slope[None], "lines": turns}
         for name, vectors in of_lines.items():
             length = np.sqrt((vectors**2).sum(axis=1))
             some = vectors[length > 0.0] / length[length > 0.0, None]
-            columns += [np.pad(sign * row, (0, b - lines)) for row in some for sign in (1, -1)]
+            blocks.append(np.hstack([some, np.zeros((len(some), b - lines))]))
             share = OVERCONFIDENT if name == "temperature" else 0.5
             weights += [FAMILIES[name] * w / len(some) for _ in some for w in (1 - share, share)]
-        for name, ranges in (("ranges", RANGES), ("tails", TAILS)):
-            inside = [(EDGES[:-1] >= low) & (EDGES[1:] <= high) for low, high in ranges]
-            some = [row / np.sqrt(row @ variance) for row in inside if row @ variance > 0.0]
-            columns += [np.pad(sign * row, (lines, 0)) for row in some for sign in (1, -1)]
-            weights += [FAMILIES[name] / 2 / len(some)] * (2 * len(some)) if some else []
-        return np.stack(columns, 1), np.array(weights)
+        for name, inside in INSIDE.items():
+            size = inside @ variance
+            some = inside[size > 0.0] / np.sqrt(size[size > 0.0, None])
+            blocks.append(np.hstack([np.zeros((len(some), lines)), some]))
+            weights += [FAMILIES[name] / 2 / len(some)] * (2 * len(some)) if len(some) else []
+        both = np.repeat(np.concatenate(blocks), 2, axis=0)
+        both[1::2] *= -1.0
+        return both.T, np.array(weights)
 
     def _set_groups(self) -> None:
         """Prepare the groups: which cells, and a rule of four errors for each."""
         cells = self.cells
         group = np.unique(np.floor(cells.by_rows * GROUPS), return_inverse=True)[1]
         self._member = np.eye(int(group.max()) + 1)[group]
-        nodes, weights = np.polynomial.hermite_e.hermegauss(4)
+        nodes, weights = _hermite_rule()
         errors = SPREAD * nodes[:, None] / np.sqrt(cells.variance @ self._member)
         cumulant = cells.cumulant((errors @ self._member.T).T).T @ self._member
         self._errors = errors
         self._costs = cumulant - np.log(weights / weights.sum())[:, None]
         self._of_groups = FAMILIES["groups"] / sum(FAMILIES.values())
+
+    def is_out_of_reach(self, value: float) -> bool:
+        r"""Return whether a draw is at least `value` with a chance below 1e-6, by Chernoff's bound.
+
+        Exact likelihood ratios exceed half of :math:`e^v` with a chance of at most :math:`2/e^v`.
+        The shape, at most :math:`\exp(\tfrac12 e s \sum Z^2)`, does only if one of m components
+        exceeds a in size, :math:`a^2 = 2 (v - \ln 2) / (e s m)`, s its shrinkage, and
+        :math:`P(Z \ge a) \le \exp(K(t) - t a)` for every t.
+        """
+        m = self._shapes.shape[1]
+        a = np.sqrt(max(2.0 * (value - np.log(2.0)) / (np.e * self._shrinkage * m), 0.0))
+        t = a * np.array([-1.0, -0.5, -0.25, -0.125, 0.125, 0.25, 0.5, 1.0])
+        directions = (self._shapes[:, :, None] * t).reshape(-1, m * t.size)
+        bound = self.cells.cumulant(directions).sum(axis=0).reshape(m, 2, -1)
+        least = (bound - a * np.abs(t).reshape(2, -1)).min(axis=2)
+        return bool(np.exp(np.minimum(least, 0.0)).sum() + 2.0 * np.exp(-value) < OUT_OF_REACH)
 
     def __call__(self, surplus: FloatArray) -> FloatArray:
         """Return the logarithm of the average for surpluses (draws, cells), (draws,)."""
@@ -297,9 +329,16 @@ class Average:
         groups = log_sum(in_groups, axis=1).sum(axis=1) + np.log(self._of_groups)
         z = surplus @ self._shapes * self._of_shapes
         square = (z * np.exp(np.clip(self._bent * z, -0.5, 0.5))) ** 2
-        shrink = SPREAD**2 / (1.0 + SPREAD**2)
-        shape = 0.5 * (shrink * square + np.log1p(-shrink)).sum(axis=1) + np.log(self._share)
+        shape = 0.5 * (self._shrinkage * square + np.log1p(-self._shrinkage)).sum(axis=1)
+        shape += np.log(self._share)
         return log_sum(np.stack([directed, groups, shape], axis=1))
+
+
+@cache
+def _hermite_rule() -> tuple[FloatArray, FloatArray]:
+    """Return the four nodes of the Gauss-Hermite rule, and their weights."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(4)
+    return nodes, weights
 
 
 def log_sum(x: FloatArray, axis: int = 1) -> FloatArray:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._html import record_form
 from ogive._tails import LOG_LOSS_CLIP
 from ogive.curve.curve import as_curve, check_curve
 from ogive.curve.keys import dot
@@ -207,6 +208,8 @@ class Spiegelhalter:
 
     z: float
     pvalue: float
+
+    _repr_html_ = record_form
 
 
 def spiegelhalter(

@@ -16,9 +16,15 @@ is *shifted*: the mean of the resamples minus the value estimates the bias, whic
 hold twice, so that twice of it is subtracted from both ends, which are then cut at 0. That
 repairs much of it, not all: `docs/theory/resample.md` has the coverage.
 
-**Clusters** are drawn whole, as many as there are. Few clusters make a bootstrap too narrow, so
-that both ends are moved away from the mean by the factor :math:`t / z \sqrt{G / (G - 1)}`, t the
-quantile of Student's law with one less than Kish's number of clusters.
+**Clusters** are drawn whole, as many as there are. Of a mean m each resample also has a standard
+error :math:`s^*` by its cluster sums, and the interval is studentised,
+
+.. math:: m - q_{1 - \alpha / 2}\, s \le \mu \le m - q_{\alpha / 2}\, s ,
+
+q the quantiles of :math:`(m^* - m) / s^*`: it allows for few clusters and for means of which a few
+clusters have a large part. Ends of other measures are moved away from the mean of the resamples
+by the factor :math:`t / z \sqrt{G / (G - 1)}`, t the quantile of Student's law with one less than
+Kish's number of clusters.
 """
 
 from __future__ import annotations
@@ -28,10 +34,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._html import record_form
 from ogive.curve.curve import Curve, as_curve
 from ogive.curve.keys import pack
 from ogive.curve.ties import Groups
 from ogive.errors import InvalidInput, UnknownName
+from ogive.metrics.proper import CLIP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,8 +47,20 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, Progress, WeightKind
     from ogive.curve.clusters import Clusters
 
+#: What a row of score s adds to a mean, by its outcome: (1, 0).
+_OF_A_ROW: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray]]] = {
+    "accuracy": lambda s: (np.ones(s.size), np.zeros(s.size)),
+    "mean_score": lambda s: (s, s),
+    "brier": lambda s: ((1.0 - s) ** 2, s**2),
+    "nll": lambda s: (-np.log(np.clip(s, CLIP, 1.0)), -np.log1p(-np.clip(s, 0.0, 1.0 - CLIP))),
+}
 # Means, whose bootstrap needs no correction; everything else is treated as an error >= 0.
 MEANS = frozenset({"accuracy", "mean_score", "brier", "nll", "spiegelhalter"})
+
+
+#: Resamples of a mean over clusters, as long as no more clusters are drawn than this.
+DRAWS_OF_MEANS, CLUSTERS_TO_DRAW = 2000, 1 << 22
+_ROUNDING = 1e-9  # a standard error of a resample below this share of the sample's is none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +90,8 @@ class Interval:
     bias: float
     corrected: bool
     values: FloatArray
+
+    _repr_html_ = record_form
 
 
 def bootstrap(
@@ -122,8 +144,9 @@ def bootstrap(
         values[i] = of(sample)
         if progress is not None:
             progress("resampling", i + 1, resamples)
+    ends = studentised(curve, measure, resamples, level=level, random_state=random_state)
     how = {"level": level, "corrected": corrected, "clusters": curve.clusters}
-    return interval(of(curve), values, **how)
+    return interval(of(curve), values, **how, ends=ends)
 
 
 def interval(
@@ -133,10 +156,16 @@ def interval(
     level: float = 0.95,
     corrected: bool,
     clusters: Clusters | None = None,
+    ends: tuple[float, float] | None = None,
 ) -> Interval:
-    """Turn the measure of the sample and of its resamples into an interval."""
+    """Turn the measure of the sample and of its resamples into an interval.
+
+    ends : those of `studentised`, if there are any
+    """
     low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
-    if clusters is not None:
+    if ends is not None:
+        low, high = ends
+    elif clusters is not None:
         wider = _wider(clusters, level)
         centre = float(values.mean())
         low, high = centre + wider * (low - centre), centre + wider * (high - centre)
@@ -144,6 +173,39 @@ def interval(
     if corrected:
         low, high = max(low - 2.0 * bias, 0.0), max(high - 2.0 * bias, 0.0)
     return Interval(value, float(low), float(high), level, bias, corrected, values)
+
+
+def studentised(
+    curve: Curve, measure: object, resamples: int, *, level: float = 0.95, random_state: int = 0
+) -> tuple[float, float] | None:
+    """Return the ends of the interval of a mean over clusters; None for anything else.
+
+    The first clusters that are drawn are those of `resampled` with the same seed; more are drawn,
+    where that is quick, since quantiles of few resamples are noisy.
+    """
+    clusters = curve.clusters
+    if clusters is None or clusters.size < 2 or measure not in _OF_A_ROW:  # noqa: PLR2004
+        return None
+    total, weight = clusters.sums(*_OF_A_ROW[str(measure)](curve.score)), clusters.weight
+    columns = np.stack([total, weight, total * total, total * weight, weight * weight])
+    value, error = _mean_of_clusters(columns.sum(axis=1, keepdims=True))
+    draw = _drawn_clusters(clusters.size, np.random.default_rng(random_state))
+    enough = max(resamples, min(DRAWS_OF_MEANS, CLUSTERS_TO_DRAW // clusters.size))
+    sums = np.stack([columns @ next(draw) for _ in range(enough)], axis=1)
+    means, errors = _mean_of_clusters(sums)
+    known = errors > _ROUNDING * error
+    if not known.any():
+        return None
+    t = (means - value)[known] / errors[known]
+    high, low = np.quantile(t, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    return float(value[0] - low * error[0]), float(value[0] - high * error[0])
+
+
+def _mean_of_clusters(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return means and √(Σ (S − m W)²) / Σ W, from sums of S, W, S², S W and W², (5, b)."""
+    S, W, square, cross, weights = sums
+    mean = S / W
+    return mean, np.sqrt(np.maximum(square - 2.0 * mean * cross + mean**2 * weights, 0.0)) / W
 
 
 def _wider(clusters: Clusters, level: float) -> float:
@@ -176,10 +238,14 @@ def _whole(curve: Curve) -> bool:
 
 def _by_cluster(clusters: Clusters, rng: np.random.Generator) -> Iterator[tuple[FloatArray, ...]]:
     """Draw as many clusters as there are."""
-    size = clusters.size
+    for drawn in _drawn_clusters(clusters.size, rng):
+        yield clusters.drawn(drawn)
+
+
+def _drawn_clusters(size: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """Yield how often each cluster is drawn, (G,)."""
     while True:
-        drawn = np.bincount(rng.integers(0, size, size), minlength=size)
-        yield clusters.drawn(drawn.astype(np.float64))
+        yield np.bincount(rng.integers(0, size, size), minlength=size).astype(np.float64)
 
 
 def _by_number(curve: Curve, rng: np.random.Generator) -> Iterator[tuple[FloatArray, ...]]:

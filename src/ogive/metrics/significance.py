@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ogive._html import record_form
 from ogive.curve.curve import as_curve
 from ogive.metrics.clustered import noise_of, with_clusters
 from ogive.metrics.gap import GapReader
@@ -104,6 +105,8 @@ class CalibrationTest:
     direction: Direction
     sigma: float
     method: Method
+
+    _repr_html_ = record_form
 
 
 class VarianceReader:

@@ -117,7 +117,9 @@ def smooth_of(reader: ResidualReader) -> float:
     from scipy.optimize import brentq  # noqa: PLC0415 - heavy, and only used here
 
     smoother, narrow = reader.smoother(), 1e-9
-    if smoother.error(narrow) <= narrow:
-        return smoother.error(narrow)
-    # At sigma = 1 the error, at most the mean |residual|, is no longer above sigma.
-    return float(brentq(lambda sigma: smoother.error(sigma) - sigma, narrow, 1.001, xtol=1e-15))
+    largest = smoother.error(narrow)
+    if largest <= narrow:
+        return largest
+    # The error falls as sigma grows: the value is between the error at the largest error and that.
+    low, high = smoother.error(largest) * (1.0 - 1e-9), largest * (1.0 + 1e-9)  # but for rounding
+    return float(brentq(lambda sigma: smoother.error(sigma) - sigma, low, high, xtol=1e-15))

@@ -30,8 +30,8 @@ _INK = "#333333"
 _WORDS: dict[str, str] = {"reference": _INK, "band": "#6b6b6b", "density": "#6b6b6b"}
 #: Names of classes and groups may hold dollar signs, which are no formulas.
 _PLAIN: dict[str, Any] = {"parse_math": False}
-#: How opaque areas are, by role.
-_AREA = {"band": 0.22, "hits": 0.2, "score": 0.2}
+#: How opaque areas are, by role; others are lighter.
+_AREA = {"band": 0.22}
 
 
 def draw_panel(panel: Panel, ax: Axes) -> list[Artist]:

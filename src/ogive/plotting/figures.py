@@ -16,6 +16,7 @@ from ogive.diagrams import (
     Differences,
     FourPanel,
     GroupErrors,
+    ModelErrors,
     Ranks,
     Reliability,
     Timeline,
@@ -28,10 +29,17 @@ from ogive.plotting.panels import (
     binned_panel,
     difference_panel,
     gap_range,
+    reliability_pair_panel,
     reliability_panel,
     score_range,
 )
-from ogive.plotting.tables import differences_panel, groups_panel, heat_panel, ranks_panel
+from ogive.plotting.tables import (
+    differences_panel,
+    groups_panel,
+    heat_panel,
+    models_panel,
+    ranks_panel,
+)
 from ogive.plotting.timeline import timeline_panels
 
 if TYPE_CHECKING:
@@ -62,6 +70,7 @@ _ONE_PANEL: dict[type, Callable[[Any], Panel]] = {
     DecisionCurve: decision_panel,
     Differences: differences_panel,
     GroupErrors: groups_panel,
+    ModelErrors: models_panel,
     Ranks: ranks_panel,
     Reliability: reliability_panel,
 }
@@ -73,6 +82,10 @@ def panels_of(diagram: Diagram) -> tuple[Panel, ...]:
         return four_panels(diagram, score_range([diagram.reliability])[1])
     if isinstance(diagram, Timeline):
         return timeline_panels(diagram)
+    if isinstance(diagram, BeforeAfter) and diagram.reliability is not None:
+        return reliability_pair_panel(*diagram.reliability), before_after_panel(
+            diagram, explain=True
+        )
     drawn = _ONE_PANEL.get(type(diagram))
     if drawn is None:
         msg = f"`diagram` must be one of ogive.diagrams, not {type(diagram).__name__}."
@@ -81,12 +94,12 @@ def panels_of(diagram: Diagram) -> tuple[Panel, ...]:
 
 
 def draw(diagram: Diagram, ax: Axes | Sequence[Axes]) -> list[Artist]:
-    """Draw a diagram on a matplotlib Axes (four of them for a `FourPanel`).
+    """Draw a diagram on a matplotlib Axes, or on one for each of its panels (`panels_of`).
 
     Parameters
     ----------
     diagram : one of ogive.diagrams
-    ax : Axes, or a sequence of four
+    ax : Axes, or a sequence of them: four for a `FourPanel`
 
     Returns
     -------

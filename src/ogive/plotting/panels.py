@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 FRACTILE = "share of rows, lowest scores first"
 _GAP = f"cumulative outcomes {MINUS} scores"
 _SHARE = "share of outcomes that are 1"
+HOW_TO_READ_GAPS = "line falls: scores too high; line rises: too low"
 _DENSITY_HEIGHT = 0.16
 _SMALL_GAP = 0.15  # a peak below this share of the axis has no room for words
 
@@ -130,8 +131,8 @@ def difference_words(d: CumulativeDifference) -> str:
     return f"{words} The line {inside} the 95 % band of ± {percent(d.half_width)}."
 
 
-def before_after_panel(pair: BeforeAfter) -> Panel:
-    """Draw two cumulative differences on one axis."""
+def before_after_panel(pair: BeforeAfter, *, explain: bool = False) -> Panel:
+    """Draw two cumulative differences on one axis; `explain`: also say how to read them."""
     before, after = pair.before, pair.after
     low, high = gap_range([before, after])
     ends = np.array([0.0, 1.0])
@@ -149,11 +150,50 @@ def before_after_panel(pair: BeforeAfter) -> Panel:
     name = f"after: KS {percent(after.summary.ks.value)}"
     where = (edge, 0.4) if up else (-edge, -1.15)
     marks.append(Label(0.01, where[0], name, "after", "start", where[1], bold=True))
+    if explain and half is not None:
+        edge, rise = (half, -1.1) if up else (-half, 0.35)
+        marks.append(Label(0.99, edge, "within noise (95 %)", "reference", "end", rise))
     return Panel(
-        title="",
+        title=HOW_TO_READ_GAPS if explain else "",
         alt=f"Before calibration: {difference_words(before)} After it: {difference_words(after)}",
         x=axis(FRACTILE, 0.0, 1.0),
         y=axis(_GAP, low, high, percent=True),
+        marks=tuple(marks),
+    )
+
+
+def reliability_pair_panel(before: Reliability, after: Reliability) -> Panel:
+    """Draw probability against score before and after calibration, where there are rows."""
+    lines: tuple[tuple[Reliability, Role], ...] = ((before, "before"), (after, "after"))
+    least = min(float(min(r.score.min(), r.probability.min())) for r, _ in lines)
+    low, high = float(np.floor(10.0 * least + 1e-9) / 10.0), score_range([before, after])[1]
+    marks: list[Mark] = [
+        *_density(before.density, low, high),
+        Segment((low, high), (low, high), "reference", dashed=True),
+    ]
+    for r, role in lines:
+        if r.low is not None and r.high is not None:
+            marks.append(Band(r.score, np.clip(r.low, low, high), np.clip(r.high, low, high), role))
+        marks.append(Line(r.score, r.probability, role))
+    x, y = axis("score", low, high), with_headroom(_SHARE, low, high)
+    names: list[tuple[str, Role]] = [
+        ("— before calibration, 95 % band", "before"),
+        ("— after", "after"),
+        ("- - perfect calibration", "reference"),
+        ("▮ rows with that score", "band"),
+    ]
+    tops = [(r.score, r.probability) for r, _ in lines]
+    marks += corner(names, x, y, upper=free_corner(x, y, *tops, upper=True), foot=0.46)
+    words = "; ".join(
+        f"{role}: {percent(float(r.probability[0]), 1)} at score {r.score[0]:.3g}, "
+        f"{percent(float(r.probability[-1]), 1)} at {r.score[-1]:.3g}"
+        for r, role in lines
+    )
+    return Panel(
+        title="how often the outcome is 1, by score",
+        alt=f"Probability against score, {words}. Perfect calibration is the diagonal.",
+        x=x,
+        y=y,
         marks=tuple(marks),
     )
 
@@ -202,8 +242,9 @@ def _density(cells: Bins, low: float, high: float) -> list[Mark]:
     """Columns along the lower axis, the highest a sixth of the panel."""
     tall = float(cells.count.max()) or 1.0
     height = low + (high - low) * _DENSITY_HEIGHT * cells.count / tall
-    inside = cells.edges[:-1] < high
-    return [Bars(cells.edges[:-1][inside], cells.edges[1:][inside], height[inside], "density")]
+    inside = (cells.edges[:-1] < high) & (cells.edges[1:] > low)
+    left = np.maximum(cells.edges[:-1][inside], low)
+    return [Bars(left, cells.edges[1:][inside], height[inside], "density")]
 
 
 def with_headroom(name: str, low: float, high: float) -> Axis:

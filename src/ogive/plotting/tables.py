@@ -11,12 +11,12 @@ from ogive.plotting.panels import percent
 
 if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray
-    from ogive.diagrams import ClassHeat, Differences, GroupErrors, Ranks
+    from ogive.diagrams import ClassHeat, Differences, GroupErrors, ModelErrors, Ranks
     from ogive.plotting.marks import Role
 
 _ROW = 0.062  # height of a row of names, as a share of the width
 _NAMED = 60  # up to so many cells have their name written in them
-_MAX_NAME_LENGTH, _MAX_GROUP_LENGTH = 11, 28
+_MAX_NAME_LENGTH, _MAX_MODEL_LENGTH, _MAX_GROUP_LENGTH = 11, 20, 28
 _FAR = 2.0
 _ROLES: tuple[Role, ...] = ("score", "hits", "reference")
 
@@ -48,7 +48,7 @@ def ranks_panel(r: Ranks) -> Panel:
 
 def differences_panel(d: Differences) -> Panel:
     """Draw how much each method loses to the best, with two standard errors."""
-    m = len(d.methods)
+    m, names = len(d.methods), tuple(_short(name, _MAX_MODEL_LENGTH) for name in d.methods)
     y = np.arange(m, 0.0, -1.0)
     left, right = d.loss - 2 * d.error, d.loss + 2 * d.error
     # A method far beyond the others would press them together: it is named at the edge instead.
@@ -70,14 +70,14 @@ def differences_panel(d: Differences) -> Panel:
         title="",
         alt=f"How much more {d.measure} each method has than the best, ± two errors: {words}.",
         x=axis(
-            f"{d.measure} above the best, ± 2 standard errors",
+            f"{d.measure} above the best, ± 2 errors",
             min(0.0, float(left[~far].min())) - 0.03 * high,
             1.05 * high,
         ),
-        y=_names(d.methods, y),
+        y=_names(names, y),
         marks=tuple(marks),
         shape=_height(m),
-        names=max(map(len, d.methods)),
+        names=max(map(len, names)),
     )
 
 
@@ -113,6 +113,34 @@ def groups_panel(g: GroupErrors) -> Panel:
         title=f"KS error by {g.by}",
         alt=f"KS error of {m} groups with 95 % intervals, {found}: {words}.{more}",
         x=axis("KS error, 95 % interval", -0.02 * end, 1.02 * end, percent=True),
+        y=_names(names, y, room=1.3),
+        marks=tuple(marks),
+        shape=_height(m + 1),
+        names=max(map(len, names)),
+    )
+
+
+def models_panel(d: ModelErrors) -> Panel:
+    """Draw the KS error of each model or day with its interval, and after calibration."""
+    m, names = len(d.names), tuple(_short(name, _MAX_MODEL_LENGTH) for name in d.names)
+    y = np.arange(m, 0.0, -1.0)
+    known = ~np.isnan(d.after)
+    low, high = (np.where(np.isnan(ends), d.ks, ends) for ends in (d.low, d.high))
+    end = max(float(high.max()), float(d.after[known].max(initial=0.0))) or 1e-3
+    marks: list[Mark] = [Segment((0.0, end), (at, at), "density") for at in y]
+    marks.append(Dots(d.ks, y, "before", left=low, right=high))
+    marks.append(Label(0.0, m + 0.75, "● before calibration, 95 % interval", "before"))
+    if known.any():
+        marks.append(Dots(d.after[known], y[known] - 0.28, "after"))
+        marks.append(Label(end, m + 0.75, "● after", "after", "end"))
+    words = "; ".join(
+        f"{name} {percent(ks)}" + ("" if np.isnan(after) else f", after {percent(after)}")
+        for name, ks, after in zip(d.names, d.ks.tolist(), d.after.tolist(), strict=True)
+    )
+    return Panel(
+        title="",
+        alt=f"KS errors with 95 % intervals: {words}.",
+        x=axis("KS error", -0.02 * end, 1.02 * end, percent=True),
         y=_names(names, y, room=1.3),
         marks=tuple(marks),
         shape=_height(m + 1),

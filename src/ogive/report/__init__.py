@@ -13,12 +13,13 @@ from ogive.report.render import render_html, write_html
 
 if TYPE_CHECKING:
     from ogive.report.model import Report as _Report
+    from ogive.report.models import ModelsReport as _ModelsReport
 
 
 class _Callable(ModuleType):
     """A package that is a function as well, so that `ogive.report` is both."""
 
-    def __call__(self, *args: Any, **options: Any) -> "_Report":  # noqa: ANN401
+    def __call__(self, *args: Any, **options: Any) -> "_Report | _ModelsReport":  # noqa: ANN401
         """Build a report: see `ogive.report.plain.report`."""
         return plain.report(*args, **options)
 

@@ -1,43 +1,77 @@
-"""The report's numbers, tables, commands and notes, as words."""
+"""The report's numbers and tables, as words."""
 
 from __future__ import annotations
 
-import shlex
+import re
 from dataclasses import dataclass
 from math import isnan, nan, sqrt
-from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
 from ogive.diagrams.graphs import wilson_of
-from ogive.metrics.binned import BINS
+from ogive.metrics.binned import BINS, bin_rows
 from ogive.metrics.proper import CLIP
 from ogive.metrics.resample import bootstrap
 from ogive.metrics.significance import HALF_WIDTH_95, LEVEL
 from ogive.metrics.vector import vector_rows
-from ogive.plotting.marks import MINUS
 from ogive.plotting.panels import percent
+from ogive.report.figure import worst_graph
 from ogive.report.graphs import Table
-from ogive.studies.layout import belt_words, format_pvalue, of_clusters
+from ogive.report.series import THRESHOLDS
+from ogive.studies.compare import above_the_best
+from ogive.studies.layout import belt_words, format_pvalue
 from ogive.studies.losses import hall_t
 from ogive.studies.measure import measure
 from ogive.studies.wording import judge_many, tests_of_classes, way_off
 from ogive.views import check_view, rate_name, usual_views
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from ogive._typing import FloatArray
     from ogive.curve import Curve
     from ogive.diagrams import ClassHeat
     from ogive.predictions import Predictions
-    from ogive.report.model import AfterCalibration
+    from ogive.report.graphs import Graph
+    from ogive.report.series import Series, Subject
+    from ogive.studies.compare import Comparison
     from ogive.studies.measurement import Measurement
 
 _RESAMPLES = 200
 _MANY_ROWS = 1_000_000  # above this the bootstrap is left out
-_ALL_CLASSES = 30
-_WORST = 20
+#: Which way scores are off, by a shape and a word: colours alone would not do.
+SIGNS = {"too high": "▲ too high", "too low": "▼ too low", "mixed": "◆ mixed", "": ""}
+#: What the terms in the tables mean; the page lists those that it uses.
+MEANINGS = {
+    "KS": "largest distance between cumulative outcomes and cumulative scores, divided by the "
+    "number of rows; 0 % is perfect",
+    "signed KS": "the KS error with its sign: below 0 the scores are too high up to the largest "
+    "gap, above 0 too low",
+    "ECE": f"mean difference between mean score and share of 1s over {BINS} bins of equal width",
+    "Brier": "mean squared difference between score and outcome; lower is better",
+    "log loss": "mean negative logarithm of the probability of what happened; lower is better",
+    "above the best": "log loss minus that of the best method, ± its standard error; (noise): not "
+    "significantly different",
+    "95 % interval": "values that the rows do not rule out at 5 %",
+    "p": "probability of an error as large as this if the scores were perfectly calibrated",
+    "base rate": "share of outcomes that are 1",
+    "mean score": "mean of the scores; equals the base rate or accuracy if calibrated",
+    "precision": "share of outcomes that are 1 among the rows at or above the threshold",
+    "recall": "share of the outcomes that are 1 that lie at or above the threshold",
+    "fitted in": "seconds that the fit took on this computer",
+    "one map": "calibrated with one map for all rows",
+    "by group": "calibrated with a map that knows the group of each row",
+}
+
+
+class Section(NamedTuple):
+    """What the page says of classes or of groups."""
+
+    words: tuple[str, ...]
+    graph: Graph
+    table: Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +85,9 @@ class Number:
     meaning: str
 
 
-def key_numbers(curve: Curve, before: Measurement, after: Measurement | None) -> tuple[Number, ...]:
+def key_numbers(
+    curve: Curve, before: Measurement, after: Measurement | None, calibrated: Curve | None = None
+) -> tuple[Number, ...]:
     """Return the measures with 95 % intervals, and their values after calibration."""
     ks, kuiper = before.ks_test, before.kuiper_test
     brier, nll, ece = *_loss_intervals(curve), _ece_interval(curve)
@@ -71,7 +107,7 @@ def key_numbers(curve: Curve, before: Measurement, after: Measurement | None) ->
         ("Kuiper error", "kuiper", (kuiper.low, kuiper.high),
          f"range of the gap; {percent(kuiper.expected)} expected by chance", True),
         ("ECE", "ece", ece, f"mean gap of {BINS} bins of equal width", True),
-        ("MCE", "mce", None, "largest gap of those bins", True),
+        ("MCE", "mce", None, _mce_words(before, after, calibrated), True),
         ("Brier score", "brier", brier, "mean squared error", False),
         ("log loss", "nll", nll, "mean negative log-likelihood (NLL)", False),
     ]  # fmt: skip
@@ -85,6 +121,16 @@ def key_numbers(curve: Curve, before: Measurement, after: Measurement | None) ->
         )
         for name, key, ends, meaning, share in rows
     )
+
+
+def _mce_words(before: Measurement, after: Measurement | None, calibrated: Curve | None) -> str:
+    """Say what MCE is; where calibration raises it, why."""
+    words = "largest gap of those bins"
+    if after is None or calibrated is None or after.mce <= before.mce:
+        return words
+    cells = bin_rows(calibrated)
+    few = float(cells.count[np.abs(cells.gap).argmax()])
+    return f"{words}; after calibration that of a bin with {few:,.6g} of {calibrated.n:,.6g} rows"
 
 
 def more_numbers(before: Measurement, after: Measurement | None) -> Table:
@@ -177,21 +223,69 @@ def view_rows(preds: Predictions) -> Table:
     return Table(head, tuple(rows))
 
 
-def class_rows(heat: ClassHeat) -> Table:
-    """Return every class, or those with the largest errors where there are many."""
-    order, ways = np.arange(heat.signed.size), _ways(heat)
-    note = ""
-    if order.size > _ALL_CLASSES:
-        order = np.argsort(-np.abs(heat.signed), kind="stable")[:_WORST]
-        note = f"The {_WORST} classes with the largest errors, of {heat.signed.size:,}."
+def class_section(heat: ClassHeat, subjects: Sequence[Subject]) -> Section:
+    """Return what the page says of classes: the largest error first."""
+    ways = _ways(heat)
+    order = np.argsort(-np.abs(heat.signed), kind="stable").tolist()
+    after = len(subjects[0].series) > 1
+    rows = []
+    for i in order:
+        lines = subjects[i].series
+        means = [percent(line.mean) for line in lines]
+        errors = [percent(line.signed) for line in lines]
+        rows.append(
+            (heat.names[i], f"{heat.count[i]:,.6g}", percent(float(heat.base_rate[i])), *means,
+             *errors, _pvalue(float(heat.pvalue[i])), SIGNS[ways[i] if heat.off[i] else ""])
+        )  # fmt: skip
+    both = ("before", "after") if after else ("",)
+    head = ("class", "rows", "base rate", *(f"mean score {one}".strip() for one in both),
+            *(f"signed KS {one}".strip() for one in both), "p", "scores are")  # fmt: skip
+    ranked = [subjects[i] for i in order]
+    graph = worst_graph("classes", "class", ranked)
+    return Section((class_words(heat),), graph, Table(head, tuple(rows)))
+
+
+def threshold_table(lines: Sequence[Series]) -> Table:
+    """Return counts, precision and recall at some thresholds, before and after."""
+    rows = []
+    for t in range(1, 10):
+        for name, one in zip(("before", "after"), lines, strict=False):
+            at = int(np.searchsorted(THRESHOLDS, t / 10))
+            acted, right = float(one.above[at]), float(one.hits[at])
+            all_hits = float(one.hits[0])
+            rows.append(
+                (percent(t / 10, 0), name, *(f"{v:,.6g}" for v in (right, acted - right)),
+                 *(f"{v:,.6g}" for v in (all_hits - right, one.n - acted - all_hits + right)),
+                 percent(right / acted, 1) if acted else "none",
+                 percent(right / all_hits, 1) if all_hits else "none")
+            )  # fmt: skip
+    head = ("threshold", "scores", "true positives", "false positives", "false negatives",
+            "true negatives", "precision", "recall")  # fmt: skip
+    return Table(head, tuple(rows))
+
+
+def method_table(compared: Comparison, name: str) -> Table:
+    """Return the numbers of each method, the lowest log loss first."""
+    head = ("method", "KS", "ECE", "Brier", "log loss", "above the best", name, "fitted in")
     rows = tuple(
-        (heat.names[i], f"{heat.count[i]:,.6g}", percent(float(heat.mean_score[i])),
-         percent(float(heat.base_rate[i])), percent(float(heat.signed[i])),
-         _pvalue(float(heat.pvalue[i])), ways[i] if heat.off[i] else "")
-        for i in order
+        (f"{m.method} (stopped early)" if m.stopped_early else m.method, percent(m.ks),
+         percent(m.ece), f"{m.brier:.4f}", f"{m.nll:.4f}", above_the_best(m), percent(m.accuracy),
+         f"{m.fit_seconds:.2f} s")
+        for m in compared.methods
     )  # fmt: skip
-    head = ("class", "rows", "mean score", "base rate", "signed KS", "p", "scores are")
-    return Table(head, rows, note)
+    return Table(head, rows)
+
+
+def words_on(numbers: Iterable[Number], tables: Iterable[Table | None]) -> dict[str, str]:
+    """Return the terms that a page uses, with what they mean."""
+    names = [one.name for one in numbers]
+    names += [name for table in tables if table is not None for name in table.head]
+    seen = " | ".join(names)
+    return {
+        name: meaning
+        for name, meaning in MEANINGS.items()
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", seen)
+    }
 
 
 def class_words(heat: ClassHeat) -> str:
@@ -211,91 +305,3 @@ def _ways(heat: ClassHeat) -> list[str]:
 
 def _pvalue(p: float) -> str:
     return format_pvalue(p, cell=True)
-
-
-def commands(
-    source: str,
-    view: str | None,
-    method: str,
-    *,
-    has_cal: bool,
-    calibrate: bool = True,
-    score_only: bool = False,
-) -> tuple[tuple[str, str], ...]:
-    """Return what to do next, as (command, why); without `calibrate`, only what measures."""
-    file = shlex.quote(source)
-    option = "" if view is None else f" --view {view}" + " --score-only" * score_only
-    chosen = "" if method == "spline" else f" --method {method}"
-    suffix = PurePath(source).suffix
-    out = f"calibrated{suffix}" if suffix not in {"", ".p", ".pkl", ".h5"} else "calibrated.npz"
-    if not has_cal:
-        return (
-            (f"ogive report {file} -o report.html --split 0.5",
-             "Fit a calibrator on half of the rows, drawn at random, and test it on the rest."),
-            (f"ogive measure {file} --view all", "Measure every view."),
-        )  # fmt: skip
-    further = (
-        (f"ogive compare {file} --view vector", "Compare methods on whole vectors."),
-        (f"ogive measure {file} --view all", "Measure every view and every class."),
-    )  # fmt: skip
-    if not calibrate:
-        return further
-    return (
-        (f"ogive fit {file} -o cal.json{chosen}{option}", "Fit the calibrator on the cal part."),
-        (f"ogive apply cal.json {file} -o {out}", "Calibrate the probabilities of a file."),
-        ("ogive export cal.json --to onnx -o cal.onnx",
-         "Use the calibrator where the model is served."),
-        *further,
-    )  # fmt: skip
-
-
-def how_it_was_computed(before: Measurement, after: AfterCalibration | None) -> tuple[str, ...]:
-    """Return notes on the method, for those who want to check."""
-    ks = before.ks_test
-    p = {
-        "brownian": "the supremum of Brownian motion",
-        "simulation": "simulation, since few or tied scores carry the variance",
-        "bound": "Bennett's bound, which is never too small",
-        "certain": "certainty: all scores are 0 or 1",
-        "clusters": "random signs of whole clusters",
-    }[ks.method]
-    view = (
-        f"The view is {before.view}: a score and its outcome (0 or 1) for each of {before.n:,} "
-        "rows. Rows are sorted by score, and equal scores count as one point."
-    )
-    error = (
-        "KS is the largest distance between cumulative outcomes and cumulative scores, divided by "
-        f"the number of rows. Its p-value is from {p}; its 95 % interval holds all errors that the "
-        "same test does not reject."
-    )
-    band = (
-        f"The grey band is ± 2.24 sigma / N, sigma² the sum of p (1 {MINUS} p): a perfectly "
-        "calibrated model leaves it once in twenty times."
-    )
-    intervals = (
-        "The interval of ECE is a bootstrap interval corrected for bias, those of the Brier score "
-        f"and the log loss are ± 1.96 standard errors, that of the {rate_name(before.view)} is "
-        f"Wilson's. The log loss clips to [1e-7, 1 {MINUS} 1e-7]."
-    )
-    words = (
-        "The verdict says miscalibrated where the calibration test, one p-value for many kinds of "
-        "errors, rejects at 5 %. Whether to calibrate is decided by log loss (for matrices, of "
-        "whole vectors): on the test set, together with what the default calibrator expects to "
-        "save; without a calibration set, by what it expects to save, or by cross-validation."
-    )
-    notes = [view, error, words, band, intervals]
-    if before.clusters is not None and before.design_effect is not None:
-        alike = of_clusters(before.clusters, before.design_effect, before.n)
-        notes.insert(1, f"{alike} P-values, intervals, folds and the band allow for that.")
-    if after is not None:
-        notes.append(
-            f"The calibrator was fitted on {after.n:,} rows that were not measured here. No "
-            "p-value is given for calibrated scores: the noise of the fit is part of what remains, "
-            "and the band has room for it. Rows that fitted the calibrator get no band at all."
-        )
-        notes.append(
-            "Methods are compared row by row on the test part: the difference in log loss to the "
-            "best, with its standard error. Hall's transformation of Student's t says whether it "
-            "is more than noise."
-        )
-    return tuple(notes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.diagrams import ClassHeat, CostLines, DecisionCurve
+from ogive.diagrams import CostLines, DecisionCurve
 from ogive.plotting.figures import panels_of
 from ogive.plotting.four import cumulative_top, four_panels
 from ogive.plotting.panels import percent, score_range
@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import FloatArray, IntArray
     from ogive.curve import Curve
-    from ogive.diagrams import (
-        BeforeAfter,
-        BinnedReliability,
-        CumulativeDifference,
-        FourPanel,
-        Reliability,
-    )
+    from ogive.diagrams import BinnedReliability, CumulativeDifference, FourPanel
     from ogive.plotting.marks import Panel
     from ogive.studies.compare import Comparison
 
@@ -54,51 +48,14 @@ class Graph:
     table: Table | None
 
 
-def one_graph(name: str, title: str, diagram: BeforeAfter | ClassHeat) -> Graph:
-    """Return the graph of before and after, or of the classes."""
-    panels = panels_of(diagram)
-    if isinstance(diagram, ClassHeat):
-        return Graph(name, title, panels, "", None)
-    caption = (
-        "Cumulative outcomes minus scores, the lowest scores first. Where the line falls, the "
-        "scores are too high; where it rises, too low; where it is flat, they are right. After a "
-        f"good fit on {diagram.after.fitted_on or 0:,} rows, the line stays inside the grey band "
-        "19 times in 20."
-    )
-    before = _trace_table(diagram.before)
-    after = _trace_table(diagram.after)
-    rows = [("before", *row) for row in before.rows] + [("after", *row) for row in after.rows]
-    return Graph(name, title, panels, caption, Table(("part", *before.head), tuple(rows)))
-
-
-def map_graphs(
-    difference: CumulativeDifference, reliability: Reliability, binned: BinnedReliability
-) -> tuple[Graph, ...]:
-    """Return the graphs of the model as it is."""
-    return (
-        Graph(
-            "difference",
-            "Cumulative difference",
-            panels_of(difference),
-            "The slope is the miscalibration. A perfectly calibrated model stays inside the grey "
-            "band 19 times in 20; the largest gap is the KS error.",
-            _trace_table(difference),
-        ),
-        Graph(
-            "reliability",
-            "Probability against score, without bins",
-            panels_of(reliability),
-            f"Fitted by {reliability.method}. Below the diagonal, the scores are too high; above "
-            "it, too low.",
-            _map_table(reliability),
-        ),
-        Graph(
-            "bins",
-            "The same in bins",
-            panels_of(binned),
-            f"{binned.score.size} bins that hold rows; the intervals are Wilson's.",
-            _bin_table(binned),
-        ),
+def bins_graph(binned: BinnedReliability) -> Graph:
+    """Return the share of 1s in bins of equal width."""
+    return Graph(
+        "bins",
+        "In bins of equal width",
+        panels_of(binned),
+        f"{binned.score.size} bins that hold rows, before calibration; the intervals are Wilson's.",
+        _bin_table(binned),
     )
 
 
@@ -111,7 +68,7 @@ def four_graphs(name: str, diagrams: Sequence[FourPanel]) -> tuple[Graph, ...]:
             d.difference.title[:1].upper() + d.difference.title[1:],
             four_panels(d, top, tall),
             "",
-            _trace_table(d.difference, d),
+            trace_table(d.difference, d),
         )
         for i, d in enumerate(diagrams)
     )
@@ -181,17 +138,18 @@ def _line_table(
     columns = [at, before.value, *(() if in_sample else (before.low, before.high))]
     if after is not None:
         head, columns = (*head, "calibrated"), [*columns, after.value]
-    rows = tuple(tuple(percent(float(x[i])) for x in columns) for i in _spread(at.size))
+    rows = tuple(tuple(percent(float(x[i])) for x in columns) for i in spread(at.size))
     return Table(head, rows)
 
 
-def _spread(size: int, *also: int) -> IntArray:
+def spread(size: int, *also: int) -> IntArray:
     """Return about `_ROWS` places spread over `size`, with others that must be among them."""
     even = np.linspace(0, size - 1, min(_ROWS, size)).round().astype(np.intp)
     return np.unique([*even, *also])
 
 
-def _trace_table(d: CumulativeDifference, four: FourPanel | None = None) -> Table:
+def trace_table(d: CumulativeDifference, four: FourPanel | None = None) -> Table:
+    """Return points of the cumulative gap, with the fitted probability of a four-panel diagram."""
     t = d.summary.trace
     # Even steps of the fractile, and the row of the largest gap.
     places = np.unique([*np.searchsorted(t.fractile, np.linspace(0, 1, _ROWS)), t.peak])
@@ -210,17 +168,6 @@ def _trace_table(d: CumulativeDifference, four: FourPanel | None = None) -> Tabl
     return Table(
         (*head, "probability"), tuple((*r, m) for r, m in zip(rows, more, strict=True)), note
     )
-
-
-def _map_table(r: Reliability) -> Table:
-    at = _spread(r.score.size)
-    head: tuple[str, ...] = ("score", "probability")
-    columns = [r.score[at], r.probability[at]]
-    if r.low is not None and r.high is not None:
-        head = (*head, "95 % from", "to")
-        columns += [r.low[at], r.high[at]]
-    rows = tuple(tuple(percent(float(v)) for v in row) for row in zip(*columns, strict=True))
-    return Table(head, rows)
 
 
 def _bin_table(b: BinnedReliability) -> Table:

@@ -2,63 +2,102 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ogive.calibrators.grouped_map import value_columns
+from ogive.engines.grouping import combined
+from ogive.plotting.panels import percent
+from ogive.report.contents import SIGNS, Section
+from ogive.report.figure import worst_graph
 from ogive.report.graphs import Table
-from ogive.studies.compare import compare
+from ogive.report.series import MAX_SUBJECTS_IN_DETAIL, Subject, curve_of, series_of
+from ogive.studies.compare import compare_rows
 from ogive.studies.compare_groups import GROUPS, by_group
 from ogive.studies.fitting import Rows
-from ogive.studies.layout import percent
+from ogive.studies.group_curves import grouping_of
 from ogive.studies.losses import scores_of
+from ogive.studies.wording import way_off
 from ogive.views import score_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ogive.predictions import Predictions
     from ogive.studies.compare_groups import ByGroup, GroupsOf
 
-MOST_GROUPS_SHOWN = 50  # more would bury the rest of the page
+MAX_GROUPS_SHOWN = 1000  # more would make the page slow
 _WORDS = {"none": "before", "spline": "one map", GROUPS: "by group"}
-
-
-class GroupSection(NamedTuple):
-    """What the page says of groups."""
-
-    by: str
-    words: tuple[str, ...]
-    table: Table
 
 
 def group_section(
     groups: GroupsOf, cal: Predictions | None, test: Predictions, view: str
-) -> GroupSection:
+) -> tuple[Section, tuple[Subject, ...]]:
     """Measure the groups of the test part; with rows to fit on, also after calibration."""
+    rows: Mapping[str, Rows]
+    fitted_on = None
     if cal is None or groups.cal is None:
-        rows = score_rows(test, view)
-        given = Rows(rows.score, rows.hit)
-        _, losses = scores_of(given, test, view)
-        found = by_group(groups, test, {"none": given}, {"none": losses})
+        given = score_rows(test, view)
+        rows = {"none": Rows(given.score, given.hit)}
+        _, losses = scores_of(rows["none"], test, view)
+        found = by_group(groups, test, rows, {"none": losses})
     else:
-        compared = compare(cal, test, ["none", "spline"], view, score_only=True, groups=groups)
+        methods = ["none", "spline"]
+        compared, rows = compare_rows(cal, test, methods, view, score_only=True, groups=groups)
         assert compared.by_group is not None  # noqa: S101 - there are groups
-        found = compared.by_group
-    return GroupSection(found.by, tuple(_words(found)), _table(found))
+        found, fitted_on = compared.by_group, float(cal.n)
+    subjects = _subjects(found, groups, rows, test, view, fitted_on)
+    graph = worst_graph("group-errors", "group", subjects)
+    return Section(tuple(_words(found)), graph, _table(found, subjects)), subjects
 
 
-def _table(found: ByGroup) -> Table:
-    names = found.shown
-    head = [f"{what} {_WORDS[name]}" for what in ("KS", "log loss") for name in names]
-    rows = tuple(
-        (
-            row.group,
-            f"{row.n:,.6g}",
-            *(percent(row.ks[name]) for name in names),
-            *(f"{row.nll[name]:.4f}" for name in names),
+def _subjects(  # noqa: PLR0917 - internal
+    found: ByGroup,
+    groups: GroupsOf,
+    rows: Mapping[str, Rows],
+    test: Predictions,
+    view: str,
+    fitted_on: float | None,
+) -> tuple[Subject, ...]:
+    """Return the lines of each group, in the order of the table."""
+    columns = [grouping_of(column) for column in value_columns(groups.test)]
+    cells = combined(columns, range(len(columns)), test.n)
+    places = {name: cells.order[at] for name, at in cells.segments()}
+    shown = found.rows[:MAX_GROUPS_SHOWN]
+    detailed = len(shown) <= MAX_SUBJECTS_IN_DETAIL
+    subjects = []
+    for row in shown:
+        at = np.sort(places[row.group])
+        lines = (
+            series_of(
+                curve_of(rows[name], test, view, at),
+                name,
+                detailed=detailed,
+                fitted_on=None if name == "none" else fitted_on,
+                tested=not test.fitted_rows,
+            )
+            for name in found.shown
         )
-        for row in found.rows[:MOST_GROUPS_SHOWN]
-    )
-    more = len(found.rows) - MOST_GROUPS_SHOWN
-    note = f"The first {MOST_GROUPS_SHOWN} of {len(found.rows):,}." if more > 0 else ""
-    return Table(("group", "rows", *head), rows, note)
+        subjects.append(Subject("group", row.group, tuple(lines), detailed))
+    return tuple(subjects)
+
+
+def _table(found: ByGroup, subjects: tuple[Subject, ...]) -> Table:
+    names = found.shown
+    head = [f"{what} {_WORDS[name]}" for what in ("signed KS", "log loss") for name in names]
+    rows = []
+    for row, subject in zip(found.rows, subjects, strict=False):
+        first = subject.series[0]
+        way = way_off(first.mean, first.rate, abs(first.signed))
+        means = (percent(first.mean), percent(first.rate))
+        errors = (percent(line.signed) for line in subject.series)
+        losses = (f"{row.nll[name]:.4f}" for name in names)
+        rows.append((row.group, f"{row.n:,.6g}", *means, *errors, *losses, SIGNS[way]))
+    more = len(found.rows) - len(subjects)
+    note = f"The first {len(subjects):,} of {len(found.rows):,}." if more > 0 else ""
+    head = ["group", "rows", "mean score", "base rate", *head, "scores were"]
+    return Table(tuple(head), tuple(rows), note)
 
 
 def _words(found: ByGroup) -> list[str]:

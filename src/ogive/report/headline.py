@@ -1,44 +1,74 @@
-"""The report's headline: the verdict (`ogive.studies.verdict`), split for the page."""
+"""The report's first screen: the verdict (`ogive.studies.verdict`) in plain terms."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
+from ogive.diagrams import BinnedReliability
 from ogive.plotting.panels import percent
+from ogive.report.series import MIN_ROWS_TO_SHOW_A_RATE
+from ogive.studies.fitting import VECTOR
+from ogive.views import rate_name
 
 if TYPE_CHECKING:
-    from ogive.report.model import AfterCalibration
+    from ogive.curve import Curve
+    from ogive.report.calibrated import AfterCalibration
     from ogive.studies.measurement import Measurement
     from ogive.studies.verdict import Verdict
 
-Tone: TypeAlias = Literal["fine", "slight", "calibrated", "off"]
+Tone: TypeAlias = Literal["fine", "slight", "calibrated", "off", "unknown"]
 
 #: Where the upper end of the 95 % interval of KS is below this, a model is "slightly off".
 SLIGHT = 0.02
+_MAX_DIGITS = 5  # of a percentage: of a million rows, or rarer
+_BINS = 10  # of equal numbers of rows, one of which is put in plain terms
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What the page says first, what stands below it, and the colour of both."""
+    """What the page says first, what stands below it, and the colour and the word of both.
 
+    word : the verdict in a few words; sentence : what was decided and why; plain : what the scores
+    were worth, in counts; detail : the other sentences of the verdict; advice : what to do
+    """
+
+    word: str
     sentence: str
+    plain: tuple[str, ...]
     detail: str
+    advice: str
     tone: Tone
     decision: Verdict
 
 
-def headline(before: Measurement, after: AfterCalibration | None) -> Headline:
+class Card(NamedTuple):
+    """One number before and after calibration, and what it means."""
+
+    name: str
+    before: str
+    after: str
+    meaning: str
+
+
+def headline(
+    before: Measurement, after: AfterCalibration | None, plain: tuple[str, ...]
+) -> Headline:
     """Return the verdict of a comparison, or of the measurement where nothing was fitted."""
     decision = before.decision if after is None else after.comparison.decision
-    first, *others = decision.sentences
     if before.fitted_rows:
-        return Headline(before.verdict, "", "slight", before.decision)
+        own = before.decision
+        advice = "Measure rows that the calibrator was not fitted on."
+        return Headline("No verdict", before.verdict, plain, "", advice, "unknown", own)
+    first, *others = decision.sentences
     if decision.calibrate and after is not None:  # "Use spline.", and what that does
         first, others = f"{first} {others[0]}", others[1:]
-    if after is not None and decision.calibrate:
         others.append(_what_remains(after))
-    return Headline(first, " ".join(others), _tone(decision, before, after), decision)
+    tone = _tone(decision, before, after)
+    word, advice = _word(tone, decision, after), _advice(decision, after)
+    return Headline(word, first, plain, " ".join(others), advice, tone, decision)
 
 
 def _what_remains(after: AfterCalibration) -> str:
@@ -57,9 +87,122 @@ def _within(after: AfterCalibration) -> bool:
 
 def _tone(decision: Verdict, before: Measurement, after: AfterCalibration | None) -> Tone:
     if decision.too_few_rows:
-        return "slight"
+        return "unknown"
     if decision.calibrate and after is not None:
         return "calibrated" if _within(after) else "off"
     if not decision.miscalibrated:
-        return "fine"
+        return "slight" if decision.calibrate else "fine"
     return "slight" if before.ks_test.high < SLIGHT else "off"
+
+
+def _word(tone: Tone, decision: Verdict, after: AfterCalibration | None) -> str:
+    """Return the verdict in a few words."""
+    if tone == "unknown":
+        return "Too few rows to say"
+    if tone == "fine":
+        return "No miscalibration found"
+    if not decision.miscalibrated:
+        likely = "Miscalibration is likely"
+        return f"{likely}; calibration helps" if after is not None else likely
+    if tone == "calibrated":
+        return "Miscalibrated; calibration repairs it"
+    if tone == "slight":
+        return "Slightly miscalibrated"
+    some = decision.calibrate and after is not None
+    return "Miscalibrated; calibration repairs part of it" if some else "Miscalibrated"
+
+
+def _advice(decision: Verdict, after: AfterCalibration | None) -> str:
+    """Say what to do, in a sentence."""
+    if decision.too_few_rows:
+        many = "more" if decision.rows_needed is None else f"about {decision.rows_needed:,}"
+        return f"Collect {many} labelled rows before deciding."
+    if decision.calibrate and after is not None:
+        return f"Calibrate the scores with {after.method} before they are used."
+    if decision.calibrate:
+        return "Calibrate the scores: fit a calibrator on rows that are not measured here."
+    if after is None and decision.miscalibrated:
+        return "Fit a calibrator on other rows, and see whether the log loss falls."
+    return "Leave the scores as they are."
+
+
+def plain_words(
+    before: Curve, after: Curve | None, label: str, *, off: bool = True
+) -> tuple[str, ...]:
+    """Say what scores were worth, in counts: "of 100 answers given with 95 %, 88 were right".
+
+    The scores are those of the tenth of the rows that is off by the most outcomes. If no
+    miscalibration was found (`off` is false), they are all scores together: among ten tenths, one
+    is far off by chance.
+    label : the name of the class, of a view class-k
+    Nothing is said of fewer rows than a rate needs.
+    """
+    if before.n < MIN_ROWS_TO_SHOW_A_RATE:
+        return ()
+    bins = int(np.clip(before.n // MIN_ROWS_TO_SHOW_A_RATE, 1, _BINS)) if off else 1
+    cells = BinnedReliability.from_curve(before, bins, spacing="mass")
+    at = int((np.abs(cells.share - cells.score) * cells.count).argmax())
+    score, share = float(cells.score[at]), float(cells.share[at])
+    said = [_of_hundred(before.view, score, share, label, mean=not off)]
+    if after is not None and off:
+        later = BinnedReliability.from_curve(after, bins, spacing="mass")
+        near = int(np.abs(later.score - score).argmin())
+        words = _of_hundred(before.view, float(later.score[near]), float(later.share[near]), label)
+        said.append(f"After calibration: {words[0].lower()}{words[1:]}")
+    return tuple(said)
+
+
+def _of_hundred(view: str, score: float, share: float, label: str, *, mean: bool = False) -> str:
+    """Word a score and the share of its outcomes as counts of 100 rows, or of more."""
+    rare = min(score, 1.0 - score)
+    digits = next((k for k in range(_MAX_DIGITS) if rare >= 0.02 / 10**k), 0 if rare == 0.0 else 2)
+    many = 100 * 10**digits
+    given, seen = percent(score, digits), f"{round(share * many):,}"
+    given = f"{given} on average" if mean else given
+    start = f"Of {many:,} "
+    if view == "top-1":
+        return f"{start}answers given with {given}, {seen} were right."
+    if view.startswith("top-"):
+        rank = view.removeprefix("top-")
+        return f"{start}rows whose class of rank {rank} was given {given}, {seen} had that class."
+    if view.startswith("within-top-"):
+        first = f"first {view.removeprefix('within-top-')} classes"
+        return f"{start}rows whose {first} were given {given}, {seen} had one of them."
+    if view.startswith("class-"):
+        return f"{start}rows given {given} for class {label}, {seen} were of that class."
+    return f"{start}rows with a score of {given}, {seen} had outcome 1."
+
+
+def cards(before: Measurement, after: AfterCalibration | None) -> tuple[Card, ...]:
+    """Return the numbers of the first screen."""
+    later = None if after is None else after.after
+    rate = rate_name(before.view)
+    noise = f"{percent(before.ks_test.expected)} expected by chance"
+    if after is not None:
+        noise = f"after: up to {percent(after.allowed)} is sampling noise"
+    rows = [
+        ("mean score", "mean_score", 1, f"{rate}: {percent(before.accuracy, 1)}"),
+        ("KS error", "ks", 2, f"largest cumulative gap; {noise}"),
+        ("ECE", "ece", 2, "mean gap of bins of equal width"),
+        ("log loss", "nll", None, "lower is better"),
+    ]
+    found = [
+        Card(
+            name,
+            _shown(before, key, digits),
+            "" if later is None else _shown(later, key, digits),
+            meaning,
+        )
+        for name, key, digits, meaning in rows
+    ]
+    decision = before.decision if after is None else after.comparison.decision
+    whole = decision.log_loss_before, None if after is None else after.nll_vector
+    if decision.view == VECTOR and whole[0] is not None:
+        shown = ["" if one is None else f"{one:.3f}" for one in whole]
+        found[-1] = Card("log loss of whole vectors", shown[0], shown[1], "lower is better")
+    return tuple(found)
+
+
+def _shown(one: Measurement, key: str, digits: int | None) -> str:
+    value = getattr(one, key)
+    return f"{value:.3f}" if digits is None else percent(value, digits)

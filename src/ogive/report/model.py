@@ -4,47 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ogive import __version__
-from ogive.calibrators import METHODS, find_method
+from ogive.calibrators import find_method
+from ogive.calibrators.multiclass.shared_fits import shared_class_fits
 from ogive.curve import Curve
-from ogive.diagrams import (
-    BeforeAfter,
-    BinnedReliability,
-    ClassHeat,
-    CumulativeDifference,
-    FourPanel,
-    Reliability,
-)
+from ogive.diagrams import BinnedReliability, CumulativeDifference, FourPanel
 from ogive.errors import InvalidInput
-from ogive.metrics.vector import vector_scores
+from ogive.report.calibrated import calibrate, curve_method, main_subject, of_matrix
 from ogive.report.contents import (
-    Number,
-    class_rows,
-    class_words,
-    commands,
-    how_it_was_computed,
     key_numbers,
     more_numbers,
+    threshold_table,
     vector_number,
     view_rows,
+    words_on,
 )
-from ogive.report.graphs import (
-    Graph,
-    decision_graphs,
-    four_graphs,
-    map_graphs,
-    method_graphs,
-    one_graph,
-)
+from ogive.report.figure import gap_table, main_graph
+from ogive.report.graphs import bins_graph, decision_graphs, four_graphs
 from ogive.report.groups import group_section
-from ogive.report.headline import Headline, headline
-from ogive.studies.compare import compare
-from ogive.studies.fitting import SCORE_ONLY, VECTOR, apply, fit, reads_all_columns
-from ogive.studies.graphs import calibrated_curves, calibrated_panels
+from ogive.report.headline import cards, headline, plain_words
+from ogive.report.notes import commands, how_it_was_computed
+from ogive.report.page import NOTHING, About, Page
+from ogive.report.series import FEW_THRESHOLDS, MIN_ROWS_TO_SHOW_A_RATE, THRESHOLDS
+from ogive.studies.layout import of_summary
 from ogive.studies.measure import measure
-from ogive.views import check_view
+from ogive.views import check_view, rate_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,45 +38,22 @@ if TYPE_CHECKING:
 
     from ogive._typing import Progress
     from ogive.predictions import Predictions
-    from ogive.report.graphs import Table
-    from ogive.report.groups import GroupSection
-    from ogive.studies.compare import Comparison
+    from ogive.report.calibrated import AfterCalibration
+    from ogive.report.contents import Number, Section
+    from ogive.report.graphs import Graph, Table
+    from ogive.report.headline import Card, Headline
+    from ogive.report.series import Subject
     from ogive.studies.compare_groups import GroupsOf
     from ogive.studies.measurement import Measurement
-    from ogive.studies.verdict import Verdict
 
 _STEPS = 5
-_MIN_NUMBERS_FOR_SLOW_FITS = (
-    5_000_000  # numbers in a matrix from which fits of whole vectors take minutes
-)
 
 
-@dataclass(frozen=True, slots=True)
-class AfterCalibration:
-    """What a calibrator did to the test part; None of it was fitted there.
-
-    n : rows of the fit; curve : of the calibrated rows; nll_vector : log loss of whole vectors;
-    allowed : the KS error that the noise of the fit explains; graph : before and after; left_out :
-    methods that were not compared
-    """
-
-    method: str
-    n: float
-    curve: Curve
-    after: Measurement
-    nll_vector: float | None
-    allowed: float
-    graph: Graph
-    panels: tuple[Graph, ...]
-    comparison: Comparison
-    left_out: tuple[str, ...]
-    comparison_graphs: tuple[Graph, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(Page):
     """All that the page says."""
 
+    template: ClassVar[str] = "report.html"
     source: str
     made: str
     version: str
@@ -98,22 +61,47 @@ class Report:
     before: Measurement
     calibrated: AfterCalibration | None
     verdict: Headline
+    cards: tuple[Card, ...]
+    figure: Graph
+    gap_table: Table
     numbers: tuple[Number, ...]
     more_numbers: Table
-    graphs: tuple[Graph, ...]
+    bins: Graph
     panels: tuple[Graph, ...]
+    thresholds: Table
     decisions: tuple[Graph, ...]
     views: Table | None
-    class_graph: Graph | None
-    class_table: Table | None
-    class_words: str
-    groups: GroupSection | None
+    classes: Section | None
+    groups: Section | None
+    subjects: tuple[Subject, ...]
     commands: tuple[tuple[str, str], ...]
     how: tuple[str, ...]
+    about: About = NOTHING
+    notes: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The terms that the page uses, with what they mean."""
+        sections = [one.table for one in (self.classes, self.groups) if one is not None]
+        methods = None if self.calibrated is None else self.calibrated.methods
+        return words_on(self.numbers, [self.thresholds, self.views, *sections, methods])
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the page's script shows, as plain JSON values."""
+        return {
+            "grid": THRESHOLDS.tolist(),
+            "few": FEW_THRESHOLDS.tolist(),
+            "rate": rate_name(self.view),
+            "chosen": None if self.calibrated is None else self.calibrated.method,
+            "least": MIN_ROWS_TO_SHOW_A_RATE,
+            "meanings": self.words,
+            "subjects": [one.packed() for one in self.subjects],
+        }
 
 
 def build_report(
-    test: Predictions,
+    test: Predictions | Curve,
     cal: Predictions | None = None,
     *,
     view: str | None = None,
@@ -122,6 +110,7 @@ def build_report(
     score_only: bool = False,
     groups: GroupsOf | None = None,
     source: str = "predictions",
+    notes: Sequence[str] = (),
     today: date | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -129,8 +118,9 @@ def build_report(
 
     Parameters
     ----------
-    test : Predictions
-        Labelled rows to measure.
+    test : Predictions or Curve
+        Labelled rows to measure, or a summary of them: then nothing is calibrated, the page says
+        where its numbers come from, and what needs rows is left out.
     cal : Predictions, optional
         Labelled rows to fit on. Without them nothing is calibrated, and the report says so.
     view : str, optional
@@ -145,9 +135,16 @@ def build_report(
         The groups of the rows: the page has a section on them, with a calibrator of groups.
     source : str
         Where the predictions came from: the file's name.
+    notes : sequence of str
+        How they were read: said under the heading.
     today : date, optional
     progress : function of (what, done, total), optional
     """
+    if isinstance(test, Curve):
+        if cal is not None or groups is not None:
+            msg = "`test` is a curve, which has no rows: leave out `cal` and `groups`."
+            raise InvalidInput(msg)
+        return _of_curve(test, source, notes, today)
     name = check_view(view, test).name
     if method is not None and find_method(method).reads != "curve":
         msg = (
@@ -162,141 +159,99 @@ def build_report(
         test, None if view is None else check_view(view, test), more=True, decide=cal is None
     )
     step("calibrating", 1, _STEPS)
-    calibrated = (
-        None
-        if cal is None
-        else _calibrated(
-            cal,
-            test,
-            view,
-            method=method,
-            methods=methods,
-            score_only=score_only,
-            curve=curve,
-            step=step,
-        )
-    )
+    calibrated = None
+    if cal is not None:
+        how: Any = {"method": method, "methods": methods, "score_only": score_only}
+        with shared_class_fits():  # one fit of the classes for all that needs it
+            calibrated = calibrate(cal, test, view, curve=curve, step=step, **how)
     step("measuring every class", 4, _STEPS)
-    # Rows that fitted the calibrator have no fair tests.
-    tested = not (test.one_column or test.fitted_rows)
-    heat = ClassHeat.from_predictions(test) if tested else None
-    after = None if calibrated is None else calibrated.after
-    shown = calibrated.method if calibrated else method or "spline"
-    drawn, told = curve_method(shown), headline(before, calibrated)
-    reliability = Reliability.from_curve(curve, drawn)
+    view_shown = name if score_only and view is None else view
+    made = _gathered(curve, before, calibrated, test, method, groups, cal)
     step("done", _STEPS, _STEPS)
     return Report(
         source=source,
         made=(today or datetime.now(tz=UTC).date()).isoformat(),
-        version=__version__,
-        view=name,
-        before=before,
-        calibrated=calibrated,
-        verdict=told,
-        numbers=key_numbers(curve, before, after)
-        + vector_number(test, None if calibrated is None else calibrated.nll_vector),
-        more_numbers=more_numbers(before, after),
-        graphs=map_graphs(
-            CumulativeDifference.from_curve(curve, in_sample=test.fitted_rows),
-            reliability,
-            BinnedReliability.from_curve(curve),
-        ),
-        panels=four_graphs(
-            "panels",
-            [
-                FourPanel.from_curve(
-                    curve, method=drawn, label="as it is, test part", in_sample=test.fitted_rows
-                )
-            ],
-        ),
-        decisions=decision_graphs(
-            curve, None if calibrated is None else calibrated.curve, in_sample=test.fitted_rows
-        ),
-        views=None if test.one_column else view_rows(test),
-        class_graph=None if heat is None else one_graph("classes", "Signed KS of each class", heat),
-        class_table=None if heat is None else class_rows(heat),
-        class_words="" if heat is None else class_words(heat),
-        groups=None if groups is None else group_section(groups, cal, test, name),
         commands=commands(
             source,
-            name if score_only and view is None else view,
-            shown,
+            view_shown,
+            calibrated.method if calibrated else method or "spline",
             has_cal=cal is not None,
-            calibrate=told.decision.calibrate is True,
+            calibrate=made["verdict"].decision.calibrate is True,
             score_only=score_only,
         ),
-        how=how_it_was_computed(before, calibrated),
+        notes=tuple(notes),
+        **made,
     )
 
 
-def curve_method(method: str) -> str:
-    """Return the method that draws a map of scores: the default, if it fits whole matrices."""
-    return method if METHODS[method].reads == "curve" else "spline"
+def _of_curve(curve: Curve, source: str, notes: Sequence[str], today: date | None) -> Report:
+    """Gather what a summary can say: nothing of other views, classes or calibrated rows."""
+    before = measure(curve, more=True)
+    return Report(
+        source=source,
+        made=(today or datetime.now(tz=UTC).date()).isoformat(),
+        commands=commands(source, None, "spline", has_cal=False),
+        notes=(*notes, *of_summary(before)),
+        **_gathered(curve, before, None, None),
+    )
 
 
-def default_methods(
-    cal: Predictions, view: str | None = None, *, score_only: bool = False
-) -> list[str]:
-    """Return the methods to compare: those that take seconds on predictions of this size.
-
-    On wide matrices only temperature is left of the methods that fit whole vectors.
-    """
-    wide = cal.n * cal.K > _MIN_NUMBERS_FOR_SLOW_FITS
-    both = reads_all_columns(cal, "spline", view, score_only=score_only)
-    return [f"spline:{SCORE_ONLY}"] * both + [
-        name
-        for name, method in METHODS.items()
-        if method.reads == "curve"
-        or (not method.slow and not cal.one_column and (not wide or name == "temperature"))
-    ]
-
-
-def _calibrated(
-    cal: Predictions,
-    test: Predictions,
-    view: str | None,
-    *,
-    method: str | None,
-    methods: Sequence[str] | None,
-    score_only: bool,
+def _gathered(  # noqa: PLR0917 - internal
     curve: Curve,
-    step: Progress,
-) -> AfterCalibration:
-    """Fit on the cal part, apply to both, and compare with the other methods."""
-    step("comparing methods", 2, _STEPS)
-    if methods is None:
-        methods = default_methods(cal, view, score_only=score_only)
-    chosen = list(methods)
-    comparison = compare(cal, test, chosen, view, score_only=score_only)
-    used = method or comparison.decision.method or "spline"
-    inside, outside, n = calibrated_curves(cal, test, curve.view, used, score_only=score_only)
-    after = CumulativeDifference.from_curve(outside, label="after", fitted_on=n)
-    pair = BeforeAfter(CumulativeDifference.from_curve(curve, label="before"), after)
-    panels = calibrated_panels(inside, outside, n, curve_method(used))
-    return AfterCalibration(
-        method=used,
-        n=n,
-        curve=outside,
-        after=measure(outside, fitted_on=n, more=True),
-        nll_vector=None if score_only else _vector_loss(cal, test, view, used, comparison.decision),
-        allowed=after.half_width or 0.0,
-        graph=one_graph("before-after", "Before and after calibration", pair),
-        panels=four_graphs("calibrated", panels),
-        comparison=comparison,
-        left_out=tuple(name for name in METHODS if name not in chosen),
-        comparison_graphs=method_graphs(comparison),
+    before: Measurement,
+    calibrated: AfterCalibration | None,
+    test: Predictions | None,
+    method: str | None = None,
+    groups: GroupsOf | None = None,
+    cal: Predictions | None = None,
+) -> dict[str, Any]:
+    """Return the parts of the page that follow from the rows, or from a summary of them."""
+    # Rows that fitted the calibrator have no fair tests.
+    tested = test is None or not test.fitted_rows
+    after = None if calibrated is None else calibrated.after
+    later = None if calibrated is None else calibrated.curve
+    shown = calibrated.method if calibrated else method or "spline"
+    label = ""
+    if test is not None and curve.view.startswith("class-"):
+        label = str(test.classes[int(curve.view.removeprefix("class-"))])
+    main = main_subject(curve, calibrated, test)
+    lines = main.series[: 1 if calibrated is None else 2]
+    views: tuple[Subject, ...] = ()
+    classes = of_groups = None
+    if test is not None:
+        views, classes = of_matrix(test, calibrated, curve.view)
+        if groups is not None:
+            of_groups = group_section(groups, cal, test, curve.view)
+    difference = CumulativeDifference.from_curve(
+        curve, label="" if calibrated is None else "before", in_sample=not tested
     )
-
-
-def _vector_loss(
-    cal: Predictions, test: Predictions, view: str | None, method: str, decision: Verdict
-) -> float | None:
-    """Return the log loss of calibrated vectors: that of the verdict, if it is of this method.
-
-    None: a view was asked for, of which a calibrator makes no vectors.
-    """
-    if test.one_column or view not in {None, VECTOR}:
-        return None
-    if decision.view == VECTOR and decision.method == method:
-        return decision.log_loss_after
-    return vector_scores(test, apply(fit(cal, method, VECTOR), test, VECTOR).vectors).nll
+    ends = None if calibrated is None else calibrated.difference
+    four = FourPanel.from_curve(
+        curve, method=curve_method(shown), label="as it is, test part", in_sample=not tested
+    )
+    decision = before.decision if calibrated is None else calibrated.comparison.decision
+    off = bool(decision.miscalibrated or decision.calibrate)
+    numbers = key_numbers(curve, before, after, later)
+    if test is not None:
+        numbers += vector_number(test, None if calibrated is None else calibrated.nll_vector)
+    return {
+        "version": __version__,
+        "view": curve.view,
+        "before": before,
+        "calibrated": calibrated,
+        "verdict": headline(before, calibrated, plain_words(curve, later, label, off=off)),
+        "cards": cards(before, calibrated),
+        "figure": main_graph(difference, ends, lines),
+        "gap_table": gap_table(difference, ends),
+        "numbers": numbers,
+        "more_numbers": more_numbers(before, after),
+        "bins": bins_graph(BinnedReliability.from_curve(curve)),
+        "panels": four_graphs("panels", [four]),
+        "thresholds": threshold_table(lines),
+        "decisions": decision_graphs(curve, later, in_sample=not tested),
+        "views": None if test is None or test.one_column else view_rows(test),
+        "classes": classes,
+        "groups": None if of_groups is None else of_groups[0],
+        "subjects": (main, *views, *(() if of_groups is None else of_groups[1])),
+        "how": how_it_was_computed(before, calibrated),
+    }

@@ -1,4 +1,8 @@
-"""From a report to one HTML page: no script, nothing loaded, everything escaped."""
+"""From a report to one HTML page: nothing loaded, everything escaped.
+
+The page's policy allows one style sheet and one script, each by its hash. The script reads a JSON
+block, never code, and builds elements, never markup: a name in the data cannot run.
+"""
 
 from __future__ import annotations
 
@@ -11,31 +15,24 @@ from ogive._files import replacing
 from ogive.errors import need
 from ogive.plotting.panels import percent
 from ogive.plotting.timeline import SHAPE as TIMELINE_SHAPE
-from ogive.report.model import Report
 from ogive.report.svg import draw_svg
-from ogive.studies.compare import above_the_best
 
 if TYPE_CHECKING:
     import os
 
     from ogive.plotting.marks import Panel
     from ogive.report.graphs import Graph
-    from ogive.report.watch import WatchReport
+    from ogive.report.page import Page
 
-_FIGURE_WIDTH = 760.0
 _TIMELINE_WIDTH = 540.0  # of days side by side: on a phone their names can still be read
 
 
-def render_html(report: Report | WatchReport) -> str:
-    """Return the page as text."""
+def render_html(report: Page, *, short: bool = False) -> str:
+    """Return the page as text; `short`: only what fits three printed pages."""
     jinja = need("jinja2", extra="cli")
     folder = files("ogive.report") / "templates"
-    texts = {
-        name: (folder / name).read_text(encoding="utf-8")
-        for name in ("report.css", "macros.html", "report.html", "watch.html")
-    }
-    style = texts["report.css"]
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    texts = {one.name: one.read_text(encoding="utf-8") for one in folder.iterdir()}
+    style, script = texts["report.css"], texts["report.js"]
     environment = jinja.Environment(
         loader=jinja.DictLoader(texts),
         autoescape=True,
@@ -44,7 +41,7 @@ def render_html(report: Report | WatchReport) -> str:
         lstrip_blocks=True,
     )
     environment.filters["percent"] = percent
-    environment.filters["above_the_best"] = above_the_best
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
 
     markup = need("markupsafe", extra="cli").Markup
 
@@ -62,24 +59,30 @@ def render_html(report: Report | WatchReport) -> str:
             for i, panel in enumerate(graph.panels)
         ]
 
-    page = environment.get_template("report.html" if isinstance(report, Report) else "watch.html")
-    text: str = page.render(r=report, style=markup(style), digest=digest, drawn=drawn)
+    page = environment.get_template(report.template)
+    text: str = page.render(
+        r=report,
+        short=short,
+        style=markup(style),
+        digest=_digest(style),
+        script=markup(script),
+        script_digest=_digest(script),
+        drawn=drawn,
+    )
     return text
+
+
+def _digest(text: str) -> str:
+    """Return the hash that a content security policy asks for."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _width_of(panel: Panel) -> dict[str, float]:
     """Return the width of a panel, where it is not the usual one."""
-    if not panel.frame:
-        return {"width": _cells_width(panel)}
     return {"width": _TIMELINE_WIDTH} if panel.shape == TIMELINE_SHAPE else {}
 
 
-def _cells_width(panel: Panel) -> float:
-    """Return a width that leaves room for the names in the cells, as far as the page goes."""
-    return min(max(80.0 * panel.x.high, 400.0), _FIGURE_WIDTH)
-
-
-def write_html(report: Report | WatchReport, path: str | os.PathLike[str]) -> None:
+def write_html(report: Page, path: str | os.PathLike[str]) -> None:
     """Write the page; a file being replaced stays whole."""
     text = render_html(report)
     with replacing(path) as beside:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ogive import __version__
 from ogive.plotting.figures import panels_of
 from ogive.plotting.marks import plain
 from ogive.plotting.panels import percent
 from ogive.report.graphs import Graph, Table
+from ogive.report.page import NOTHING, About, Page
 from ogive.studies.graphs import timeline_of
 from ogive.studies.watch.grouped import GroupWatch
 from ogive.studies.watch.watch import quiet_words
@@ -25,10 +26,11 @@ DAYS_SHOWN = 60
 NOT_KNOWN = "not known"
 
 
-@dataclass(frozen=True, slots=True)
-class WatchReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class WatchReport(Page):
     """All that the page of a watch says."""
 
+    template: ClassVar[str] = "watch.html"
     source: str
     made: str
     version: str
@@ -40,6 +42,8 @@ class WatchReport:
     days: Table
     groups: Table | None
     how: tuple[str, ...]
+    about: About = NOTHING
+    notes: tuple[str, ...] = ()
 
 
 def build_watch_report(

@@ -21,13 +21,14 @@ import numpy as np
 from ogive._html import grid
 from ogive.calibrators import METHODS
 from ogive.calibrators.multiclass.shared_fits import shared_class_fits
-from ogive.calibrators.scaling.vector_probe import stopped_early
+from ogive.calibrators.scaling.vector_probe import stopped_early, to_the_end
 from ogive.errors import InvalidInput, InvalidType
 from ogive.studies.compare_groups import GROUPS, by_group, check_by
 from ogive.studies.deciding import choose, judge_methods
 from ogive.studies.fitting import (
     SCORE_ONLY,
     VECTOR,
+    Rows,
     apply,
     fit,
     fit_in_groups,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from ogive.calibrators.multiclass.shared_fits import SharedFits
     from ogive.predictions import Predictions
     from ogive.studies.compare_groups import ByGroup, GroupsOf
-    from ogive.studies.fitting import Rows
     from ogive.studies.verdict import Verdict
 
 STOPPED = (
@@ -240,6 +240,21 @@ def compare(
     >>> compare(*preds, methods=["none", "platt"]).best.method
     'platt'
     """
+    how: Any = {"score_only": score_only, "groups": groups, "progress": progress}
+    return compare_rows(cal, test, methods, view, **how)[0]
+
+
+def compare_rows(
+    cal: Predictions,
+    test: Predictions,
+    methods: Sequence[str] | None = None,
+    view: str | None = None,
+    *,
+    score_only: bool = False,
+    groups: GroupsOf | None = None,
+    progress: Progress | None = None,
+) -> tuple[Comparison, dict[str, Rows]]:
+    """Return what `compare` does, and the calibrated scores and outcomes of every method."""
     name = VECTOR if view == VECTOR else check_view(view, test).name
     check_pair(cal, test)
     if isinstance(methods, str):
@@ -251,7 +266,7 @@ def compare(
     for method in chosen:
         if groups is None or method != GROUPS:
             named(method)
-    with shared_class_fits() as shared:
+    with shared_class_fits() as shared, to_the_end():  # `_measure` makes the probe itself
         how: Any = {"score_only": score_only, "shared": shared, "progress": progress}
         if groups is not None:
             check_by(name)
@@ -270,7 +285,7 @@ def _compared(
     shared: SharedFits,
     progress: Progress | None,
     groups: GroupsOf | None = None,
-) -> Comparison:
+) -> tuple[Comparison, dict[str, Rows]]:
     """Fit and measure each method, and judge them."""
     name = VECTOR if view == VECTOR else check_view(view, test).name
     outcomes = []
@@ -305,7 +320,8 @@ def _compared(
     if groups is not None:
         calibrated = {one.method: one.rows for one in outcomes}
         found = by_group(groups, test, calibrated, {one.method: one.losses for one in outcomes})
-    return Comparison(name, cal.n, test.n, ranked, decision, *origin, by_group=found)
+    compared = Comparison(name, cal.n, test.n, ranked, decision, *origin, by_group=found)
+    return compared, {one.method: Rows(one.rows.score, one.rows.hit) for one in outcomes}
 
 
 def _finished(

@@ -25,8 +25,8 @@ MIN_SECONDS_TO_ANNOUNCE = 5.0
 #: Seconds for each number of a matrix, of methods and of ways to whole vectors; others are quick.
 _SECONDS_PER_NUMBER = {
     "vector": 1.9e-6,
-    "keep": 2.0e-6,
-    "free": 2.0e-6,
+    "keep": 0.9e-6,
+    "free": 0.9e-6,
     "ovr": 1.3e-6,
     "ms-odir": 2e-4,
     "dir-odir": 2e-4,

@@ -11,44 +11,46 @@ number has a mean and a variance. With rows of weight w and a threshold t:
 
 **Intervals** hold, in 95 of 100 cases, what these rows will show once their outcomes are known. The
 variances of sums are :math:`\sum w^2 q (1 - q)`; that of the AUC follows from its derivative in
-each outcome. A calibrator adds its own uncertainty: curves are drawn from its posterior, and the
-variance of their numbers is added. Nothing allows for scores that are not calibrated.
+each outcome, and where few outcomes of one kind are expected, outcomes are drawn with the
+probabilities q and the interval is that of the AUC of the draws. A calibrator adds its own
+uncertainty: curves are drawn from its posterior, and the variance of their numbers is added.
+Nothing allows for scores that are not calibrated.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, nan, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._html import record_form
 from ogive._numerics.logistic import expit
 from ogive.calibrators.maps import Map
 from ogive.calibrators.spline_map import SplineMap
 from ogive.curve import Curve
 from ogive.curve.coarse import coarse
-from ogive.engines.files import is_log, open_log
-from ogive.engines.local import read_log
 from ogive.errors import DoesNotApply, InvalidInput
 from ogive.metrics.line import HIGH, LOW, MAX_ROWS, Estimate
 from ogive.metrics.significance import HALF_WIDTH_95
 from ogive.predictions import Predictions, kind_or_default
-from ogive.readers import Columns
-from ogive.readers.multi_file import read_together
 from ogive.studies.numbers import drawn_curves
-from ogive.views import check_view, score_rows
+from ogive.studies.unlabelled import Unlabelled, scored_rows, unlabelled
 
 if TYPE_CHECKING:
     import os
 
     from ogive._typing import ArrayLike, BoolArray, FloatArray, Kind, Progress
     from ogive.calibrators.maps import Fitted
+    from ogive.readers import Columns
 
 TOP = "top-1"
 DRAWS = 200  # of a calibrator's posterior: enough for a variance
-_TWO_CLASSES = 2
+#: With fewer outcomes of one kind the AUC is far from normal, and outcomes are drawn so often.
+OUTCOMES_FOR_NORMAL_AUC, DRAWS_OF_OUTCOMES = 100, 2000
+_NUMBERS_AT_ONCE = 1 << 21  # of a table of draws: a few MB
 _TINY = float(np.finfo(np.float64).tiny)  # less is 0: a division by it would not be finite
 
 
@@ -76,6 +78,8 @@ class ExpectedPerformance:
     precision: Estimate
     auc: Estimate
 
+    _repr_html_ = record_form
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of ``ogive expect``; None for NaN."""
         found: dict[str, Any] = {"n": self.n, "view": self.view, "threshold": self.threshold}
@@ -83,16 +87,6 @@ class ExpectedPerformance:
             for end, value in zip(("", "_low", "_high"), getattr(self, key), strict=True):
                 found[f"{key}{end}"] = None if np.isnan(value) else value
         return found
-
-
-class _Rows(NamedTuple):
-    """Scores as side and tail, with weights and their squares; (m,) each."""
-
-    view: str
-    high: BoolArray
-    tail: FloatArray
-    weight: FloatArray
-    square: FloatArray
 
 
 def expected_performance(
@@ -137,7 +131,7 @@ def expected_performance(
         msg = "`data` has labels: measure it instead, or leave them out (Predictions(values))."
         raise InvalidInput(msg)
     gamma = _as_map(calibrator)
-    rows = _rows(data, view if gamma is None else gamma.view)
+    rows = scored_rows(data, view if gamma is None else gamma.view)
     return _expected(rows, threshold, gamma, random_state)
 
 
@@ -156,21 +150,11 @@ def expect_file(
     progress: Progress | None = None,
 ) -> ExpectedPerformance:
     """Return the same of a file or a log without outcomes, which may be longer than memory."""
-    file, columns = Path(path), columns or Columns()
     gamma = _as_map(calibrator)
     view = view if gamma is None else gamma.view
-    if is_log(file):
-        log_ = open_log(file, columns)
-        _refuse_outcomes(file, log_.layout.truth is not None and not ignore_outcomes)
-        if view is None and log_.layout.kind != "scores":
-            view = "class-1" if log_.classes == _TWO_CLASSES else "top-1"
-        how: Any = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
-        curve = read_log(file, view, columns=columns, part=part, **how).curve
-        rows = _Rows(curve.view, curve.high, curve.tail, curve.count, curve.square)
-    else:
-        preds = read_together((file,), columns, experiment, part, default="test", memory=memory)
-        _refuse_outcomes(file, preds.labels is not None and not ignore_outcomes)
-        rows = _rows(preds, view)
+    why = f"so that its accuracy can be measured: ogive measure {path}. To"
+    how: Any = {"part": part, "experiment": experiment, "memory": memory, "progress": progress}
+    rows = unlabelled(Path(path), columns, view, why=None if ignore_outcomes else why, **how)
     return _expected(rows, threshold, gamma, random_state)
 
 
@@ -184,54 +168,81 @@ def _as_map(calibrator: Fitted | None) -> Map | None:
     raise DoesNotApply(msg)
 
 
-def _refuse_outcomes(file: Path, refused: bool) -> None:
-    if refused:
-        msg = (
-            f"{file} has outcomes, so that its accuracy can be measured: ogive measure {file}. "
-            "To leave the outcomes unread: --ignore-outcomes (ignore_outcomes=True)."
-        )
-        raise InvalidInput(msg)
-
-
-def _rows(preds: Predictions, view: str | None) -> _Rows:
-    if view is None and preds.K == _TWO_CLASSES and not preds.one_column:
-        view = "class-1"
-    name = check_view(view, preds).name
-    scored = score_rows(preds, name)
-    count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
-    square = count**2 if preds.weight_kind == "sampling" else count
-    return _Rows(name, scored.high, scored.tail, count, square)
-
-
 def _expected(
-    rows: _Rows, threshold: float, calibrator: Map | None, random_state: int
+    rows: Unlabelled, threshold: float, calibrator: Map | None, random_state: int
 ) -> ExpectedPerformance:
     if not 0.0 <= threshold <= 1.0:
         msg = f"`threshold` must lie in [0, 1], not {threshold!r}."
         raise InvalidInput(msg)
-    between = np.zeros(3)
+    between, rng = np.zeros(3), np.random.default_rng(random_state)
+    if isinstance(calibrator, SplineMap):
+        between = _variance_of_calibrator(calibrator, _short(rows), threshold, rng)
+    found = _numbers(rows, _calibrated(rows, calibrator), threshold, between)
+    if np.isnan(found.auc.value):
+        return found
+    short = _short(rows)
+    q = _calibrated(short, calibrator)
+    if min(short.weight @ q, short.weight @ (1.0 - q)) ** 2 >= (
+        OUTCOMES_FOR_NORMAL_AUC * float(short.square @ (q * (1.0 - q)))
+    ):
+        return found
+    return replace(found, auc=_of_drawn_outcomes(found.auc.value, short, q, between[2], rng))
+
+
+def _calibrated(rows: Unlabelled, calibrator: Map | None) -> FloatArray:
     if calibrator is None:
-        q = np.where(rows.high, 1.0 - rows.tail, rows.tail)
-    else:
-        q = calibrator.from_tails(rows.high, rows.tail)
-        if isinstance(calibrator, SplineMap):
-            rng = np.random.default_rng(random_state)
-            between = _variance_of_calibrator(calibrator, _short(rows), threshold, rng)
-    return _numbers(rows, q, threshold, between)
+        return np.where(rows.high, 1.0 - rows.tail, rows.tail)
+    return calibrator.from_tails(rows.high, rows.tail)
 
 
-def _short(rows: _Rows) -> _Rows:
+def _of_drawn_outcomes(
+    value: float, rows: Unlabelled, q: FloatArray, between: float, rng: np.random.Generator
+) -> Estimate:
+    """Return the AUC with the interval of outcomes that are drawn with the probabilities q.
+
+    A row of weight w and squared weight v stands for w² / v outcomes of the weight v / w. The
+    variance `between` of the calibrator is added on the scale of log-odds.
+    """
+    some = rows.weight > 0.0
+    _, group = np.unique(q[some], return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    q, weight, square = (x[some][order] for x in (q, rows.weight, rows.square))
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    unit, times = square / weight, np.maximum(np.round(weight**2 / square), 1.0)
+    found = []
+    for at in np.array_split(
+        np.arange(DRAWS_OF_OUTCOMES), 1 + q.size * DRAWS_OF_OUTCOMES // _NUMBERS_AT_ONCE
+    ):
+        hits = rng.binomial(times.astype(np.int64), q, (at.size, q.size))
+        ones, zeros = (np.add.reduceat(unit * x, starts, axis=1) for x in (hits, times - hits))
+        below = np.cumsum(zeros, axis=1) - 0.5 * zeros
+        pairs = ones.sum(axis=1) * zeros.sum(axis=1)
+        known = pairs > _TINY
+        found.append((ones * below).sum(axis=1)[known] / pairs[known])
+    auc = np.clip(np.concatenate(found), 0.0, 1.0)
+    if not auc.size:
+        return Estimate(value, 0.0, 1.0)  # no draw has both outcomes
+    if between > 0.0 and 0.0 < value < 1.0:
+        spread = sqrt(between) / (value * (1.0 - value))
+        with np.errstate(divide="ignore"):
+            eta = np.log(auc) - np.log1p(-auc)
+        auc = expit(eta + spread * rng.standard_normal(auc.size))
+    low, high = np.quantile(auc, (LOW, HIGH))
+    return Estimate(value, min(float(low), value), max(float(high), value))
+
+
+def _short(rows: Unlabelled) -> Unlabelled:
     """Return the rows, with nearly equal scores joined if there are many."""
     if rows.tail.size <= MAX_ROWS:
         return rows
     score = np.where(rows.high, 1.0 - rows.tail, rows.tail)
     none = np.zeros(score.size)
     curve = coarse(Curve.from_scores(score, none, sample_weight=rows.weight))
-    return _Rows(rows.view, curve.high, curve.tail, curve.count, curve.count)
+    return Unlabelled(rows.view, curve.high, curve.tail, curve.count, curve.count)
 
 
 def _variance_of_calibrator(
-    calibrator: SplineMap, rows: _Rows, threshold: float, rng: np.random.Generator
+    calibrator: SplineMap, rows: Unlabelled, threshold: float, rng: np.random.Generator
 ) -> FloatArray:
     """Return the variance of accuracy, precision and AUC over the posterior, (3,)."""
     q = calibrator.from_tails(rows.high, rows.tail)
@@ -254,7 +265,7 @@ def _predicted(view: str, q: FloatArray, threshold: float) -> BoolArray:
 
 
 def _numbers(
-    rows: _Rows, q: FloatArray, threshold: float, between: FloatArray
+    rows: Unlabelled, q: FloatArray, threshold: float, between: FloatArray
 ) -> ExpectedPerformance:
     """Return the numbers of probabilities q, (m,); `between` is the calibrator's variance, (3,)."""
     yes = _predicted(rows.view, q, threshold)
@@ -314,7 +325,8 @@ class _Ranked:
         below = np.cumsum(zeros) - 0.5 * zeros
         above = ones.sum() - np.cumsum(ones) + 0.5 * ones
         slope = below - above - in_order / pairs * (zeros.sum() - ones.sum())
-        return float(noise @ slope[self.group] ** 2) / pairs**2
+        # The square of few pairs may be 0 in floats: it is divided by twice.
+        return float((noise / pairs) @ slope[self.group] ** 2) / pairs
 
 
 def _share(mean: float, variance: float, n: float) -> Estimate:

@@ -36,6 +36,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from ogive._html import text_form
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
 from ogive.metrics.binned import BINS, bin_rows
@@ -165,6 +166,8 @@ class Gate:
     """All limits together: pass if all are kept, fail if one is broken, else undecided."""
 
     limits: tuple[Limit, ...]
+
+    _repr_html_ = text_form
 
     @property
     def verdict(self) -> GateVerdict:

@@ -114,7 +114,8 @@ def _calibrated(
     if graph == "before-after":
         before = CumulativeDifference.from_curve(curve, label="before")
         after = CumulativeDifference.from_curve(outside, label="after", fitted_on=n)
-        return [BeforeAfter(before, after)]
+        lines = (Reliability.from_curve(curve, method), Reliability.from_curve(outside, method))
+        return [BeforeAfter(before, after, lines)]
     return [
         FourPanel.from_curve(curve, method=method, label="as it is, test part"),
         *calibrated_panels(inside, outside, n, method),

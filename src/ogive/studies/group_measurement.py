@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any
 
+from ogive._html import text_form
 from ogive.calibrators.grouped_map import JOIN, NO_GROUP
 from ogive.metrics.multicalibration import MulticalibrationError, largest_error
 from ogive.metrics.significance import LEVEL
@@ -82,6 +83,8 @@ class GroupMeasurements:
     columns: tuple[str, ...]
     skipped: int | None = None
     fitted_on: float | None = None
+
+    _repr_html_ = text_form
 
     @property
     def off(self) -> tuple[GroupMeasurement, ...]:

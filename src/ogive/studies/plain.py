@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._html import record_form
 from ogive._labels import warn_if_permuted
 from ogive._numerics.splits import random_parts
 from ogive._validate import as_array, as_hits
@@ -213,6 +214,8 @@ class Calibration:
 
     probabilities: Any
     calibrator: Fitted
+
+    _repr_html_ = record_form
 
     def __iter__(self) -> Any:  # noqa: ANN401 - two things of different kinds
         """Yield the probabilities, then the calibrator."""

@@ -13,8 +13,6 @@ from ogive._files import safe_output
 from ogive.calibrators.maps import Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.shifted import ShiftedMap, ShiftedVectorMap, as_rates, shifted
-from ogive.engines.files import is_log, open_log
-from ogive.engines.local import read_log
 from ogive.errors import InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map, save
 from ogive.readers import Columns
@@ -22,7 +20,7 @@ from ogive.readers.multi_file import read_together
 from ogive.studies.base_rate import estimate_base_rate, scores_in
 from ogive.studies.base_rates import class_scores_in, estimate_base_rates
 from ogive.studies.fitting import TWO_CLASSES
-from ogive.views import score_rows
+from ogive.studies.unlabelled import refuse_outcomes, unlabelled
 
 if TYPE_CHECKING:
     import os
@@ -32,6 +30,10 @@ if TYPE_CHECKING:
     from ogive.export.artifact import FittedOn
     from ogive.studies.base_rate import BaseRate
 
+_WHY = (
+    "and a base rate is estimated from scores without them. Count the base rate and give it with "
+    "--base-rate, fit a calibrator to these rows, or"
+)
 MISFIT_LEVEL = 0.01  # below this p-value a shift is warned of
 
 
@@ -192,23 +194,19 @@ def _new_scores(
     progress: Progress | None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return calibrated scores of new data, and how many rows have each."""
-    if is_log(like) and isinstance(gamma, Map):
-        has_truth = open_log(like, columns).layout.truth is not None
-        _refuse_outcomes(like, has_truth and not ignore_outcomes)
-        how: Any = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
-        curve = read_log(like, gamma.view, columns=columns, **how).curve
-        worth = float(curve.effective_n) / float(curve.n)  # of sampling weights: Kish's rows
-        return gamma.from_tails(curve.high, curve.tail), worth * curve.count.astype(np.float64)
-    preds = read_together((like,), columns, None, None, default="all", memory=memory)
-    _refuse_outcomes(like, preds.labels is not None and not ignore_outcomes)
-    count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
-    if preds.sample_weight is not None and preds.weight_kind == "sampling":
-        count = count * (count.sum() / (count**2).sum())
+    why = None if ignore_outcomes else _WHY
     if isinstance(gamma, Map):
-        rows = score_rows(preds, gamma.view)
-        return gamma.from_tails(rows.high, rows.tail), count
-    q = gamma(preds)
-    return (q[:, 1] if gamma.K == TWO_CLASSES else q), count
+        how: Any = {"default": "all", "memory": memory, "progress": progress}
+        rows = unlabelled(like, columns, gamma.view, why=why, **how)
+        q, count, square = gamma.from_tails(rows.high, rows.tail), rows.weight, rows.square
+    else:
+        preds = read_together((like,), columns, None, None, default="all", memory=memory)
+        refuse_outcomes(like, why, found=preds.labels is not None)
+        q = gamma(preds)
+        q = q[:, 1] if gamma.K == TWO_CLASSES else q
+        count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
+        square = count**2 if preds.weight_kind == "sampling" else count
+    return q, count * float(count.sum() / square.sum())  # of sampling weights: Kish's rows
 
 
 def _classes_of(gamma: Fitted) -> int:
@@ -217,16 +215,6 @@ def _classes_of(gamma: Fitted) -> int:
     if not isinstance(gamma, MatrixMap):
         shifted(gamma)  # the error that says why such a calibrator cannot be moved
     return int(getattr(gamma, "K", TWO_CLASSES))
-
-
-def _refuse_outcomes(like: Path, refused: bool) -> None:
-    if refused:
-        msg = (
-            f"{like} has outcomes, and a base rate is estimated from scores without them. Count "
-            "the base rate and give it with --base-rate, fit a calibrator to these rows, or "
-            "leave the outcomes unread: --ignore-outcomes (ignore_outcomes=True)."
-        )
-        raise InvalidInput(msg)
 
 
 def rate_before(gamma: Fitted, info: FittedOn) -> Any:  # noqa: ANN401 - a number or several

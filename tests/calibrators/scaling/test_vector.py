@@ -246,6 +246,9 @@ def test_a_fit_that_overfits_is_stopped_early(rng, monkeypatch):
         Predictions(preds.values[order], preds.labels[order], kind="logits")
     )
     np.testing.assert_allclose(again.factor, stopped.factor, rtol=1e-6)
+    with pytest.warns(FallbackWarning, match="60 classes was stopped early"):
+        np.testing.assert_array_equal(fit_vector(preds).factor, stopped.factor)
+    monkeypatch.undo()
     # New rows agree with the decision: the whole fit is worse than a temperature.
     fresh = overfitting(np.random.default_rng(5), n=4000)
     losses = {}

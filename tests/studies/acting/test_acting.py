@@ -271,3 +271,49 @@ def test_a_rank_by_all_columns_is_decided_with_its_rows():
         ogive.decide(curve, miss=5, alarm=1, calibrator=gamma)
     with pytest.raises(DoesNotApply, match="fit one of whole vectors"):
         ogive.decide(preds, costs=np.eye(4), calibrator=gamma)
+
+
+@pytest.mark.parametrize("costs", [{"miss": 20, "alarm": 1}, {"costs": [[0, 20], [1, 0]]}])
+def test_copies_of_a_row_in_a_cluster_are_worth_one_row(rng, costs):
+    scores, outcomes = data(rng, 400)
+    alone = decide(scores, outcomes, calibrator=NONE, **costs)
+    copies = [np.repeat(x, 10) for x in (scores, outcomes, np.arange(400))]
+    many = decide(*copies[:2], calibrator=NONE, clusters=copies[2], **costs)
+    fewer = decide(*copies[:2], calibrator=NONE, **costs)
+    assert many.cost_before == pytest.approx(alone.cost_before)
+    for one, other in ((many.before, alone.before), (many.after, alone.after)):
+        assert one.low == pytest.approx(other.low, rel=0.02)
+        assert one.high == pytest.approx(other.high, rel=0.02)
+    assert fewer.before.high - fewer.before.low < 0.4 * (many.before.high - many.before.low)
+
+
+def test_clusters_of_one_row_change_little_and_folds_keep_clusters_whole(rng):
+    scores, outcomes = data(rng, 1000)
+    alone = decide(scores, outcomes, miss=20, alarm=1)
+    each = decide(scores, outcomes, miss=20, alarm=1, clusters=rng.permutation(1000))
+    ends = [(x.before.low, x.before.high) for x in (alone, each)]
+    assert ends[0] == pytest.approx(ends[1], rel=0.02)
+    # The same through predictions of two columns, in another order of the rows.
+    order, code = rng.permutation(1000), np.arange(1000) // 10
+    both = np.stack([1.0 - scores, scores], axis=1)
+    wide = Predictions(both[order], outcomes[order], kind="probs", clusters=code[order])
+    one = decide(scores, outcomes, miss=20, alarm=1, clusters=code)
+    assert decide(wide, miss=20, alarm=1).before.low == pytest.approx(one.before.low)
+
+
+def test_a_calibrator_of_groups_decides_with_the_group_of_each_row(rng):
+    scores, outcomes = data(rng)
+    group = np.where(rng.random(3000) < 0.5, "a", "b")
+    curves = {g: Curve.from_scores(scores[group == g], outcomes[group == g]) for g in "ab"}
+    gamma = ogive.fit_groups(curves, by="place")
+    found = decide(scores, outcomes, miss=20, alarm=1, calibrator=gamma, groups=group)
+    exact = naive.expected_cost(gamma(scores, group), outcomes, 1 / 21, 20, 1)
+    assert found.cost_after == pytest.approx(exact)
+    assert found.raw_threshold is None
+    assert found.method == "groups"
+    with pytest.raises(InvalidInput, match="needs the group of each row"):
+        decide(scores, outcomes, miss=20, alarm=1, calibrator=gamma)
+    with pytest.raises(DoesNotApply, match="calibrator of groups"):
+        decide(scores, outcomes, miss=20, alarm=1, groups=group)
+    with pytest.raises(DoesNotApply, match="needs the rows"):
+        decide(Curve.from_scores(scores, outcomes), miss=20, alarm=1, calibrator=gamma)

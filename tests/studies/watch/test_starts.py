@@ -9,6 +9,8 @@ from ogive import Curve, Watch
 from ogive.studies.watch.starts import (
     GROWTH_FOR_NEW_FIT,
     MIN_OUTCOMES_TO_BET,
+    day_of,
+    first_bet,
     fitted,
     kept,
     past_of,
@@ -74,6 +76,25 @@ def test_a_bet_is_fair_on_scores_and_no_better_on_a_summary(rng, bits):
     assert mean == pytest.approx(expected, rel=1e-6 if bits == 52 else 1e-3)
 
 
+@pytest.mark.parametrize("bits", [4, 52])
+def test_the_first_bet_is_fair_on_scores_and_no_better_on_a_summary(bits):
+    day = np.array([0.5, 0.501, 0.506, 0.51, 0.512, 0.3, 0.9, 1e-9])
+    mean = 0.0
+    for outcomes in itertools.product([0, 1], repeat=day.size):
+        chance = np.prod(np.where(outcomes, day, 1 - day))
+        mean += chance * np.exp(first_bet(Curve.from_scores(day, outcomes).summarised(bits)))
+    assert mean == pytest.approx(1.0, rel=1e-9 if bits == 52 else 1e-3)
+    assert mean <= 1.0 + 1e-9
+
+
+def test_a_large_change_is_found_on_its_first_day(rng):
+    watch = Watch()
+    for number, (scores, outcomes) in enumerate(days_of(rng, [2000] * 6)):
+        watch = watch.update(Curve.from_scores(scores, outcomes), number)
+    assert not watch.alarm
+    assert watch.update(Curve.from_scores(*next(days_of(rng, [2000], power=2.0))), 6).alarm
+
+
 def test_few_starts_are_kept_and_no_row_is_lost(rng):
     watch, starts = Watch(), []
     for number, day in enumerate(days_of(rng, [12] * 70), start=1):
@@ -102,6 +123,8 @@ def test_a_long_day_is_summarised_and_loses_next_to_nothing(rng):
         watch = watch.update(day, number)
     gamma = fitted(past_of(days[0]))
     exact = saved_by(gamma, days[1])
-    assert watch.starts[0].log_e == pytest.approx(exact, abs=0.05)
-    assert watch.starts[0].log_e <= exact + 1e-3
+    found = watch.starts[0].log_e - first_bet(day_of(days[0]))
+    assert found == pytest.approx(exact, abs=0.05)
+    assert found <= exact + 1e-3
+    assert first_bet(day_of(days[0])) == pytest.approx(first_bet(days[0]), abs=0.05)
     assert exact > 1

@@ -84,7 +84,7 @@ def test_update_returns_another_watch(rng):
     assert none.verdict == "No days yet."
     with pytest.raises(AttributeError):
         one.days = ()
-    assert one.days[0].log_e == 0.0
+    assert one.days[0].log_e > 2.0  # the outcomes do not depend on the scores
     assert one.days[0].saved == 0.0
 
 
@@ -126,3 +126,64 @@ def test_what_cannot_be_watched_is_refused(rng):
     for length in (1, float("inf"), float("nan")):
         with pytest.raises(InvalidInput, match="`run_length` must be a number of days"):
             Watch(run_length=length)
+
+
+def shared_shocks(rng, days, clusters, size):
+    """Calibrated rows of which those of one cluster mostly end alike, day by day."""
+    code = np.repeat(np.arange(clusters), size)
+    for _ in range(days):
+        scores = expit(rng.normal(0, 1.5, code.size))
+        alike = rng.random(code.size) < 0.8
+        draw = np.where(alike, rng.random(clusters)[code], rng.random(code.size))
+        yield scores, draw < scores, code
+
+
+def test_clusters_that_share_a_shock_raise_no_alarm(rng):
+    alone, together = Watch(), Watch()
+    for day, (scores, hits, code) in enumerate(shared_shocks(rng, 15, 12, 60)):
+        alone = alone.update(Curve.from_scores(scores, hits), day)
+        together = together.update(Curve.from_scores(scores, hits, clusters=code), day)
+    assert alone.alarm
+    assert not together.alarm
+    assert together.days[-1].n == alone.days[-1].n
+    assert together.days[-1].ks == pytest.approx(alone.days[-1].ks)
+
+
+def test_a_cluster_counts_as_one_row(rng):
+    """The same row often in a cluster is that row once; rows that are clusters are rows."""
+    scores = rng.uniform(0.01, 0.99, (6, 400))
+    hits = rng.random(scores.shape) < scores**1.5
+    watches = [Watch(), Watch(), Watch()]
+    for day, (score, hit) in enumerate(zip(scores, hits, strict=True)):
+        code, often = np.arange(400), rng.integers(1, 5, 400)
+        rows = [(score, hit, None), (score, hit, code),
+                (score.repeat(often), hit.repeat(often), code.repeat(often))]  # fmt: skip
+        watches = [
+            watch.update(Curve.from_scores(s, h, clusters=c), day)
+            for watch, (s, h, c) in zip(watches, rows, strict=True)
+        ]
+    for other in watches[1:]:
+        np.testing.assert_allclose(
+            [day.log_e for day in other.days], [day.log_e for day in watches[0].days], atol=1e-9
+        )
+
+
+@pytest.mark.filterwarnings("ignore::ogive.errors.FewClusters")
+def test_the_factor_of_a_cluster_has_a_mean_of_at_most_1():
+    """Over both ends of a cluster whose rows all end alike; the map is that of the days before."""
+    scores = np.array([0.3, 0.3, 0.3, 0.3])
+    rng = np.random.default_rng(0)
+    before = rng.uniform(0.1, 0.9, 500)
+    watch = Watch(run_length=1e9).update(Curve.from_scores(before, rng.random(500) < before**2), 0)
+    means = []
+    for clusters in (None, [7, 7, 7, 8]):
+        ends = [
+            watch.update(Curve.from_scores(scores, [*[one] * 3, two], clusters=clusters), 1)
+            for one in (0, 1)
+            for two in (0, 1)
+        ]
+        chances = np.array([0.49, 0.21, 0.21, 0.09])
+        means.append(chances @ [np.exp(end.days[-1].log_sum) for end in ends])
+    fair = np.exp(watch.days[-1].log_sum) + 1.0  # today's start adds 1
+    assert means[0] > 1.05 * fair
+    assert means[1] <= (1.0 + 1e-12) * fair

@@ -20,6 +20,8 @@ from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import for_each_block
 from ogive._numerics.class_evidence import Shrunk, default_precision, fit_at, shrink
 from ogive._numerics.class_regression import SINGLE, ClassRegression
+from ogive._numerics.class_validation import validate
+from ogive._numerics.dense_curvature import is_small
 from ogive._numerics.splits import halves, row_hashes
 from ogive.calibrators.log_values import weight_scale
 from ogive.calibrators.multiclass.class_order import class_order, mean_range
@@ -47,8 +49,8 @@ _WEIGHT_OF_A_CERTAIN_ROW = 1e-6  # the weight in V's moments of a row that is ce
 #: with them what conjugate gradients find in a limited number of steps.
 EQUAL_MOMENTS_APART = 1e-6
 _GOLDEN = 0.6180339887498949
+_HALF_OF_BITS = np.uint64(32)  # of a hash
 _STAGES = 4  # of a fit: the priors, two halves, all rows
-_NUMBERS_PROBED = 400  # least number of parameters that the random probes cover
 
 
 class Unseen(NamedTuple):
@@ -81,6 +83,15 @@ class _Rows:
     hashes: KeyArray
     index: IntArray
     plain: bool  # every weight is 1
+
+    def in_order(self) -> _Rows:
+        """Return the rows in the order of their hashes: sums then have one order.
+
+        Where classes are all but separable the fit is flat, and the last digits of sums show.
+        """
+        at = np.lexsort((self.weights, self.hashes))
+        kept = (self.labels[at], self.weights[at], self.hashes[at], self.index[at])
+        return _Rows(self.logs[:, at], *kept, self.plain)
 
     def some(
         self, at: IntArray, weights: FloatArray
@@ -122,23 +133,26 @@ def _fit_ordered(
     """Do so with the classes in an order that does not depend on that of the columns."""
     factor = careful_factor(preds, n_jobs=n_jobs)
     rows, floor = _read(preds, labels, factor, scale, n_jobs)
+    if rows.logs.dtype == np.float64:
+        rows = rows.in_order()
     bases = _bases(rows)
     if float(rows.weights.sum()) < _MIN_ROWS:
         return _temperature_only(rows, bases, factor, floor)
     step("learning the size of class effects", 0, _STAGES)
-    found = _priors(rows, bases, n_jobs)
-    whole_rows = preds.weight_kind == "repetition"
-    halved = _by_halves(rows, bases, found, n_jobs, whole=whole_rows, step=step)
-    changes = [half.change for half in halved]
+    share = halves(rows.hashes, rows.weights, whole=preds.weight_kind == "repetition")
+    parts = (1.0 - share, share)
+    pair = [_regression(rows, bases, n_jobs, part) for part in parts]
+    found = _priors(rows, bases, parts, pair, n_jobs)
+    halved = _by_halves(rows, pair, found, parts, step=step)
     start = found.theta
-    if rows.logs.size > _MAX_NUMBERS_FOR_PRIORS:
-        # λ is from some of the rows. What halves find is on average nearly what all rows find.
+    if found.curvature is None:
+        # What halves find is on average nearly what all rows find.
         start = np.mean([half.theta for half in halved], axis=0)
     step("fitting all classes", _STAGES - 1, _STAGES)
     theta = fit_at(_regression(rows, bases, n_jobs), found.precision, start, near=found.curvature)
-    share = mean_share(changes, n_jobs=n_jobs)
-    structure = _structure(_trust(share) * theta, found, bases, factor, floor)
-    return structure, _unseen(preds, rows, halved, share)
+    holds = mean_share([half.change for half in halved], n_jobs=n_jobs)
+    structure = _structure(_trust(holds) * theta, found, bases, factor, floor)
+    return structure, _unseen(preds, rows, halved, holds)
 
 
 def _trust(share: float) -> float:
@@ -224,8 +238,12 @@ def _read(
 
 
 def _sample(rows: _Rows, most: int) -> IntArray:
-    """Return a sample of the rows, drawn by their hash: the same in any order."""
-    return np.sort(np.lexsort((rows.weights, rows.hashes))[:most])
+    """Return a sample of the rows, drawn by their hash: the same in any order.
+
+    The lower half of the bits comes first: the higher one deals the rows to halves.
+    """
+    turned = rows.hashes << _HALF_OF_BITS | rows.hashes >> _HALF_OF_BITS
+    return np.sort(np.lexsort((rows.weights, turned))[:most])
 
 
 def _bases(rows: _Rows) -> tuple[FloatArray, FloatArray]:
@@ -259,21 +277,34 @@ def _leading(values: AnyArray, weight: AnyArray, rank: int) -> FloatArray:
 
 
 def _regression(
-    rows: _Rows, bases: tuple[FloatArray, FloatArray], n_jobs: int | None
+    rows: _Rows,
+    bases: tuple[FloatArray, FloatArray],
+    n_jobs: int | None,
+    share: FloatArray | None = None,
+    among: IntArray | None = None,
 ) -> ClassRegression:
-    weights = None if rows.plain else rows.weights
-    return ClassRegression(rows.logs, rows.labels, weights, bases, n_jobs=n_jobs)
+    """Return the regression of all rows, or of the share that belongs to a half (of a sample)."""
+    if share is None:
+        weights = None if rows.plain else rows.weights
+        return ClassRegression(rows.logs, rows.labels, weights, bases, n_jobs=n_jobs)
+    at = np.flatnonzero(share > 0.0) if among is None else among[share[among] > 0.0]
+    return ClassRegression(*rows.some(at, (rows.weights * share)[at]), bases, n_jobs=n_jobs)
 
 
-def _priors(rows: _Rows, bases: tuple[FloatArray, FloatArray], n_jobs: int | None) -> Shrunk:
-    """Learn the precisions, from some of the rows if there are many."""
-    K, n = rows.logs.shape
-    probes = int(np.clip(_NUMBERS_PROBED // (2 * K * bases[0].shape[1]), 1, 8))
-    if n * K <= _MAX_NUMBERS_FOR_PRIORS:
-        return shrink(_regression(rows, bases, n_jobs), probes=probes)
-    at = _sample(rows, _ROWS_OF_SAMPLE)
-    some = ClassRegression(*rows.some(at, rows.weights[at]), bases, n_jobs=n_jobs)
-    return shrink(some, probes=probes)
+def _priors(
+    rows: _Rows,
+    bases: tuple[FloatArray, FloatArray],
+    parts: tuple[FloatArray, FloatArray],
+    pair: list[ClassRegression],
+    n_jobs: int | None,
+) -> Shrunk:
+    """Learn the precisions; of many classes from the halves, or some of their rows if many."""
+    if is_small(pair[0].logs.dtype, pair[0].shape):
+        return shrink(_regression(rows, bases, n_jobs))
+    if rows.logs.size > _MAX_NUMBERS_FOR_PRIORS:
+        among = _sample(rows, _ROWS_OF_SAMPLE)
+        pair = [_regression(rows, bases, n_jobs, part, among) for part in parts]
+    return validate(*pair)
 
 
 class _Half(NamedTuple):
@@ -286,35 +317,27 @@ class _Half(NamedTuple):
 
 def _by_halves(
     rows: _Rows,
-    bases: tuple[FloatArray, FloatArray],
+    pair: list[ClassRegression],
     priors: Shrunk,
-    n_jobs: int | None,
+    parts: tuple[FloatArray, FloatArray],
     *,
-    whole: bool,
     step: Progress,
 ) -> list[_Half]:
     """Score each half by a structure fitted to the other.
 
     A start that used the other half would leak information, unless the search fully converges,
-    as it does in small problems. In others both fits start from zero.
+    as it does in small problems. In others each fit starts from what its own rows gave.
     """
-    share = halves(rows.hashes, rows.weights, whole=whole)
     found: list[_Half] = []
-    for number, part in enumerate((share, 1.0 - share), start=1):
-        step(f"fitting half {number} of the rows", number, _STAGES)
-        seen, unseen = np.flatnonzero(part < 1.0), np.flatnonzero(part > 0.0)
-        if not seen.size or not unseen.size:
-            continue
-        weights = rows.weights * (1.0 - part)
-        fitted = ClassRegression(*rows.some(seen, weights[seen]), bases, n_jobs=n_jobs)
-        start = None if priors.curvature is None else priors.theta
+    for i, (fitted, rest) in enumerate((pair, pair[::-1])):
+        step(f"fitting half {i + 1} of the rows", i + 1, _STAGES)
+        start = priors.halves[i] if priors.halves else priors.theta
         theta = fit_at(
             fitted, priors.precision, start, near=priors.curvature, close=_LAST_GAIN_OF_HALVES
         )
-        held = (rows.weights * part)[unseen]
-        rest = ClassRegression(*rows.some(unseen, held), bases, n_jobs=n_jobs)
-        change = Change(rest.logs, rest.scores(theta), rest.labels, held)
-        found.append(_Half(unseen, change, theta))
+        at = np.flatnonzero(parts[1 - i] > 0.0)
+        held = (rows.weights * parts[1 - i])[at]
+        found.append(_Half(at, Change(rest.logs, rest.scores(theta), rest.labels, held), theta))
     return found
 
 

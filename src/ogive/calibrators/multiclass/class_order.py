@@ -1,7 +1,7 @@
 r"""An order of the classes that depends on the columns' values, not on their positions.
 
-What is fitted to classes with hashes of rows, random signs and sums in float32 depends on the
-order of the columns. So the columns are first put in an order of their own: permuting them then
+What is fitted to classes with hashes of rows and sums in float32 depends on the order of the
+columns. So the columns are first put in an order of their own: permuting them then
 changes nothing but the order of the results.
 
 With u the logarithms of a row below its largest, s their mean range over the rows and

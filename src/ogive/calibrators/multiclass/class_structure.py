@@ -49,7 +49,7 @@ class ClassStructure:
         V_A and V_p; None stands for the unit matrix.
     precision, edf : (5,) arrays
         Of the priors of v, u, c, M_A and M_p: 1 / variance, and the effective number of
-        parameters.
+        parameters (of more than 12 classes an upper end of it).
     """
 
     factor: float

@@ -9,6 +9,8 @@ significantly worse, the fit cannot win a comparison with it.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +25,8 @@ from ogive.calibrators.scaling.vector import RIDGE, ScaledRows
 from ogive.predictions import Predictions, labelled
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ogive._typing import BoolArray, FloatArray
     from ogive.calibrators.matrix_map import MatrixMap
     from ogive.calibrators.scaling.vector import VectorMap
@@ -37,6 +41,22 @@ HELD_OUT_SHARE = 5
 #: Standard errors by which the held-out losses must be worse.
 WORSE_ERRORS = 2.0
 _TOLERANCE = 1e-6
+_TO_THE_END: ContextVar[bool] = ContextVar("fit vector scaling to the end", default=False)
+
+
+@contextmanager
+def to_the_end() -> Iterator[None]:
+    """Let `fit_vector` go on to its optimum inside this block, as after a probe of one's own."""
+    token = _TO_THE_END.set(True)
+    try:
+        yield
+    finally:
+        _TO_THE_END.reset(token)
+
+
+def stopped_by_itself(preds: Predictions, n_jobs: int | None) -> VectorMap | None:
+    """Return what `stopped_early` does, for `fit_vector`: None inside `to_the_end`."""
+    return None if _TO_THE_END.get() else stopped_early(preds, n_jobs=n_jobs)
 
 
 def stopped_early(preds: Predictions, *, n_jobs: int | None = None) -> VectorMap | None:

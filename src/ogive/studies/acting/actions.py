@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._numerics.mean_interval import Part, mean_interval
+from ogive._numerics.mean_interval import ByCluster, Part, mean_interval
 from ogive._validate import as_floats
+from ogive.curve.clusters import summed
 from ogive.errors import InvalidInput, rows_that
 from ogive.predictions import labelled
 from ogive.studies.acting.decision import Acting, Action, Decision
@@ -83,14 +84,15 @@ def judge_actions(
     chosen = [expected_costs(p, costs).argmin(axis=1) for p in (preds.probabilities(), calibrated)]
     paid = [costs[action, labels] for action in chosen]
     most = float(costs.max())
-    both = [
-        Acting(*map(float, mean_interval([(1.0, _part(x, w, kinds, most))], n, effective_n, extra)))
-        for x, extra in zip(paid, (0.0, noise), strict=True)
-    ]
     saved = paid[0] - paid[1]
+    clusters = [_by_cluster(preds, w, x) for x in (*paid, saved)]
+    both = []
+    for x, extra, of in zip(paid, (0.0, noise), clusters, strict=False):
+        parts = [(1.0, _part(x, w, kinds, most))]
+        both.append(Acting(*map(float, mean_interval(parts, n, effective_n, extra, of))))
     spread = float((costs.max(axis=0) - costs.min(axis=0)).max())
     parts = [(s, _part(np.maximum(s * saved, 0.0), w, kinds, spread)) for s in (1.0, -1.0)]
-    value, low, high = map(float, mean_interval(parts, n, effective_n, noise))
+    value, low, high = map(float, mean_interval(parts, n, effective_n, noise, clusters[2]))
     shares = [_shares(action, w, costs.shape[0]) for action in chosen]
     always = costs @ (np.bincount(labels, w, minlength=costs.shape[1]) / n)
     return Decision(
@@ -112,6 +114,13 @@ def judge_actions(
 
 def _part(x: FloatArray, w: FloatArray, kinds: FloatArray, size: float) -> Part:
     return Part(float(w @ x), float(kinds @ (x * x)), size)
+
+
+def _by_cluster(preds: Predictions, w: FloatArray, x: FloatArray) -> ByCluster | None:
+    if preds.clusters is None:
+        return None
+    code = np.unique(preds.clusters, return_inverse=True)[1]
+    return ByCluster(summed(code, w * x), summed(code, w))
 
 
 def _shares(action: IntArray, w: FloatArray, actions: int) -> FloatArray:

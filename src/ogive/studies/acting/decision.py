@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ogive._html import text_form
+
 #: What "before" is, in the help, the output and the docs.
 BEFORE = "Before: the scores are acted on as if they were calibrated"
 
@@ -78,6 +80,8 @@ class Decision:
     how: str
     costs: dict[str, float]
     actions: tuple[Action, ...] = ()
+
+    _repr_html_ = text_form
 
     @property
     def cost_before(self) -> float:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ogive._numerics.mean_interval import mean_interval
+from ogive._numerics.mean_interval import ByCluster, mean_interval
 from ogive.calibrators import find_method
 from ogive.calibrators.maps import Map
+from ogive.curve.clusters import clusters_of_rows, joined
 from ogive.curve.folds import folds
 from ogive.errors import InvalidInput, NotEnoughData, OgiveWarning
 from ogive.metrics.decisions import Cell, Cells, cuts
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ogive._numerics.mean_interval import Mean
-    from ogive._typing import BoolArray, FloatArray
-    from ogive.calibrators.matrix_map import MatrixMap
-    from ogive.calibrators.multiclass.class_view import ClassViewMap
+    from ogive._typing import AnyArray, BoolArray, FloatArray
+    from ogive.calibrators.maps import Fitted
     from ogive.curve import Curve
+    from ogive.curve.clusters import Clusters
     from ogive.predictions import Predictions
 
 _ROUNDING = 1e-12
@@ -61,6 +62,7 @@ class Judged:
 
     maps : what calibrated them; empty where no single score was calibrated
     by_each : calibrated by each of several maps, whether it has seen the row or not
+    clusters : which rows belong together
     """
 
     score: FloatArray
@@ -72,6 +74,13 @@ class Judged:
     square_hits: FloatArray
     maps: tuple[Map, ...] = ()
     by_each: tuple[FloatArray, ...] = ()
+    clusters: Clusters | None = None
+
+    def by_cluster(self, hit: Any, miss: Any) -> ByCluster | None:  # noqa: ANN401
+        """Return the sums of clusters of what a row adds by its outcome, (m,) arrays."""
+        if self.clusters is None:
+            return None
+        return ByCluster(self.clusters.sums(hit, miss), self.clusters.weight)
 
     @property
     def effective_n(self) -> float:
@@ -90,20 +99,30 @@ def by_map(curve: Curve, gamma: Map) -> Judged:
     """Return the rows of a curve calibrated by a map that has not seen them."""
     q = gamma.from_tails(curve.high, curve.tail)
     sums = curve.count, curve.hits, curve.square, curve.square_hits
-    return Judged(curve.score, q, q, *sums, (gamma,))
+    return Judged(curve.score, q, q, *sums, (gamma,), clusters=curve.clusters)
 
 
-def by_vectors(
-    preds: Predictions, gamma: MatrixMap | ClassViewMap, view: str, one: Map | None = None
+def by_rows(
+    preds: Predictions,
+    gamma: Fitted,
+    view: str,
+    one: Map | None = None,
+    groups: AnyArray | None = None,
 ) -> Judged:
-    """Return the rows of a view calibrated by a map of whole rows; `one` maps the score alike."""
-    rows, after = score_rows(preds, view), apply(gamma, preds, view)
+    """Return the rows of a view calibrated by a map of whole rows, or of rows and their groups.
+
+    one : a map of the score alone that does the same
+    """
+    rows, after = score_rows(preds, view), apply(gamma, preds, view, groups)
     w = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
     square = w * w if preds.weight_kind == "sampling" else w
     hit = np.asarray(rows.hit, dtype=np.float64)
     sums = w, w * hit, square, square * hit
     maps = () if one is None else (one,)
-    return Judged(rows.score, after.score, after.score, *sums, maps)
+    clusters = None
+    if preds.clusters is not None:
+        clusters = clusters_of_rows(preds.clusters, rows.score, sums)
+    return Judged(rows.score, after.score, after.score, *sums, maps, clusters=clusters)
 
 
 def by_folds(curve: Curve, method: str, cv: int, random_state: int) -> tuple[Judged, Map]:
@@ -117,7 +136,7 @@ def by_folds(curve: Curve, method: str, cv: int, random_state: int) -> tuple[Jud
         raise InvalidInput(msg)
     final = chosen.fit(curve)
     assert isinstance(final, Map)  # noqa: S101 - it reads a curve
-    columns, maps = [], []
+    columns, maps, clusters = [], [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has warned already
         for rest, part in folds(curve, cv, random_state=random_state):
@@ -127,13 +146,16 @@ def by_folds(curve: Curve, method: str, cv: int, random_state: int) -> tuple[Jud
             sums = part.count, part.hits, part.square, part.square_hits
             columns.append((part.score, *scores, *sums, part.high, part.tail))
             maps.append(gamma)
+            if part.clusters is not None:
+                clusters.append((part.clusters, part.tail.size))
     if not columns:
         msg = f"{curve.n:,} rows are too few for {cv} folds. Give more rows, or a calibrator."
         raise NotEnoughData(msg)
-    joined: Any = [np.concatenate(column) for column in zip(*columns, strict=True)]
-    by_each = tuple(gamma.from_tails(joined[-2], joined[-1]) for gamma in maps)
-    columns_of_all: Any = [*joined[:-2], tuple(maps), by_each]
-    return Judged(*columns_of_all), final
+    *rows, high, tail = (np.concatenate(column) for column in zip(*columns, strict=True))
+    by_each = tuple(gamma.from_tails(high, tail) for gamma in maps)
+    together = joined(clusters) if clusters else None
+    found: Any = [*rows, tuple(maps), by_each, together]
+    return Judged(*found), final
 
 
 def judge(
@@ -174,7 +196,8 @@ def _acting(rows: Judged, act: BoolArray, costs: Costs, noise: float = 0.0) -> A
     hit, alarm, miss = rows.of(act, hit=True), rows.of(act, hit=False), rows.of(~act, hit=True)
     n = float(rows.count.sum())
     cells = Cells(hit, alarm, miss, n, rows.effective_n)
-    found = cells.cost(costs.miss, costs.alarm, noise)
+    clusters = rows.by_cluster(costs.miss * ~act, costs.alarm * act)
+    found = cells.cost(costs.miss, costs.alarm, noise, clusters)
     acted = float(hit.weight + alarm.weight)
     precision = float(hit.weight) / acted if acted > 0.0 else None
     cost, low, high = (float(x) for x in found)
@@ -212,7 +235,9 @@ def _saved(rows: Judged, costs: Costs, before: BoolArray, after: BoolArray, nois
     if can_fewer:
         saves, adds = rows.of(fewer, hit=False).part(A), rows.of(fewer, hit=True).part(M)
         parts += [(1.0, saves), (-1.0, adds)]
-    return mean_interval(parts, float(rows.count.sum()), rows.effective_n, noise)
+    change = after.astype(np.float64) - before
+    clusters = rows.by_cluster(M * change, -A * change)
+    return mean_interval(parts, float(rows.count.sum()), rows.effective_n, noise, clusters)
 
 
 def _possible(rows: Judged, costs: Costs, more: bool, fewer: bool) -> tuple[bool, bool]:

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.engines.files import open_log
 from ogive.errors import InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map
@@ -16,12 +17,13 @@ from ogive.readers.multi_file import expand, read_together
 from ogive.readers.provenance import file_checksum, rows_checksum
 from ogive.studies.acting.study import decide, event_view
 from ogive.studies.fitting import VECTOR, fit
+from ogive.studies.group_fitting import groups_of, open_with_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from ogive._typing import Progress
+    from ogive._typing import AnyArray, Progress
     from ogive.calibrators.maps import Fitted
     from ogive.engines.refine import Reading
     from ogive.predictions import Predictions
@@ -69,6 +71,8 @@ def decide_files(
     words = None
     if calibrator is not None:
         gamma = load_map(calibrator)
+        if isinstance(gamma, GroupedMap):
+            asked["groups"] = _groups(files, columns, experiment, part, gamma)
         if load_fitted_on(calibrator).rows == rows_checksum(data.values):
             words = _warn(calibrator)
     elif set(parts) == {"test"}:
@@ -79,6 +83,22 @@ def decide_files(
     given: Any = {"view": view, "method": method, "calibrator": gamma, "progress": progress}
     found = decide(data, **given, **asked)
     return found if words is None else replace(found, how=words)
+
+
+def _groups(
+    files: Sequence[Path],
+    columns: Columns | None,
+    experiment: str | None,
+    part: str | None,
+    gamma: GroupedMap,
+) -> AnyArray:
+    """Return the group of each row, for a calibrator of groups."""
+    if len(files) > 1:
+        msg = "a calibrator of groups is decided with on one table: give one file."
+        raise InvalidInput(msg)
+    source = open_with_groups(files[0], columns, experiment)
+    name = part or ("test" if "test" in source.parts else next(iter(source.parts)))
+    return groups_of(source, name, gamma.by)
 
 
 def _fitted_view(data: Predictions, view: str | None, *, matrix: bool) -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.class_view import ClassViewMap
@@ -16,7 +17,7 @@ from ogive.errors import DoesNotApply, InvalidInput, InvalidType, NotEnoughData,
 from ogive.metrics.decisions import check_costs, check_two_outcomes
 from ogive.predictions import labelled
 from ogive.studies.acting.actions import as_costs, judge_actions, mean_cost
-from ogive.studies.acting.events import Costs, by_folds, by_map, by_vectors, judge
+from ogive.studies.acting.events import Costs, by_folds, by_map, by_rows, judge
 from ogive.studies.fitted_on import FOLDS, cross_fitted, method_of
 from ogive.studies.fitting import TWO_CLASSES, VECTOR, apply, may_move
 from ogive.studies.plain import as_data
@@ -25,7 +26,7 @@ from ogive.views import check_view
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive._typing import ArrayLike, FloatArray, Kind, Progress, WeightKind
+    from ogive._typing import AnyArray, ArrayLike, FloatArray, Kind, Progress, WeightKind
     from ogive.predictions import Predictions
     from ogive.studies.acting.decision import Decision
     from ogive.studies.fitting import Rows
@@ -53,6 +54,8 @@ def decide(
     classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
+    clusters: ArrayLike | None = None,
+    groups: AnyArray | None = None,
     cv: int = FOLDS,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -66,7 +69,7 @@ def decide(
 
     Parameters
     ----------
-    data, outcomes, kind, classes, sample_weight, weight_kind
+    data, outcomes, kind, classes, sample_weight, weight_kind, clusters
         Scores and their outcomes, a matrix and its labels, Predictions or a Curve, as in `measure`.
     miss, alarm : float
         Costs of an outcome 1 that is not acted on, and of an outcome 0 that is.
@@ -80,6 +83,8 @@ def decide(
         At least this share of the rows that are acted on should have outcome 1.
     calibrator : fitted map or calibrator, optional
         Fitted to other rows. Default: `method`, cross-validated.
+    groups : array-like (N,) or (N, k), or table of columns, optional
+        The group of each row, for a calibrator of groups.
     method, cv, random_state
         What is fitted, in how many folds, and the seed that deals the rows to them.
     view : str, optional
@@ -95,18 +100,12 @@ def decide(
     >>> round(found.threshold, 4), found.saved > 0, found.low < found.saved < found.high
     (0.1667, True, True)
     """
-    rows: Any = {"sample_weight": sample_weight, "weight_kind": weight_kind}
+    rows: Any = {"sample_weight": sample_weight, "weight_kind": weight_kind, "clusters": clusters}
     given = as_data(data, outcomes, kind, classes, **rows)
-    if given.clusters is not None:
-        msg = (
-            "`decide` takes rows to be independent: its intervals would be too short for rows in "
-            "clusters. Give the rows without `clusters`."
-        )
-        raise DoesNotApply(msg)
     if not isinstance(cv, int) or cv < _MIN_FOLDS:
         msg = f"`cv` must be a whole number >= {_MIN_FOLDS}, not {cv!r}."
         raise InvalidInput(msg)
-    _check_calibrator(calibrator)
+    _check_calibrator(calibrator, groups)
     if costs is not None:
         alone = {"miss": miss, "alarm": alarm, "capacity": capacity, "precision": precision}
         _refuse_with_costs(alone | {"view": view})
@@ -118,17 +117,16 @@ def decide(
         )
         raise InvalidInput(msg)
     asked = Costs(*check_costs(miss, alarm), capacity, precision)
-    return _decide_event(given, asked, view, calibrator, method, cv, random_state)
+    return _decide_event(given, asked, view, calibrator, groups, method, cv, random_state)
 
 
-def _check_calibrator(calibrator: object) -> None:
-    if calibrator is None or isinstance(calibrator, Map | MatrixMap | ClassViewMap):
-        return
-    if isinstance(calibrator, Fitted):
-        msg = "a calibrator of groups is not decided with: give one of all rows, or none."
+def _check_calibrator(calibrator: object, groups: object) -> None:
+    if calibrator is not None and not isinstance(calibrator, Fitted):
+        msg = f"`calibrator` must be a fitted calibrator, not {type(calibrator).__name__}."
+        raise InvalidType(msg)
+    if groups is not None and not isinstance(calibrator, GroupedMap):
+        msg = "`groups` are for a calibrator of groups (calibrator=). Leave them out."
         raise DoesNotApply(msg)
-    msg = f"`calibrator` must be a fitted calibrator, not {type(calibrator).__name__}."
-    raise InvalidType(msg)
 
 
 def _refuse_with_costs(alone: dict[str, Any]) -> None:
@@ -156,7 +154,7 @@ def event_view(
     classes: int, view: str | None, *, one_column: bool, calibrator: Fitted | None = None
 ) -> str:
     """Return the event that is acted on: what was asked for, or class 1 of two."""
-    if view is None and isinstance(calibrator, Map | ClassViewMap):
+    if view is None and isinstance(calibrator, Map | ClassViewMap | GroupedMap):
         return calibrator.view
     if view is not None and view != VECTOR:
         return view
@@ -176,6 +174,7 @@ def _decide_event(  # noqa: PLR0917 - internal
     costs: Costs,
     view: str | None,
     calibrator: Fitted | None,
+    groups: AnyArray | None,
     method: str,
     cv: int,
     random_state: int,
@@ -206,18 +205,17 @@ def _decide_event(  # noqa: PLR0917 - internal
             )
             raise DoesNotApply(msg)
         return judge(by_map(curve, calibrator), costs, calibrator, name, words)
-    assert isinstance(calibrator, MatrixMap | ClassViewMap)  # noqa: S101 - checked before
     if isinstance(data, Curve):
         msg = (
-            "a calibrator of whole rows needs the rows, and a curve or a log has scores: give "
-            f"one of the view's score (ogive fit --view {name} --score-only)."
+            "a calibrator of whole rows or of groups needs the rows, and a curve or a log has "
+            f"scores: give one of the view's score (ogive fit --view {name} --score-only)."
         )
         raise DoesNotApply(msg)
     # Of two classes there is one map, that of class 1.
     one = None
     if isinstance(calibrator, OvrMap) and may_move(calibrator) and name != "class-0":
         one = calibrator.maps[0]
-    return judge(by_vectors(data, calibrator, name, one), costs, one, name, words)
+    return judge(by_rows(data, calibrator, name, one, groups), costs, one, name, words)
 
 
 def _warn_of_few(curve: Curve) -> None:

@@ -96,12 +96,12 @@ def change_of(starts: Sequence[Start], times: Sequence[Time], group: str | None 
     scores = about_scores(rows[best], maps[best]).strip().removesuffix(".")
     scores = scores[:1].lower() + scores[1:] or "the scores are off, each by little"
     first = times[day - 1]
-    when = f"Calibrated until {until}; since then"
-    if until is None:
-        when = f"Not calibrated since the first day, {first}:"
-    who = f"Group {group}: " if group is not None else ""
+    when, what = f"Calibrated until {until}; since then", "What changed"
     began = f" The change began between {interval[0]} and {interval[1]}."
-    what = "What is off" if until is None else "What changed"
+    if until is None:
+        when, what = f"Not calibrated since the first day, {first}:", "What is off"
+        began = f" It may have begun as late as {interval[1]}."
+    who = f"Group {group}: " if group is not None else ""
     words = (
         f"{who}{when} {scores} ({_example(rows[best], maps[best])})."
         f"{began if interval[0] != interval[1] else ''} {what}: {_KINDS[kind]}."

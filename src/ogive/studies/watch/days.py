@@ -12,6 +12,7 @@ import numpy as np
 from ogive.calibrators.grouped_map import JOIN, NO_GROUP
 from ogive.calibrators.maps import Map
 from ogive.curve import Curve
+from ogive.curve.packing import keys_of_scores
 from ogive.engines.periods import period_of
 from ogive.errors import DoesNotApply, InvalidInput
 from ogive.export.curve_file import load_curve
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from ogive._typing import AnyArray
     from ogive.calibrators.maps import Fitted
     from ogive.engines.periods import Every
     from ogive.studies.watch.grouped import GroupWatch
@@ -60,6 +62,7 @@ def watch_files(
     reader: Reader,
     *,
     calibrator: Fitted | None = None,
+    clustered: bool = False,
     skip_late: bool = False,
     skip_untimed: bool = False,
     step: Callable[[str, float, int], None] | None = None,
@@ -79,6 +82,8 @@ def watch_files(
         From some of them to the curve of each day, or the curves of its groups, by its name.
     calibrator : fitted map of a score, optional
         What is served is what this map makes of the scores.
+    clustered : bool
+        The curves of a day are those of its clusters, and not of groups.
     skip_late : bool
         Leave out rows of old days that came later; otherwise they are an error with their number.
     skip_untimed : bool
@@ -97,6 +102,8 @@ def watch_files(
         msg = f"{_whole(untimed).n:,.0f} rows have no time. Drop them, or give them one."
         raise InvalidInput(msg)
     served = {as_time(name): _served(day, calibrator) for name, day in rows.items()}
+    if clustered:
+        served = {time: _in_clusters(cast("Any", day)) for time, day in served.items()}
     complete = len(fresh) == len(files)
     watch, new, late = _counted(state.watch, served, complete=complete, skip_late=skip_late,
                                 step=step)  # fmt: skip
@@ -163,6 +170,28 @@ def mark_of(file: Path) -> str:
     status = file.stat()
     text = f"{file.resolve()}\n{status.st_size}\n{status.st_mtime_ns}"
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:24]
+
+
+def _in_clusters(clusters: Mapping[str, Curve]) -> Curve:
+    """Return one curve that knows its clusters, from the curve of each."""
+    if NO_GROUP in clusters:
+        n = clusters[NO_GROUP].n
+        msg = f"{n:,.0f} rows have no cluster. Drop them, or give each a name of its own."
+        raise InvalidInput(msg)
+    columns = zip(*(_rows_of(one, code) for code, one in enumerate(clusters.values())), strict=True)
+    scores, outcomes, weights, codes = map(np.concatenate, columns)
+    view = next(iter(clusters.values())).view
+    # `Curve.from_scores` refuses a single cluster, which is all there is on some days.
+    keys = keys_of_scores(scores, outcomes > 0)
+    return Curve._from_keys(keys, weights, "repetition", view, clusters=codes)  # noqa: SLF001
+
+
+def _rows_of(curve: Curve, code: int) -> tuple[AnyArray, ...]:
+    """Return scores, outcomes and how often each comes, with a code of the cluster."""
+    scores, outcomes = np.tile(curve.score, 2), np.repeat([1, 0], curve.score.size)
+    weights = np.concatenate([curve.hits, curve.count - curve.hits])
+    some = weights > 0.0
+    return scores[some], outcomes[some], weights[some], np.full(int(some.sum()), code)
 
 
 def _whole(rows: Rows) -> Curve:

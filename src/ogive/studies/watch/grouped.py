@@ -32,10 +32,9 @@ import numpy as np
 from ogive.errors import InvalidInput
 from ogive.studies.watch.change import Change, change_of
 from ogive.studies.watch.times import as_time, check_later
-from ogive.studies.watch.watch import Day, Watch, first_alarm, quiet_words, rule_of, to_plain
+from ogive.studies.watch.watch import Day, Watch, Watching, quiet_words, to_plain
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from ogive.curve import Curve
@@ -47,7 +46,7 @@ MAX_GROUPS_IN_WORDS = 5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GroupWatch:
+class GroupWatch(Watching):
     """Watches groups of rows side by side. It is immutable: `update` returns the next one.
 
     Parameters
@@ -81,16 +80,14 @@ class GroupWatch:
     (True, ('b',), 'one group')
     """
 
-    alpha: float = 0.05
-    run_length: float | None = None
-    days: tuple[Day, ...] = field(default=(), repr=False)
     whole: Watch | None = field(default=None, repr=False)
     groups: Mapping[str, Watch] = field(default_factory=dict, repr=False)
     shares: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        rule = Watch(alpha=self.alpha, run_length=self.run_length)  # checks both
+        super().__post_init__()
         if self.whole is None and not self.days:
+            rule = Watch(alpha=self.alpha, run_length=self.run_length)
             object.__setattr__(self, "whole", rule)
 
     def update(self, curves: Mapping[str, Curve], when: object) -> GroupWatch:
@@ -153,21 +150,6 @@ class GroupWatch:
         return next((one.view for one in self.groups.values()), None)
 
     @property
-    def log_e(self) -> float:
-        """Log of the evidence of all groups together after the last day."""
-        return self.days[-1].log_e if self.days else 0.0
-
-    @property
-    def alarm_day(self) -> Day | None:
-        """The first day of the alarm; it is not withdrawn."""
-        return first_alarm(self.days, rule_of(self.alpha, self.run_length))
-
-    @property
-    def alarm(self) -> bool:
-        """Whether there was an alarm."""
-        return self.alarm_day is not None
-
-    @property
     def named(self) -> tuple[str, ...]:
         """The groups that are off, those with the largest evidence first; none without an alarm."""
         if not self.alarm:
@@ -215,23 +197,6 @@ class GroupWatch:
         else:
             parts.append(f"No single group stands out among {len(self.groups):,}.")
         return " ".join([*parts, *([] if change is None else [change.advice])])
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the watch as a JSON file with a checksum: whole, or not at all."""
-        from ogive.studies.watch.state import State, save_state  # noqa: PLC0415 - it builds watches
-
-        save_state(State(self), path)
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> GroupWatch:
-        """Read what `save` wrote; a file that was altered is refused."""
-        from ogive.studies.watch.state import load_state  # noqa: PLC0415 - it builds watches
-
-        found = load_state(path).watch
-        if not isinstance(found, GroupWatch):
-            msg = f"{path} is a watch without groups: ogive.Watch.load reads it."
-            raise InvalidInput(msg)
-        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values under the keys of ``ogive watch --by COL --json``."""

@@ -6,9 +6,13 @@ day t the map :math:`g` that the default spline learnt from the days s … t −
 .. math:: E_s(t) = E_s(t - 1) \prod_{i \in t}
           \Bigl(\frac{g(p_i)}{p_i}\Bigr)^{y_i} \Bigl(\frac{1 - g(p_i)}{1 - p_i}\Bigr)^{1 - y_i} ,
 
-with :math:`E_s = 1` up to day s. If the outcomes are drawn with the probabilities p, each factor
+with :math:`E_s = 1` before day s. If the outcomes are drawn with the probabilities p, each factor
 has the mean 1, whatever g is: :math:`E_s` is a martingale. Its logarithm is the log loss that
 calibrating with the past since s would have saved.
+
+**The first day.** On day s itself nothing is known of the change, and most of the money stays where
+it is; a tenth is put on eight lines in log-odds (`first_bet`), so that a large change is found on
+the day it comes.
 
 Two sums over the starts are kept (`log_share`, `log_sum`):
 
@@ -60,6 +64,13 @@ ROWS_OF_A_KNOWN_MAP, GROWTH_OF_A_KNOWN_MAP = 1_000_000, 1.5
 #: Before a start has this many rows of the rarer outcome it does not bet: a line through fewer
 #: would lose more on new rows than it can gain.
 MIN_OUTCOMES_TO_BET = 10
+#: What a start bets on its own first day. More would be lost on all days without a change.
+SHARE_OF_FIRST_BET = 0.1
+#: Shifts, changes of slope and both at once, in eight directions; each moves the day's sums by
+#: this many standard errors: less is too little to be found in one day.
+DIRECTIONS_OF_FIRST_BET, ERRORS_OF_FIRST_BET = 8, 3.0
+#: No score is moved by more than this, in log-odds.
+MAX_MOVE_OF_FIRST_BET = 5.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +101,8 @@ class Start:
     @classmethod
     def born(cls, number: int, curve: Curve) -> Start:
         """Return the start of a day that was seen for the first time."""
-        return cls(number, past_of(curve), 0.0, -log(number * (number + 1.0)), 0.0)
+        first = first_bet(day_of(curve))
+        return cls(number, past_of(curve), first, first - log(number * (number + 1.0)), first)
 
     def after(self, saved: float, gamma: SplineMap | None) -> Start:
         """Return the start after a day on which its map saved so many nats."""
@@ -144,6 +156,33 @@ def saved_by(gamma: SplineMap, curve: Curve) -> float:
     ones = np.log(q) - np.log(np.maximum(p, LOG_LOSS_CLIP))
     zeros = np.log1p(-q) - np.log(np.maximum(rest, LOG_LOSS_CLIP))
     return float(curve.hits @ ones + (curve.count - curve.hits) @ zeros)
+
+
+def first_bet(curve: Curve) -> float:
+    r"""Return log of the factor of a start's first day, which knows the scores and no outcome.
+
+    .. math:: 0.9 + \frac{0.1}{8} \sum_{k=1}^{8} \prod_i
+              \frac{e^{\delta_k y_i}}{1 - p_i + p_i e^{\delta_k}} , \qquad
+              \delta_k = 3 \Bigl(\frac{\cos k \pi / 4}{\sqrt{\sum v}}
+              + \frac{\sin k \pi / 4}{\sqrt{\sum v x^2}}\,x\Bigr) ,
+
+    with x the log-odds of a score less their mean, and v = p (1 − p) its information: each product
+    is that of the map whose log-odds are larger by δ, and has the mean 1.
+    """
+    p = np.where(curve.high, 1.0 - curve.tail, curve.tail)
+    tail = np.maximum(curve.tail, LOG_LOSS_CLIP)
+    eta = np.where(curve.high, -1.0, 1.0) * (np.log(tail) - np.log1p(-tail))
+    info = curve.count * tail * (1.0 - tail)
+    x = eta - info @ eta / info.sum()
+    spread = float(info @ (x * x))
+    unit = np.stack([np.full(x.size, info.sum() ** -0.5), x / np.sqrt(spread or 1.0)])
+    angle = 2.0 * np.pi / DIRECTIONS_OF_FIRST_BET * np.arange(DIRECTIONS_OF_FIRST_BET)
+    move = ERRORS_OF_FIRST_BET * np.stack([np.cos(angle), np.sin(angle)], axis=1) @ unit
+    move = np.clip(move, -MAX_MOVE_OF_FIRST_BET, MAX_MOVE_OF_FIRST_BET)
+    logs = move @ curve.hits - np.log1p(p * np.expm1(move)) @ curve.count
+    most = log(1.0 - SHARE_OF_FIRST_BET)
+    each = log(SHARE_OF_FIRST_BET / DIRECTIONS_OF_FIRST_BET)
+    return float(np.logaddexp.reduce([*(each + logs), most]))
 
 
 def bet(starts: Sequence[Start], curve: Curve) -> tuple[list[Start], float]:

@@ -17,17 +17,25 @@ Both hold for any sequence of scores, numbers of rows, ties, rare events and sea
 mix: scores may depend on the past in any way. They do **not** hold if outcomes of a day share a
 shock that the scores do not know of, if the same event is counted in several rows, or if a label's
 arrival depends on the outcome.
+
+**Clusters.** Rows of one day that may share a shock belong to one cluster (``clusters=`` of a
+curve). Each row of a cluster of m rows then counts as 1/m: the cluster's factor is the geometric
+mean of the factors of its rows, which is at most their arithmetic mean, and that has the mean 1
+however the rows depend on each other. Both guarantees hold if clusters are independent.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from math import inf, log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
+from ogive._html import table
+from ogive.curve import Curve
 from ogive.curve.curve import check_curve
 from ogive.errors import InvalidInput
 from ogive.metrics.onepass import read
@@ -41,7 +49,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from ogive.curve import Curve
+    from ogive.curve.clusters import Clusters
     from ogive.studies.watch.grouped import GroupWatch
     from ogive.studies.watch.times import Time
 
@@ -83,7 +91,71 @@ class Day:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Watch:
+class Watching:
+    """What a watch of all rows and one of groups have in common: the rule, the days, the file."""
+
+    alpha: float = 0.05
+    run_length: float | None = None
+    days: tuple[Day, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.alpha < 1.0:
+            msg = f"`alpha` must lie between 0 and 1, not {self.alpha!r}: write 5 % as 0.05."
+            raise InvalidInput(msg)
+        if self.run_length is not None and not LEAST_RUN_LENGTH <= self.run_length < inf:
+            msg = f"`run_length` must be a number of days from 2 on, not {self.run_length!r}."
+            raise InvalidInput(msg)
+
+    @property
+    def log_e(self) -> float:
+        """Log of the mixture after the last day."""
+        return self.days[-1].log_e if self.days else 0.0
+
+    @property
+    def alarm_day(self) -> Day | None:
+        """The first day of the alarm; it is not withdrawn."""
+        return first_alarm(self.days, rule_of(self.alpha, self.run_length))
+
+    @property
+    def alarm(self) -> bool:
+        """Whether there was an alarm."""
+        return self.alarm_day is not None
+
+    @property
+    @abstractmethod
+    def verdict(self) -> str:
+        """Whether and when the scores became wrong, in words."""
+
+    def _repr_html_(self) -> str:
+        first = self.alarm_day
+        rows = {
+            "days": f"{len(self.days):,}",
+            "rows": f"{sum(day.n for day in self.days):,.0f}",
+            "alarm": "none" if first is None else str(first.time),
+        }
+        return table(type(self).__name__, rows, below=self.verdict if self.days else "")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the watch as a small JSON file with a checksum: whole, or not at all."""
+        from ogive.studies.watch.state import State, save_state  # noqa: PLC0415 - it builds watches
+
+        save_state(State(cast("Any", self)), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote; a file that was altered is refused."""
+        from ogive.studies.watch.state import load_state  # noqa: PLC0415 - it builds watches
+
+        found = load_state(path).watch
+        if not isinstance(found, cls):
+            name = type(found).__name__
+            msg = f"{path} is a {name}, not a {cls.__name__}: ogive.{name}.load reads it."
+            raise InvalidInput(msg)
+        return found
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Watch(Watching):
     """Watches the scores in use day by day. It is immutable: `update` returns the next one.
 
     Parameters
@@ -120,18 +192,7 @@ class Watch:
     (True, '2026-04-13')
     """
 
-    alpha: float = 0.05
-    run_length: float | None = None
-    days: tuple[Day, ...] = field(default=(), repr=False)
     starts: tuple[Start, ...] = field(default=(), repr=False)
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.alpha < 1.0:
-            msg = f"`alpha` must lie between 0 and 1, not {self.alpha!r}: write 5 % as 0.05."
-            raise InvalidInput(msg)
-        if self.run_length is not None and not LEAST_RUN_LENGTH <= self.run_length < inf:
-            msg = f"`run_length` must be a number of days from 2 on, not {self.run_length!r}."
-            raise InvalidInput(msg)
 
     def update(self, curve: Curve, when: object) -> Watch:
         """Return the watch after one more day.
@@ -139,7 +200,8 @@ class Watch:
         Parameters
         ----------
         curve : Curve
-            The scores and outcomes of the day. Weights must be whole numbers of repetitions.
+            The scores and outcomes of the day. Weights must be whole numbers of repetitions. Rows
+            of one cluster (``clusters=`` of `Curve.from_scores`) count as one row together.
         when : date, str or int
             Later than all days before: a date, a text in ISO 8601, or the number of a batch.
         """
@@ -150,14 +212,15 @@ class Watch:
             msg = f"the days before are of the view {self.view!r}, this one of {curve.view!r}."
             raise InvalidInput(msg)
         today = len(self.days) + 1
-        moved, saved = bet(self.starts, curve)
-        starts = kept([*moved, Start.born(today, curve)], today)
+        counted = curve if curve.clusters is None else one_row_each(curve.clusters, curve.view)
+        moved, saved = bet(self.starts, counted)
+        starts = kept([*moved, Start.born(today, counted)], today)
         day = Day(
             time=time,
             n=curve.n,
             log_e=log_mixture(starts, today),
             log_sum=log_total(starts),
-            saved=saved / curve.n,
+            saved=saved / counted.n,
             **_measured(curve),
         )
         return replace(self, days=(*self.days, day), starts=tuple(starts))
@@ -166,21 +229,6 @@ class Watch:
     def view(self) -> str | None:
         """The view of all days; None before the first."""
         return self.starts[0].rows.view if self.starts else None
-
-    @property
-    def log_e(self) -> float:
-        """Log of the mixture after the last day."""
-        return self.days[-1].log_e if self.days else 0.0
-
-    @property
-    def alarm_day(self) -> Day | None:
-        """The first day of the alarm; it is not withdrawn."""
-        return first_alarm(self.days, rule_of(self.alpha, self.run_length))
-
-    @property
-    def alarm(self) -> bool:
-        """Whether there was an alarm."""
-        return self.alarm_day is not None
 
     @cached_property
     def change(self) -> Change | None:
@@ -212,23 +260,6 @@ class Watch:
             raise InvalidInput(msg)
         days = tuple(map(_merged_day, self.days, other.days))
         return replace(self, days=days, starts=tuple(map(Start.beside, self.starts, other.starts)))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the watch as a small JSON file with a checksum: whole, or not at all."""
-        from ogive.studies.watch.state import State, save_state  # noqa: PLC0415 - it builds watches
-
-        save_state(State(self), path)
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Watch:
-        """Read what `save` wrote; a file that was altered is refused."""
-        from ogive.studies.watch.state import load_state  # noqa: PLC0415 - it builds watches
-
-        found = load_state(path).watch
-        if not isinstance(found, Watch):
-            msg = f"{path} is a watch of groups: ogive.GroupWatch.load reads it."
-            raise InvalidInput(msg)
-        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values under the keys of ``ogive watch --json``."""
@@ -295,6 +326,15 @@ def _check_counts(curve: Curve) -> None:
             'with weight_kind="repetition". Leave other weights out.'
         )
         raise InvalidInput(msg)
+
+
+def one_row_each(clusters: Clusters, view: str) -> Curve:
+    """Return a curve in which every cluster counts as one row, shared evenly by its rows."""
+    share = 1.0 / clusters.weight[clusters.code]
+    weights = np.concatenate([clusters.hits * share, (clusters.count - clusters.hits) * share])
+    scores, outcomes = np.tile(clusters.score, 2), np.repeat([1, 0], clusters.score.size)
+    some = weights > 0.0
+    return Curve.from_scores(scores[some], outcomes[some], sample_weight=weights[some], view=view)
 
 
 def _measured(curve: Curve) -> dict[str, float]:

@@ -1,0 +1,81 @@
+"""Scores of new data without outcomes: of predictions, files and logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ogive.engines.files import is_log, open_log
+from ogive.engines.local import read_log
+from ogive.errors import InvalidInput
+from ogive.readers import Columns
+from ogive.readers.multi_file import read_together
+from ogive.views import check_view, score_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ogive._typing import BoolArray, FloatArray, Progress
+    from ogive.predictions import Predictions
+
+_TWO_CLASSES = 2
+
+
+class Unlabelled(NamedTuple):
+    """Scores as side and tail, with weights and their squares; (m,) each."""
+
+    view: str
+    high: BoolArray
+    tail: FloatArray
+    weight: FloatArray
+    square: FloatArray
+
+
+def unlabelled(
+    file: Path,
+    columns: Columns | None,
+    view: str | None,
+    *,
+    why: str | None,
+    part: str | None = None,
+    default: str = "test",
+    experiment: str | None = None,
+    memory: str | int = "1GB",
+    progress: Progress | None = None,
+) -> Unlabelled:
+    """Return the scores of a file or a log; a log may be longer than memory, and is read once.
+
+    why : why outcomes are refused, up to the word before the way out; None: they are not read
+    """
+    columns = columns or Columns()
+    if is_log(file):
+        log = open_log(file, columns)
+        refuse_outcomes(file, why, found=log.layout.truth is not None)
+        if view is None and log.layout.kind != "scores":
+            view = "class-1" if log.classes == _TWO_CLASSES else "top-1"
+        how: Any = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
+        curve = read_log(file, view, columns=columns, part=part, **how).curve
+        return Unlabelled(curve.view, curve.high, curve.tail, curve.count, curve.square)
+    preds = read_together((file,), columns, experiment, part, default=default, memory=memory)
+    refuse_outcomes(file, why, found=preds.labels is not None)
+    return scored_rows(preds, view)
+
+
+def refuse_outcomes(file: Path, why: str | None, *, found: bool) -> None:
+    """Refuse data with outcomes, unless they are not to be read."""
+    if found and why is not None:
+        rest = "leave the outcomes unread: --ignore-outcomes (ignore_outcomes=True)."
+        msg = f"{file} has outcomes, {why} {rest}"
+        raise InvalidInput(msg)
+
+
+def scored_rows(preds: Predictions, view: str | None) -> Unlabelled:
+    """Return the scores of predictions; the default view of two classes is class 1."""
+    if view is None and preds.K == _TWO_CLASSES and not preds.one_column:
+        view = "class-1"
+    name = check_view(view, preds).name
+    scored = score_rows(preds, name)
+    count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
+    square = count**2 if preds.weight_kind == "sampling" else count
+    return Unlabelled(name, scored.high, scored.tail, count, square)
