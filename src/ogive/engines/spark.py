@@ -20,7 +20,16 @@ from ogive.engines.cluster import Frame, is_paths, shares
 from ogive.engines.files import open_log
 from ogive.engines.plan import Options
 from ogive.engines.refine import curves_of, limit_in, without_groups
-from ogive.engines.spark_tasks import of_frame, of_shares, packed, raise_first, unpacked
+from ogive.engines.spark_tasks import (
+    SENT,
+    of_frame,
+    of_shares,
+    packed,
+    raise_first,
+    received,
+    sent,
+    unpacked,
+)
 from ogive.engines.tally import Tally
 from ogive.engines.watch import watching
 from ogive.errors import InvalidType, OgiveError, need
@@ -247,12 +256,15 @@ class _Job:
             rows, count = _numbers(self.spark, len(work)), of_shares(work, plan)
         else:
             rows, count = self.frame.select(*(f"`{name}`" for name in plan.needed)), of_frame(plan)
-        total = rows.mapInArrow(count, schema)
-        if self.frame is not None or len(work) > _MAX_TABLES_ADDED_BY_DRIVER:
-            total = _added(total, sums)
+        here = 0 < len(work) <= _MAX_TABLES_ADDED_BY_DRIVER
+        if here:
+            total = rows.mapInArrow(sent(count), f"{SENT} binary")
+        else:
+            total = _added(rows.mapInArrow(count, schema), sums)
         what = "reading" if self.passes == 1 else f"reading again ({self.passes})"
         with watching(self.spark, what, self.progress), _worded():
             table = total.toArrow()
+        table = received(table) if here else table
         raise_first(table)
         return Tally.from_tables([table], plan)
 

@@ -12,9 +12,10 @@ and 1, and one bandwidth h: the standard deviation of the scores of outcome 1 ti
 :math:`2^{14}` points on [−0.6, 1.6]; points where both densities are below 1e-6 count 0.
 
 The kernel is a polynomial, so that a density at x is a combination of the power sums of the
-scores within h of x: differences of running sums. Scores are taken relative to a centre within
-2 h, which keeps the powers small. Up to 200,000 rows nothing is binned; beyond, rows are first
-joined in 2^16 cells at their mean score, which moves the value by less than 1e-6.
+scores within h of x: differences of running sums. Scores are taken relative to the centre of
+their cell, which is about 2 h wide, so that the powers stay small. Up to 200,000 rows nothing is
+binned; beyond, rows are first joined in 2^16 cells at their mean score, which moves the value by
+less than 1e-6.
 
 References
 ----------
@@ -25,6 +26,7 @@ calibration in deep learning, ICML.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Literal
 
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 _GRID = np.linspace(-0.6, 1.6, 2**14)
 _INSIDE = _GRID[(_GRID >= 0.0) & (_GRID <= 1.0)]
 _STEP = float(_GRID[1] - _GRID[0])
+_POINTS_AT_ONCE = 2**14  # scores: seven running sums of both weights are 2 MB
 _BLOCK = 768  # points of the grid at a time: their sums stay in the cache
 _NEGLIGIBLE_DENSITY = 1e-6  # grid points where both densities are smaller count 0
 _MIN_ROWS_FOR_CELLS = 200_000  # more rows than this are joined in cells, to save time
@@ -208,14 +211,19 @@ def _triweight_sums(points: FloatArray, weights: list[FloatArray], h: float) -> 
     u += 1.0
     z *= width / h
     z.clip(-2.0, 2.0, out=z)  # beyond, no x is near
-    running = _running_powers(z, weights)
     result = np.empty((2, _INSIDE.size))
-    for begin in range(0, _INSIDE.size, _BLOCK):
-        at = slice(begin, begin + _BLOCK)
-        low, high, middle = (running.take(i[at], axis=1) for i in (first, last, cut))
-        high -= middle
-        middle -= low
-        result[:, at] = _polynomials(u[at], middle) + _polynomials(u[at] - width / h, high)
+    parts = np.arange(0, _INSIDE.size, _INSIDE.size // -(-points.size // _POINTS_AT_ONCE) + 1)
+    for begin, end in pairwise([*parts.tolist(), _INSIDE.size]):
+        near = slice(int(first[begin]), int(last[end - 1]))
+        running = _running_powers(z[near], [weight[near] for weight in weights])
+        for start_at in range(begin, end, _BLOCK):
+            at = slice(start_at, min(start_at + _BLOCK, end))
+            low, high, middle = (
+                running.take(i[at] - near.start, axis=1) for i in (first, last, cut)
+            )
+            high -= middle
+            middle -= low
+            result[:, at] = _polynomials(u[at], middle) + _polynomials(u[at] - width / h, high)
     return result
 
 
