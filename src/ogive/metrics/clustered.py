@@ -26,7 +26,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ogive.metrics.shared_draws import MAX_JUMPS, MIN_SKEWNESS, SharedDraws
+from ogive.metrics.shared_draws import (
+    MAX_JUMPS,
+    MIN_SKEWNESS,
+    SharedDraws,
+    warn_if_few_decide,
+)
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
@@ -99,10 +104,10 @@ class ClusterNoise:
 
     def shared(self, rng: np.random.Generator, draws: int) -> FloatArray:
         """Draw surpluses under calibration with shared draws, (draws, c); none if signs do."""
-        entries = SharedDraws(self._clusters, self._cell)
-        if entries.skewness < MIN_SKEWNESS:
+        if self._clusters.skewness < MIN_SKEWNESS:
             return np.empty((0, self.total.size))
-        entries.warn_if_few()
+        warn_if_few_decide(self._clusters)
+        entries = SharedDraws(self._clusters, self._cell)
         if entries.jumps <= MAX_JUMPS:
             return entries.draw(rng, draws)
         entries = SharedDraws(self._clusters, self._cell, self._largest)

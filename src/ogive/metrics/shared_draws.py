@@ -43,6 +43,18 @@ _NUMBERS_AT_ONCE = 4 * 10**6
 _LEAST = 1e-300  # of a score and of its distance to the next
 
 
+def warn_if_few_decide(clusters: Clusters) -> None:
+    """Warn where hardly a cluster can be expected to have the rarer outcome."""
+    if clusters.skewness**2 * FEW_TO_EXPECT > 1.0:
+        warnings.warn(
+            "one outcome is so rare that few clusters can have it, and one more cluster with many "
+            "would change the result. P-values allow for that, so that wrong scores are hardly "
+            "found; intervals may be too short. Add clusters, not rows.",
+            FewClusters,
+            stacklevel=2,
+        )
+
+
 class SharedDraws:
     """Draws of the surplus of cells of calibrated scores whose clusters share their draws.
 
@@ -70,27 +82,6 @@ class SharedDraws:
     def jumps(self) -> float:
         """For how many clusters a draw is expected to be below one of their scores."""
         return float(self.score[self.end - 1].sum())
-
-    @property
-    def skewness(self) -> float:
-        """Of the sum of surpluses if each cluster had one draw; both directions count alike."""
-        rows = np.add.reduceat(self.count, self.first)
-        mean = np.add.reduceat(self.count * self.score, self.first) / rows
-        variance = mean * (1.0 - mean)
-        third = rows**3 * variance * np.abs(1.0 - 2.0 * mean)
-        spread = max(float(rows**2 @ variance), _LEAST)
-        return float(third.sum() / spread**1.5)
-
-    def warn_if_few(self) -> None:
-        """Warn where hardly a cluster can be expected to have the rarer outcome."""
-        if self.skewness**2 * FEW_TO_EXPECT > 1.0:
-            warnings.warn(
-                "one outcome is so rare that few clusters can have it. If outcomes of a cluster "
-                "are alike, p-values allow for clusters that might have had many and had none: "
-                "scores that are wrong the one way are hardly found. Add clusters, not rows.",
-                FewClusters,
-                stacklevel=2,
-            )
 
     def log_likelihood(self, share: float) -> float:
         """Return the logarithm of the likelihood of r."""
