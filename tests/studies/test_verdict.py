@@ -6,7 +6,7 @@ import pytest
 from ogive import Curve
 from ogive.calibrators import METHODS
 from ogive.studies.measure import measure
-from ogive.studies.wording import about_scores
+from ogive.studies.wording import about_scores, ranges_off
 
 
 class Band:
@@ -14,6 +14,9 @@ class Band:
 
     def __init__(self, truth):
         self.truth = truth
+
+    def __call__(self, scores):
+        return self.truth(scores)
 
     def band(self, scores, simultaneous=False):
         return self.truth(scores) - 0.02, self.truth(scores) + 0.02
@@ -46,6 +49,23 @@ def test_what_is_said_of_scores_comes_from_the_band(truth, words, monkeypatch):
     for way, name in {"too high": "overconfident", "too low": "underconfident"}.items():
         words = words.replace(way, f"{way} ({name})")
     assert top == words
+
+
+def test_scores_of_exactly_0_and_1_have_words_of_their_own(rng):
+    scores = np.where(np.arange(2000) % 4 == 0, 0.0, np.where(np.arange(2000) % 4 == 1, 1.0, 0.5))
+    chance = np.where(scores == 0.0, 0.1, np.where(scores == 1.0, 0.9, 0.5))
+    words = about_scores(Curve.from_scores(scores, rng.random(2000) < chance))
+    assert words == " Scores of 0 % are too low; scores of 100 % are too high."
+
+
+def test_scores_whose_outcomes_are_all_alike_are_called_off(rng):
+    scores = rng.uniform(0.4, 0.95, 600)
+    hits = (scores > 0.5) | (rng.random(600) < 0.9)
+    curve = Curve.from_scores(scores, hits)
+    (found,) = ranges_off(curve, METHODS["spline"].fit(curve))
+    assert found.direction == "too low"
+    assert found.first < 0.45
+    assert found.last > 0.88  # the band of the spline alone ends at 56 %
 
 
 def calibrated(rng, n, m, drift=0.0):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ogive.calibrators import METHODS
+from ogive.diagrams.graphs import narrowed
 from ogive.errors import FallbackWarning
 from ogive.studies.layout import percent
 from ogive.views import rate_name
@@ -24,6 +25,7 @@ MAX_NAMES = 5
 _WAYS = ("too low", "too high")
 _WAYS_OF_TOP = ("too low (underconfident)", "too high (overconfident)")
 _NEARLY_ONE = 0.99  # from here on two digits do not tell scores apart
+_TOO_NEAR = 5e-7  # nearer to 0 or 1 than six digits show
 _MIN_SHARE_OF_RANGE = 0.05  # ranges that hold less of the rows are not worth a sentence
 
 
@@ -110,6 +112,8 @@ def ranges_off(
     place = curve.at_fractiles(np.arange(1, 201) / 200)
     score = np.where(place.high, 1.0 - place.tail, place.tail)
     low, high = calibrator.band(score, simultaneous=simultaneous)
+    if not simultaneous:
+        low, high = narrowed(curve, score, calibrator(score), (low, high))
     side = np.sign((low > score) * 1.0 - (high < score))  # 1 where hits exceed the score
     starts = np.flatnonzero(np.diff(side, prepend=np.nan))
     found = []
@@ -118,22 +122,30 @@ def ranges_off(
         if side[first] and share >= _MIN_SHARE_OF_RANGE:
             ends = float(score[first]), float(score[stop - 1])
             way = _WAYS[int(side[first] < 0)]
-            found.append(RangeOff(*ends, way, _range(score, int(first), int(stop))))
+            found.append(RangeOff(*ends, way, _range(place.tail, score, int(first), int(stop))))
     return found
 
 
-def _range(score: FloatArray, first: int, stop: int) -> str:
-    """Word a range of consecutive scores."""
+def _range(tail: FloatArray, score: FloatArray, first: int, stop: int) -> str:
+    """Word a range of consecutive scores, of which tails are the distances from 0 or 1."""
+    low, high = (_at(float(tail[i]), float(score[i])) for i in (first, stop - 1))
     if first == 0 and stop == score.size:
         return "all scores"
+    if low == high:
+        return f"scores of {low}"
     if first == 0:
-        return f"scores below {_at(score[stop - 1])}"
+        return f"scores {'of' if score[stop - 1] == 0.0 else 'below'} {high}"
     if stop == score.size:
-        return f"scores above {_at(score[first])}"
-    return f"scores from {_at(score[first])} to {_at(score[stop - 1])}"
+        return f"scores {'of' if tail[first] == 0.0 else 'above'} {low}"
+    return f"scores from {low} to {high}"
 
 
-def _at(score: float) -> str:
-    """Return a score in percent, with digits enough to tell it from 100 %."""
-    digits = 2 if score < _NEARLY_ONE else 6
-    return f"{100.0 * score:.{digits}g} %"
+def _at(tail: float, score: float) -> str:
+    """Return a score in percent, with digits enough to tell it from 100 %.
+
+    >>> _at(0.3, 0.3), _at(2e-6, 1 - 2e-6), _at(1e-9, 1.0), _at(0.0, 1.0)
+    ('30 %', '99.9998 %', 'nearly 100 %', '100 %')
+    """
+    if score >= _NEARLY_ONE:
+        return "nearly 100 %" if 0.0 < tail < _TOO_NEAR else f"{100.0 - 100.0 * tail:.6g} %"
+    return "nearly 0 %" if 0.0 < score < _TOO_NEAR else f"{100.0 * score:.2g} %"
