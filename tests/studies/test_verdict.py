@@ -29,6 +29,10 @@ class Band:
         (lambda s: s - 0.1, " All scores are too high."),
         (lambda s: np.where(s > 0.9, 0.8, s), " Scores above 90 % are too high."),
         (lambda s: np.where(s < 0.5, s + 0.1, s), " Scores below 50 % are too low."),
+        (  # a short stretch between two ranges that are off alike
+            lambda s: np.where((s > 0.8) & (np.abs(s - 0.9) > 0.01), 0.5, s),
+            " Scores above 80 % are too high.",
+        ),
         (
             lambda s: np.where(np.abs(s - 0.5) < 0.1, 0.0, s),
             " Scores from 40 % to 60 % are too high.",

@@ -74,6 +74,13 @@ if TYPE_CHECKING:
 )
 @check_by_option()
 @cluster_option
+@click.option(
+    "--since",
+    type=WORD,
+    metavar="TIME",
+    help="Of a log, only the rows of this day (2026-05-03) or batch and later; needs --time.",
+)
+@click.option("--time", type=WORD, metavar="COL", help="Column of the time of a row, for --since.")
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
 @click.option("--tag", type=NOTE, metavar="TEXT", help="A note to keep in the calibrator.")
 @click.option(
@@ -111,6 +118,9 @@ def fit(
 
     check_columns([file])
     check_output(output, [file])
+    if (options["since"] is None) != (options["time"] is None):
+        msg = "--since and --time go together: --time names the column, --since the first day."
+        raise click.UsageError(msg)
     if method == "none":
         refuse("nothing is fitted by the method none, so there is nothing to validate", "folds")
     with terminal.progress(f"fitting {method}") as step:
@@ -121,6 +131,7 @@ def fit(
             return
         _check_can_be_judged(file, method, view, folds, options)
         fit_it = _fit_log if is_log((file,), options) else _fit_file
+        fit_it = fit_it if options["since"] is None else _fit_since
         done = fit_it(file, method, view, part, options, folds=folds, step=step)
         gamma, data = done.gamma, done.data
         if not hasattr(gamma, "impossible"):
@@ -241,6 +252,7 @@ def _fit_groups(
 ) -> _Groups:
     """Fit the default method to the groups of a column, which an engine reads."""
     from ogive.calibrators.groups import fit_groups  # noqa: PLC0415
+    from ogive.studies.group_curves import key_of  # noqa: PLC0415
     from ogive.studies.group_fitting import check_groups, curves_by_group  # noqa: PLC0415
 
     if method != "spline":
@@ -248,8 +260,12 @@ def _fit_groups(
         raise click.UsageError(msg)
     refuse("groups are calibrated in one view, which has no zeros to keep", "impossible")
     is_log((file,), options)
-    reading = read((file,), view, part, options, step, default_part="cal")
-    curves = curves_by_group(reading, options["by"])
+    if options["since"] is None:
+        reading = read((file,), view, part, options, step, default_part="cal")
+        curves = curves_by_group(reading, options["by"])
+    else:
+        found = _since(file, view, part, options, step)
+        curves = {key_of(group, options["by"]): curve for group, curve in found.items()}
     gamma = fit_groups(curves, options["by"])
     return _Groups(gamma, check_groups(curves, folds) if folds > 1 else None)
 
@@ -355,6 +371,45 @@ def _not_validated(n: float, method: str, folds: int) -> None:
         msg = f"--folds {folds}: {few}. Give fewer, or 0 to skip cross-validation."
         raise click.UsageError(msg)
     note(f"{few}: there is no KS error or log loss after calibration.")
+
+
+def _since(
+    file: Path,
+    view: str | None,
+    part: str | None,
+    options: dict[str, Any],
+    step: Callable[[str, float, int], None],
+) -> Any:  # noqa: ANN401 - a curve, or one for each group
+    """Read the rows of a log from a day on."""
+    from ogive.engines.periods import is_period  # noqa: PLC0415
+    from ogive.studies.watch.days import by_day, rows_since  # noqa: PLC0415
+
+    time, by, since = options["time"], options["by"], options["since"]
+    refuse("with --since a log is read day by day, without clusters", "cluster", "check_by")
+    every = "day" if is_period(since) else "batch"
+    asked = {**options, "by": time if by is None else f"{time},{by}", "every": every}
+    is_log((file,), asked)
+    days = read((file,), view, part, {**asked, "one_pass": True}, step, default_part="cal").by_group
+    return rows_since(days if by is None else by_day(days), since)
+
+
+def _fit_since(
+    file: Path,
+    method: str,
+    view: str | None,
+    part: str | None,
+    options: dict[str, Any],
+    *,
+    folds: int,
+    step: Callable[[str, float, int], None],
+) -> _Done:
+    """Fit a method to the rows of a log from a day on."""
+    from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
+
+    check_score_only(view, method)
+    curve = _since(file, view, part, options, step)
+    _check_folds(curve, folds)
+    return _Done(fitted(curve, method, curve.view), curve)
 
 
 def _fit_log(

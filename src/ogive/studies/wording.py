@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -115,6 +116,7 @@ def ranges_off(
     if not simultaneous:
         low, high = narrowed(curve, score, calibrator(score), (low, high))
     side = np.sign((low > score) * 1.0 - (high < score))  # 1 where hits exceed the score
+    side = _joined(side, place.before, place.after)
     starts = np.flatnonzero(np.diff(side, prepend=np.nan))
     found = []
     for first, stop in zip(starts, [*starts[1:], side.size], strict=True):
@@ -124,6 +126,17 @@ def ranges_off(
             way = _WAYS[int(side[first] < 0)]
             found.append(RangeOff(*ends, way, _range(place.tail, score, int(first), int(stop))))
     return found
+
+
+def _joined(side: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:
+    """Return the sides, where a stretch of few rows between two like ranges belongs to them."""
+    starts = np.flatnonzero(np.diff(side, prepend=np.nan)).tolist()
+    side = side.copy()
+    for first, stop in pairwise(starts):
+        between = first > 0 and not side[first] and side[first - 1] == side[stop]
+        if between and after[stop - 1] - before[first] < _MIN_SHARE_OF_RANGE:
+            side[first:stop] = side[stop]
+    return side
 
 
 def _range(tail: FloatArray, score: FloatArray, first: int, stop: int) -> str:
