@@ -55,7 +55,10 @@ DROP = 8.0  # the path over s stops this far below the best log evidence: e^-8 i
 STIFF = 1e12  # precision of the bend's coefficients where s = 0
 FLOOR = 1e-9  # of the largest eigenvalue: constraints can move nearly fixed directions too
 LINE = 2  # the first two coefficients are the line
-ROUGHER_STEPS = 2  # of the grid of s, a factor of 4: a map whose own smoothing bias is far smaller
+# Sizes of a map whose own smoothing bias is far smaller: from 4 to 8 times the average, in steps of
+# the grid of s, each a factor of 2; above 4 times up to LARGEST_ROUGHER only.
+ROUGHER_STEPS = 2, 3
+LARGEST_ROUGHER = 2.5  # log-odds: rows that say little of s must not widen a band without end
 
 
 class Prior(NamedTuple):
@@ -80,15 +83,22 @@ class Node(NamedTuple):
     log_weight: FloatArray  # (o,): log evidence and log prior
 
 
+class Rougher(NamedTuple):
+    """The posterior at one size s of the bend, larger than the average: mean (d,), covariance."""
+
+    mean: FloatArray
+    covariance: FloatArray
+
+
 class Posterior(NamedTuple):
     """The mixture: mean (d,), covariances (d, d), degrees of freedom, weights (s, o).
 
     ``covariance`` leaves out the atoms at 0 and weighs each s by s² as well; ``spread`` is that
-    of the whole mixture. ``rougher`` is the mean (d,) at `ROUGHER_STEPS` sizes above that average.
+    of the whole mixture. ``rougher`` is what a size well above that average finds.
     """
 
     mean: FloatArray
-    rougher: FloatArray
+    rougher: Rougher
     covariance: FloatArray
     spread: FloatArray
     edf: float
@@ -207,26 +217,27 @@ def _average(nodes: Sequence[Node], prior: Prior) -> Posterior:
     grid = _grid(nodes, prior)
     mean = weight.ravel() @ grid.coef.reshape(weight.size, -1)
     covariance, spread = (_covariance(grid, way, mean) for way in (free, weight))
-    rougher = _rougher(grid.coef, weight, free)
+    rougher = _rougher(grid, prior, weight, free)
     return Posterior(mean, rougher, covariance, spread, _degrees(grid, weight), weight)
 
 
-def _rougher(coef: FloatArray, weight: FloatArray, free: FloatArray) -> FloatArray:
-    """Return the mean coefficients (d,) at sizes s above their average in `free`, weights (s, o).
+def _rougher(grid: _Grid, prior: Prior, weight: FloatArray, free: FloatArray) -> Rougher:
+    """Return the posterior at a size s above its average in `free`, both weights (s, o).
 
-    For each s the mean is over all o but 0. The average of s is geometric, on the grid's steps, and
-    what lies between two steps is interpolated.
+    It is over all o but 0. The average of s is geometric, on the grid's steps, and a size between
+    two steps is a mixture of both.
     """
+    last = len(weight) - 1
+    average = float(free.sum(axis=1) @ np.arange(last + 1))
+    least, most = (average + steps for steps in ROUGHER_STEPS)
+    largest = float(np.interp(LARGEST_ROUGHER, prior.bend, np.arange(prior.bend.size)))
+    most = max(least, min(most, largest))
+    at = np.maximum(0.0, 1.0 - np.abs(np.arange(last + 1) - min(most, last)))
     over_o = weight.copy()
     over_o[:, 0] = 0.0
-    over_o /= np.maximum(over_o.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    at_s = (over_o[:, None] @ coef)[:, 0]  # (s, d)
-    last = len(at_s) - 1
-    place = min(float(free.sum(axis=1) @ np.arange(last + 1)) + ROUGHER_STEPS, last)
-    low = int(place)
-    part = place - low
-    result: FloatArray = (1.0 - part) * at_s[low] + part * at_s[min(low + 1, last)]
-    return result
+    over_o *= (at / np.maximum(over_o.sum(axis=1), np.finfo(np.float64).tiny))[:, None]
+    mean = over_o.ravel() @ grid.coef.reshape(over_o.size, -1)
+    return Rougher(mean, _covariance(grid, over_o, mean))
 
 
 class _Grid(NamedTuple):

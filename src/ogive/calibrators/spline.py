@@ -66,7 +66,12 @@ LARGE_SHIFT_AGAIN = 0.3  # of scores fitted before: beyond, the weight of o fall
 
 ROWS_WORTH_PLATT = 20.0  # of the rarer outcome: with as many, Platt's line has half of the weight
 NONE_SEEN_IS_WORTH = 0.5  # of a rarer outcome: Jeffreys' estimate of a count, where it was 0
-BIAS_PER_DISTANCE = 1.5  # where rows are few, a rougher map shows two thirds of the bias or less
+# A rougher map shows most of the bias, not all of it. What its own noise hides of it is within
+# that noise, or as much beyond as the distances of all knots are, or nearly those of a few.
+BIAS_PER_DISTANCE = 1.4
+BIAS_PER_DEVIATION = 0.8
+NEAR_PER_ALL = 0.8
+NEAR_KNOTS = 5
 STEEP = 3.0  # a steeper line is treated as a matter of units, not as underconfidence
 
 
@@ -245,16 +250,34 @@ def _map(
 def _bias(problem: Problem, found: Posterior) -> FloatArray:
     """Return how far smoothing may have moved the map, (K,), at each knot.
 
-    One and a half times the distance to a rougher map, whose own bias is smaller; where waves cross
-    0, the root mean square over a knot and its neighbours. A line has no such bias: its weight
-    takes its share off.
+    A rougher map has a smaller bias. What it shows is its distance from the map; where waves cross
+    0, the root mean square over a knot and its neighbours. It counts as far as the outcomes speak
+    against a line, which has no such bias. What it hides lies within its deviation; or beyond, if
+    the distances in deviations are larger, on average over all knots or over those near by.
     """
-    square = (problem.to_values @ (found.mean - found.rougher)) ** 2
-    neighbours = np.ones(3)
-    around = np.convolve(square, neighbours, "same")
-    around /= np.convolve(np.ones_like(square), neighbours, "same")
-    bent = max(1.0 - float(found.weight[0].sum()), 0.0)
-    result: FloatArray = BIAS_PER_DISTANCE * np.sqrt(bent * np.maximum(square, around))
+    if len(found.weight) == 1:
+        return np.zeros(problem.spline.knots.size)
+    to_values, rougher = problem.to_values, found.rougher
+    square = (to_values @ (found.mean - rougher.mean)) ** 2
+    known, hidden = (
+        np.einsum("ij,ij->i", to_values @ part, to_values)
+        for part in (found.covariance, rougher.covariance)
+    )
+    real = np.finfo(np.float64)
+    ratio = square / (hidden + real.eps * square + real.tiny)
+    ratio = np.maximum(ratio.mean(), NEAR_PER_ALL * _means_around(ratio, NEAR_KNOTS))
+    hidden *= np.maximum(BIAS_PER_DEVIATION**2, BIAS_PER_DISTANCE**2 * ratio)
+    bent = max(1.0 - float(found.weight[0].sum()) / P_LINEAR, 0.0)
+    shown = bent * BIAS_PER_DISTANCE**2 * np.maximum(square, _means_around(square, 3))
+    result: FloatArray = np.sqrt(np.maximum(hidden - known, shown))
+    return result
+
+
+def _means_around(values: FloatArray, width: int) -> FloatArray:
+    """Return means over so many neighbours, (K,); at the ends over those that there are."""
+    ones = np.ones(min(width, values.size))
+    sums = np.convolve(values, ones, "same")
+    result: FloatArray = sums / np.convolve(np.ones_like(values), ones, "same")
     return result
 
 
