@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from ogive._numerics.evidence import DROP, LINE, Prior, constrained_coefficients, posterior
+from ogive._numerics.evidence import (
+    DROP,
+    LARGEST_ROUGHER,
+    LINE,
+    Prior,
+    constrained_coefficients,
+    posterior,
+)
 from tests import naive
 from tests._numerics.trials import problem
 
@@ -75,6 +82,16 @@ def test_the_mixture_is_that_of_full_matrices(columns, bends, rng):
     other, without = naive.mixture(free, means, covariances)
     apart = np.outer(other - mean, other - mean)
     np.testing.assert_allclose(found.covariance, without + apart, rtol=1e-7, atol=1e-10)
+    # The rougher one: two to three steps of s above the average, without the atom of o.
+    k = np.arange(bends)
+    average = free.reshape(bends, -1).sum(axis=1) @ k / free.sum()
+    most = min(average + 3, np.interp(LARGEST_ROUGHER, s, k))
+    at = np.maximum(0, 1 - abs(k - min(max(average + 2, most), bends - 1)))
+    one = weight.reshape(bends, -1) * (o > 0)
+    one *= (at / one.sum(axis=1))[:, None]
+    rougher, variance = naive.mixture(one.ravel(), means, covariances)
+    np.testing.assert_allclose(found.rougher.mean, rougher, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found.rougher.covariance, variance, rtol=1e-7, atol=1e-10)
 
 
 def test_constraints_are_obeyed_and_the_likelihood_kept_high(rng):

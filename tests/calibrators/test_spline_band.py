@@ -50,6 +50,21 @@ def test_the_factor_bounds_the_largest_deviation(gamma):
     assert 0.03 < missed < 0.06
 
 
+def test_the_band_holds_a_wave_that_few_rows_hardly_show():
+    """At its crests; with the distance to a rougher map alone, it held 87 % of these."""
+    crests = np.pi / 5 * np.array([-3.0, -1.0, 1.0, 3.0])
+    held = np.zeros((60, crests.size))
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        eta = rng.normal(0.0, 2.0, 300)
+        scores, truth = expit(eta), expit(0.8 * eta + 0.5 * np.sin(2.5 * eta))
+        gamma = fit_spline(Curve.from_scores(scores, rng.random(300) < truth))
+        low, high = gamma.band_from_log_odds(crests)
+        at_crests = expit(0.8 * crests + 0.5 * np.sin(2.5 * crests))
+        held[seed] = (low <= at_crests) & (at_crests <= high)
+    assert held.mean() > 0.9
+
+
 def test_methods_without_a_band_say_which_have_one():
     curve = Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
     for fit in (fit_platt, fit_isotonic):

@@ -6,9 +6,6 @@ from tests.slow import spline_simulations as simulations
 
 pytestmark = pytest.mark.slow
 
-# Where the worst place is covered least: a wave, and a rise in the tails, that so few rows hardly
-# tell from a line; and the neighbourhood of a jump.
-HIDDEN = {("fast wave", 300): 0.7, ("steep tails", 300): 0.8, ("step", 100): 0.8}
 CHANCE = 0.05  # the worst of 25 places in 80 to 200 samples
 
 
@@ -17,7 +14,7 @@ CHANCE = 0.05  # the worst of 25 places in 80 to 200 samples
 def test_the_band_covers(kind, n):
     held = simulations.coverage(kind, n, simulations.SIZES[n])
     assert held.mean() >= 0.94
-    assert held.min() >= HIDDEN.get((kind, n), 0.9 - CHANCE)
+    assert held.min() >= 0.9 - CHANCE
 
 
 @pytest.mark.parametrize("n", simulations.FEW_SIZES)
