@@ -88,16 +88,15 @@ def is_paths(data: object) -> bool:
     return isinstance(data, Sequence) and all(isinstance(p, str | os.PathLike) for p in data)
 
 
-def shares(pieces: Sequence[Piece], cores: int) -> list[Share]:
+def shares(pieces: Sequence[Piece], cores: int, tasks: int = 0) -> list[Share]:
     """Deal pieces to tasks, neighbours together: some tasks for each core, none too long.
 
     A task adds up its pieces as it goes, which is cheaper than bringing their tallies together.
     Workers may have another current folder, so the paths become absolute.
     """
     whole = [replace(piece, path=piece.path.absolute()) for piece in pieces]
-    each = min(
-        -(-len(whole) // (TASKS_PER_CORE * (cores or _CORES_IF_UNKNOWN))), _MAX_PIECES_OF_A_TASK
-    )
+    most = (tasks or TASKS_PER_CORE) * (cores or _CORES_IF_UNKNOWN)
+    each = min(-(-len(whole) // most), _MAX_PIECES_OF_A_TASK)
     return [tuple(whole[i : i + each]) for i in range(0, len(whole), max(each, 1))]
 
 

@@ -50,6 +50,7 @@ _THIS_MACHINE = "local[*,4]"  # all cores, and up to four attempts of a task
 # On one machine Python does the work; Java's part is too short for its optimising compiler.
 _JVM_STARTS_FAST = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _MAX_TABLES_ADDED_BY_DRIVER = 64  # Spark adds up more tables than that
+_TASKS_PER_CORE = 2  # a task costs Spark as much as counting two million rows
 _RESULT = ["task", "good", "words"]
 _KEYS = ["view", "group", "task", "bucket"]
 
@@ -252,7 +253,7 @@ class _Job:
         schema = ", ".join([*fields, *(f"{name} {kind}" for name in sums), "task long"])
         work: list[Any] = []
         if self.frame is None:
-            work = shares(self.log.pieces, _cores(self.spark))
+            work = shares(self.log.pieces, _cores(self.spark), _TASKS_PER_CORE)
             rows, count = _numbers(self.spark, len(work)), of_shares(work, plan)
         else:
             rows, count = self.frame.select(*(f"`{name}`" for name in plan.needed)), of_frame(plan)
