@@ -450,6 +450,21 @@ def test_no_line_is_drawn_along_the_edge_of_the_graph(rng):
         assert mark.x.min() >= panel.x.low
 
 
+def test_the_ks_error_of_another_score_is_named(rng):
+    p = rng.random(4000)
+    probs = np.stack([1.0 - p, p], axis=1)
+    hits = (rng.random(4000) < p**2).astype(int)
+    parts = [
+        Predictions(probs[at], hits[at], kind="probs") for at in (slice(2000), slice(2000, None))
+    ]
+    made = build_report(*parts, methods=["none", "platt"])
+    assert "KS error of class-1 " in made.verdict.detail
+    shown = next(card for card in made.cards if card.name == "KS error")
+    assert f"KS error {shown.before}" not in made.verdict.detail
+    made = build_report(*parts, methods=["none", "platt"], view="class-1")
+    assert "class-1" not in made.verdict.detail
+
+
 def test_names_cannot_turn_our_sentences_around(rng):
     names = ["\u202eevil", "\\u2066", "c\u2067"]
     logits = rng.standard_normal((300, 3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -62,13 +63,22 @@ def headline(
         own = before.decision
         advice = "Measure rows that the calibrator was not fitted on."
         return Headline("No verdict", before.verdict, plain, "", advice, "unknown", own)
-    first, *others = decision.sentences
+    first, *others = (_of_class_1(one, before) for one in decision.sentences)
     if decision.calibrate and after is not None:  # "Use spline.", and what that does
         first, others = f"{first} {others[0]}", others[1:]
         others.append(_what_remains(after))
     tone = _tone(decision, before, after)
     word, advice = _word(tone, decision, after), _advice(decision, after)
     return Headline(word, first, plain, " ".join(others), advice, tone, decision)
+
+
+def _of_class_1(sentence: str, before: Measurement) -> str:
+    """Say of which score a KS error is, if it is not the one that the page shows.
+
+    Two classes are judged by the score of class 1, and shown by their top class.
+    """
+    other = before.view == "top-1" and f"KS error {percent(before.ks)}" not in sentence
+    return re.sub("KS error (?=[0-9])", "KS error of class-1 ", sentence) if other else sentence
 
 
 def _what_remains(after: AfterCalibration) -> str:
