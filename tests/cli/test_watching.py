@@ -198,6 +198,9 @@ def test_saved_curves_named_by_their_day_are_a_log(run, log, tmp_path):
         save(write_day(log, day, power=1.3), file)
     _, whole, _ = watched(run, log, "--time", "day")
     _, found, _ = watched(run, *reversed(files))
+    words, _, command = whole.pop("verdict").partition(": ogive fit ")
+    assert command.endswith("-o cal.json")
+    assert found.pop("verdict") == f"{words}."  # curves have no column of times to refit by
     assert found == whole
     week = watched(run, *files, "--every", "week")[1]["days"]
     assert [(day["time"], day["n"]) for day in week] == [("2026-04-27", 1200), ("2026-05-04", 400)]

@@ -180,7 +180,9 @@ def _with_command(
 
     from ogive.studies.watch.change import OF_GROUPS, REFIT  # noqa: PLC0415
 
-    if saved or len(files) != 1:  # `fit` takes one file, folder or glob
+    if saved:  # curves have no column of times, and `fit` takes one of them
+        return verdict if REFIT not in verdict else verdict.partition(f": {REFIT}")[0] + "."
+    if len(files) != 1:  # `fit` takes one file, folder or glob
         return verdict
     given = {name: options[name] for name in ("score", "outcome", "label", "weight", "positive")}
     named = [word for name, value in given.items() if value for word in (f"--{name}", value)]
