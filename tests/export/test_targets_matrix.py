@@ -124,3 +124,27 @@ def test_log_odds_of_infinity_are_scores_of_0_and_1(method, dtype):
 def test_a_matrix_method_of_a_view_is_exported_to_sql(method, view, tmp_path):
     done = export(fitted(method, view), "sql", tmp_path / "out.sql", points=2000)
     assert done.max_abs_difference <= 1e-9
+
+
+@pytest.mark.parametrize("multiclass", ["keep", "free"])
+@pytest.mark.parametrize("target", ["python", "onnx"])
+def test_confusions_of_many_classes_are_exported_as_narrow_matrices(
+    tmp_path, rng, multiclass, target
+):
+    if target == "onnx":
+        pytest.importorskip("onnxruntime")
+    z = rng.normal(size=(800, 4)) * 2
+    labels = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+    preds = Predictions(z * 2, labels, kind="logits")
+    gamma = fit_multiclass(preds, multiclass=multiclass)
+    whole, unit = gamma.structure, np.eye(4)
+    wide = replace(gamma, structure=replace(whole, of_logs=unit, of_probs=unit))
+    np.testing.assert_allclose(wide(preds), gamma(preds), rtol=1e-12)  # V = 1
+    M, V = rng.normal(size=(2, 4, 2)) * 0.3
+    narrow = replace(
+        gamma,
+        structure=replace(whole, to_logs=M, to_probs=-M, of_logs=V, of_probs=2.0 * V),
+    )
+    assert np.abs(narrow(preds) - gamma(preds)).max() > 0.01
+    done = export(narrow, target, tmp_path / f"cal.{target}", kind="logits")
+    assert done.max_abs_difference < 1e-6  # held against the library before it is written

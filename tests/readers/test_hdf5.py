@@ -75,3 +75,20 @@ def test_of_several_experiments_one_is_named(tmp_path):
     assert ogive.read(path, part="test", experiment="adult/forest").n == 4
     with pytest.raises(OgiveError, match="adult/wood"):
         ogive.read(path, part="test", experiment="adult/wood")
+
+
+def test_a_calibrated_experiment_is_written_and_read_again(tmp_path, run, rng):
+    p = rng.dirichlet(np.ones(3), 300)
+    labels = (rng.random((300, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    path, out = tmp_path / "a.h5", tmp_path / "out.h5"
+    with h5py.File(path, "w") as file:
+        for part in ("cal", "test"):
+            file[f"adult/tree/probas_{part}"] = p
+            file[f"adult/tree/labels_{part}"] = labels
+    words = (path, "--method", "temperature", "--view", "vector", "-o", tmp_path / "cal.json")
+    assert run("fit", *words)[0] == 0
+    assert run("apply", tmp_path / "cal.json", path, "-o", out)[0] == 0
+    before, after = (ogive.read(x, part="test") for x in (path, out))
+    want = ogive.load(tmp_path / "cal.json")(before)
+    np.testing.assert_allclose(after.probabilities(), want, rtol=1e-12)
+    assert after.labels.tolist() == before.labels.tolist()
