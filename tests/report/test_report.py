@@ -16,7 +16,7 @@ from ogive.diagrams import CumulativeDifference
 from ogive.errors import InvalidInput, UnknownName
 from ogive.plotting.marks import Line
 from ogive.report import build_report, render_html
-from ogive.report.contents import vector_number
+from ogive.report.contents import key_numbers, vector_number
 from ogive.report.figure import main_graph
 from ogive.report.headline import plain_words
 from ogive.report.series import enough_rows, fitted_line, series_of
@@ -489,3 +489,22 @@ def test_a_thousand_classes_stay_small(rng):
     page = render_html(made)
     assert len(page) < 2_500_000  # there is no second line of each class here
     assert len(made.classes.table.rows) == 1000
+
+
+def test_rows_of_one_cluster_widen_the_intervals(rng):
+    scores = rng.beta(3, 2, 60).round(3)
+    outcomes, cluster = rng.random(60) < scores**1.5, np.repeat(np.arange(60), 25)
+
+    def widths(clusters):
+        preds = Predictions(
+            np.repeat(scores, 25), np.repeat(outcomes, 25), kind="probs", clusters=clusters
+        )
+        curve = ogive.Curve.from_predictions(preds)
+        found = {one.name: one.interval for one in key_numbers(curve, ogive.measure(curve), None)}
+        ends = (
+            re.findall(r"\d+\.\d+", found[name])
+            for name in ("base rate", "Brier score", "log loss")
+        )
+        return np.array([float(high) - float(low) for low, high in ends])
+
+    assert (widths(cluster) > 4 * widths(None)).all()  # 25 rows count as one: 5 times as wide
