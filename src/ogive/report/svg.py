@@ -82,7 +82,7 @@ def _places(panel: Panel, box: tuple[float, float, float, float]) -> _Place:
     return _Place(x, y)
 
 
-def _draw(mark: Mark, place: _Place) -> str:  # noqa: PLR0911 - one for each kind
+def _draw(mark: Mark, place: _Place) -> str:
     match mark:
         case Line():
             dash = " dash" if mark.dashed else ""
@@ -97,10 +97,11 @@ def _draw(mark: Mark, place: _Place) -> str:  # noqa: PLR0911 - one for each kin
             return _segment(mark, place)
         case Dots():
             return _dots(mark, place)
-        case Cells():
-            return _cells(mark, place)
         case Label():
             return _label(mark, place)
+        case Cells():  # of a heat map
+            msg = "heat maps are drawn by matplotlib alone."
+            raise NotImplementedError(msg)
 
 
 def _path(x: FloatArray, y: FloatArray, place: _Place) -> str:
@@ -166,19 +167,6 @@ def _dots(mark: Dots, place: _Place) -> str:
     return lines + "".join(
         f'<circle class="{mark.role} fill" cx="{_short(a)}" cy="{_short(b)}" r="3.5"/>'
         for a, b in zip(x, y, strict=True)
-    )
-
-
-def _cells(mark: Cells, place: _Place) -> str:
-    x, y = place.x(mark.x), place.y(mark.y + 1.0)
-    gap = 0.06
-    wide = float(place.x(np.array(1.0)) - place.x(np.array(0.0))) * (1 - gap)
-    tall = float(place.y(np.array(0.0)) - place.y(np.array(1.0))) * (1 - gap)
-    return "".join(
-        f'<rect class="{"hits" if v < 0 else "score"} fill{" framed" if framed else ""}" '
-        f'x="{_short(a)}" y="{_short(b)}" width="{_short(wide)}" height="{_short(tall)}" '
-        f'fill-opacity="{0.06 + 0.58 * min(abs(v), 1.0):.2f}"><title>{escape(words)}</title></rect>'
-        for a, b, v, words, framed in zip(x, y, mark.value, mark.text, mark.framed, strict=True)
     )
 
 
