@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from ogive.errors import InvalidInput
-from ogive.studies.base_rate import estimate_base_rate
-from ogive.studies.base_rates import class_scores, estimate_base_rates
+from ogive.studies.base_rate import CalibrationScores, calibration_scores, estimate_base_rate
+from ogive.studies.base_rates import ClassScores, class_scores, estimate_base_rates
 from tests import naive
 
 
@@ -52,3 +52,26 @@ def test_bins_hold_every_row(rng):
 def test_no_rows():
     with pytest.raises(InvalidInput, match="no rows"):
         estimate_base_rates(np.zeros((0, 3)), np.zeros(0), np.full(3, 1 / 3))
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_a_calibrator_that_is_not_right_on_its_own_rows_is_a_misfit(rng, K):
+    """New rows as the old ones: bins fit, but vectors that are too extreme say other shares."""
+    q, y = drawn(rng, 8000, K)
+    wrong = q**3 * np.linspace(1.0, 6.0, K)
+    wrong /= wrong.sum(axis=1, keepdims=True)
+    pvalues = []
+    for p in (q, wrong):
+        old, new, count = p[:4000], p[4000:], np.ones(4000)
+        shares = np.bincount(y[:4000]) / 4000
+        if K == 2:
+            known = calibration_scores(old[:, 1], count, y[:4000].astype(float))
+            known = CalibrationScores(**{k: np.array(v) for k, v in known.items()})
+            found = estimate_base_rate(new[:, 1], count, shares[1], known)
+        else:
+            known = class_scores(old, y[:4000], count)
+            known = ClassScores(**{k: np.array(v) for k, v in known.items()})
+            found = estimate_base_rates(new, count, shares, known)
+        pvalues.append(found.misfit_pvalue)
+    assert pvalues[0] > 0.01
+    assert pvalues[1] < 1e-6

@@ -24,7 +24,10 @@ the sum over the calibration rows of the bin; π₀, counted on the same rows, i
 **Misfit.** The shares of new rows in the bins are m. If only the base rate changed, their mean is
 f₀ + π (f₁ − f₀) for some π, f₁ and f₀ the shares of each class's calibration rows. The distance
 from the nearest such mean, in the covariance of m, f₀ and f₁ together, is χ² with bins − 2 degrees
-of freedom.
+of freedom. The π of that mean needs no calibrated q, so that it also checks the estimate: if q is
+right, the estimate is the better of the two, their difference varies less than the π of the bins
+alone (Hausman 1978), and its square over that variance is at most χ² with 1. The p-value is twice
+the smaller of both.
 """
 
 from __future__ import annotations
@@ -166,7 +169,7 @@ def estimate_base_rate(
     new = Mixture(*ratios, count, trained_at, bins)
     rate = _root(new.total, 0.0, 1.0)
     low, high = new.interval(rate)
-    return BaseRate(rate, low, high, None if known is None else _misfit(q, count, known))
+    return BaseRate(rate, low, high, None if known is None else _misfit(q, count, known, rate))
 
 
 def _end(deviations: Any, rate: float) -> float:  # noqa: ANN401 - a function
@@ -249,8 +252,10 @@ class Mixture:
         return max(free - known, 0.0)
 
 
-def _misfit(q: FloatArray, count: FloatArray, known: CalibrationScores) -> float | None:
-    """Return the p-value of "a base rate explains the new scores"; None with too few bins."""
+def _misfit(
+    q: FloatArray, count: FloatArray, known: CalibrationScores, estimate: float
+) -> float | None:
+    """Return the p-value of "the base rate explains the new scores"; None with too few bins."""
     from scipy.stats import chi2  # noqa: PLC0415 - slow to load
 
     m = _in_bins(log_odds_of(q), known.edges, count)
@@ -268,7 +273,9 @@ def _misfit(q: FloatArray, count: FloatArray, known: CalibrationScores) -> float
         along, gap = (f1 - f0)[1:], (share - f0)[1:]
         rate = float(np.clip(along @ inverse @ gap / (along @ inverse @ along), 0.0, 1.0))
     left = gap - rate * along
-    return float(chi2.sf(left @ inverse @ left, tables.shape[1] - 2))
+    shape = float(chi2.sf(left @ inverse @ left, tables.shape[1] - 2))
+    same = float(chi2.sf((rate - estimate) ** 2 * (along @ inverse @ along), 1))
+    return min(2.0 * min(shape, same), 1.0)
 
 
 def multinomial(p: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ larger by the ratio of the information with known and with unknown shares of the
 
 **Bins** are the most probable class and a range of its probability: in them the calibrator's own
 uncertainty is counted, and the misfit test compares new rows with mixtures of the classes'
-calibration rows.
+calibration rows, and the shares of the nearest mixture with the estimate (see `base_rate`).
 """
 
 from __future__ import annotations
@@ -201,8 +201,12 @@ def _misfit(
     inverse = np.linalg.inv(covariance[1:, 1:])
     F = (np.array(classes[1:]) - classes[0])[:, 1:].T
     gap = (share - classes[0])[1:]
-    left = gap - F @ np.linalg.lstsq(F.T @ inverse @ F, F.T @ inverse @ gap, rcond=None)[0]
-    return float(chi2.sf(left @ inverse @ left, table.shape[1] - rates.size))
+    information = F.T @ inverse @ F
+    nearest = np.linalg.lstsq(information, F.T @ inverse @ gap, rcond=None)[0]
+    left, off = gap - F @ nearest, nearest - rates[1:]
+    shape = float(chi2.sf(left @ inverse @ left, table.shape[1] - rates.size))
+    same = float(chi2.sf(off @ information @ off, rates.size - 1))
+    return min(2.0 * min(shape, same), 1.0)
 
 
 def _with_enough_rows(table: FloatArray) -> FloatArray:

@@ -176,8 +176,9 @@ def _check_estimate(found: BaseRate) -> None:
     if found.misfit_pvalue is not None and found.misfit_pvalue < MISFIT_LEVEL:
         warnings.warn(
             "another base rate does not explain the new scores (misfit p-value "
-            f"{found.misfit_pvalue:.2g}): the scores within the classes have changed too. Fit a "
-            "calibrator on new labelled rows instead.",
+            f"{found.misfit_pvalue:.2g}): the scores within the classes have changed too, or the "
+            "calibrator is not right on its own rows. Fit a calibrator on new labelled rows "
+            "instead.",
             OgiveWarning,
             stacklevel=3,
         )
