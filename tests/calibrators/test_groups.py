@@ -103,7 +103,7 @@ def test_the_interval_adds_what_is_common_and_what_a_group_adds(rng):
         ("not seen", np.zeros(3), gamma.size),
     ]:
         middle, low, high = (x + effect @ gamma.axis.columns(x) for x in common)
-        own = 4 * error**2 @ gamma.axis.columns(common[0]) ** 2
+        own = 4 * (error @ np.abs(gamma.axis.columns(common[0]))) ** 2
         found = [logit(x) for x in gamma.band(grid, [name] * grid.size)]
         np.testing.assert_allclose(found[0], middle - np.sqrt((middle - low) ** 2 + own))
         np.testing.assert_allclose(found[1], middle + np.sqrt((high - middle) ** 2 + own))

@@ -13,11 +13,12 @@ were seen, the change of a group stays what it is there. A group that was not se
 **Interval.** With h half the band of L, moved as the group moves L, and e the posterior deviations
 of a, d and b, half the interval of a group is
 
-.. math:: \sqrt{h^2 + 4 (e_a^2 + e_d^2 z^2 + e_b^2 q^2)} ,
+.. math:: \sqrt{h^2 + 4 (e_a + e_d |z| + e_b |q|)^2} ,
 
-as if what is common and what the group adds erred independently. A group's own rows make up for an
-error of L, so that the interval of a group with many of the rows is rather too wide. A group that
-was not seen has the mean sizes of effects for e.
+as if what is common and what the group adds erred independently. How a, d and b err together is not
+kept: their sum deviates by no more than the sum of their deviations. A group's own rows make up
+for an error of L, so that the interval of a group with many of the rows is rather too wide. A group
+that was not seen has the mean sizes of effects for e.
 """
 
 from __future__ import annotations
@@ -300,7 +301,7 @@ class GroupedMap(Fitted):
         middle, low, top = (
             L + np.einsum("dm,md->m", c, effects) for L, c in zip(common, columns, strict=True)
         )
-        own = BAND * np.sqrt(np.einsum("dm,md->m", columns[0] ** 2, errors**2))
+        own = BAND * np.einsum("dm,md->m", np.abs(columns[0]), errors)
         below, above = (np.hypot(np.maximum(x, 0.0), own) for x in (middle - low, top - middle))
         return expit(middle - below), expit(middle + above)
 
