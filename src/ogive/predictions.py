@@ -226,7 +226,7 @@ class Predictions:
         """Return which of some rows are divided by their sum, counted from the first of these."""
         return np.flatnonzero(self._divided[at])
 
-    def log_masses(self, at: slice, dtype: DTypeLike = np.float64) -> AnyArray:
+    def log_masses(self, at: slice | IntArray, dtype: DTypeLike = np.float64) -> AnyArray:
         """Return the logarithm of the masses of some rows, (rows, K), a fresh array; −inf for 0.
 
         For logits it is the distance from the row's largest, exact however far that is. Half the

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, IntArray
 
 _STEPS = 20
-_TOLERANCE = 1e-9
+_NEAR_ENOUGH = 1e-3  # of α's deviation: from the best on f is known, not only its least
 P_HOLDS = 0.3  # prior probability of α > 0; the default spline's prior is similar
 _DEVIATIONS = 6.0  # of α on either side of the best: the integrals are negligible beyond
 _DECAY = 36.0  # or where the density has fallen by e^-36
@@ -70,7 +70,7 @@ def mean_share(parts: Sequence[Change], *, n_jobs: int | None = None) -> float:
 
     nothing, (share, best) = at(0.0), _best(at)
     reach = _DEVIATIONS / math.sqrt(max(best.bend, 1e-300))
-    if best.slope != 0.0:  # at an end
+    if share in (0.0, 1.0) and best.slope != 0.0:
         reach = min(reach, _DECAY / abs(best.slope))
     low, high = max(0.0, share - reach), min(1.0, share + reach)
     known = {share: best, 0.0: nothing}
@@ -131,13 +131,14 @@ def _best(at: Callable[[float], _Loss]) -> tuple[float, _Loss]:
     if nothing.slope >= 0.0:
         return 0.0, nothing
     for _ in range(_STEPS):
-        new = share - here.slope / here.bend if here.bend > 0.0 else low
-        if abs(new - share) < _TOLERANCE:  # first: rounding may put it on the bracket's end
+        new = share - here.slope / here.bend if here.bend > 0.0 else -1.0
+        # First: rounding may put it on the bracket's end.
+        if abs(new - share) * math.sqrt(max(here.bend, 1e-300)) < _NEAR_ENOUGH:
             break
         new = new if low < new < high else 0.5 * (low + high)
         share, here = new, at(new)
         low, high = (share, high) if here.slope < 0.0 else (low, share)
-    return share, here._replace(slope=0.0)
+    return share, here
 
 
 def _loss(rows: Change, share: float, n_jobs: int | None) -> FloatArray:

@@ -41,7 +41,9 @@ ROUNDS_WITH_NEW_HESSIAN = (0, 1, 2, 3, 6)  # in between it hardly changes, and c
 LARGEST_GAIN_LEFT_BY_OLD_HESSIAN = 0.01  # of a step's gain: else H is formed anew
 _GAIN_OF_ROUNDING = 1e-25  # a step that gains less, in nats for each row, is only rounding
 _GAIN_NEAR_ROUNDING = 1e-20  # below this, so is a step that is no shorter than the last
-_LAST_GAIN, _LAST_GAIN_32 = 1e-13, 5e-4  # nats for each row: a step that gains less is the last
+_LAST_GAIN, _LAST_GAIN_32 = 1e-13, 1e-3  # nats for each row: a step that gains less is the last
+#: Nats for each row, in float32: what a product with H has to gain to be worth its time.
+LEAST_GAIN_OF_PRODUCT = 1e-4
 
 
 class Shrunk(NamedTuple):
@@ -51,7 +53,8 @@ class Shrunk(NamedTuple):
     precision: FloatArray  # (5,)
     edf: FloatArray  # (5,)
     curvature: DenseCurvature | None  # near these parameters, if the problem is small
-    halves: tuple[FloatArray, ...] = ()  # the parameters of either half, if it is not
+    #: The fits of either half, if it is not: where they are, and their guides.
+    halves: tuple[tuple[State, Nearly], ...] = ()
 
 
 class Pull:
@@ -186,17 +189,25 @@ def fit_at(
     pull = Pull(precision, rows.group)
     if is_small(rows.logs.dtype, rows.shape):
         return _fit_exactly(rows, pull, start, near)
-    close = (close if rows.logs.dtype == np.float64 else _LAST_GAIN_32) * rows.total
     state = rows.state(np.zeros(rows.shape) if start is None else start)
-    guide = Nearly(rows, state, pull)
+    return fit_on(rows, state, Nearly(rows, state, pull), close=close)
+
+
+def fit_on(
+    rows: ClassRegression, state: State, near: Nearly, *, close: float = _LAST_GAIN
+) -> FloatArray:
+    """Do so from a state on, with its guide and the prior of that."""
+    narrow = rows.logs.dtype == np.float32
+    close = (_LAST_GAIN_32 if narrow else close) * rows.total
+    least = LEAST_GAIN_OF_PRODUCT * rows.total if narrow else 0.0
     for _ in range(_MOST_NEWTON):
-        right = -(state.gradient + pull(state.theta))
-        step = solve(rows, state, guide, right, close=_STEP_RESIDUAL)
+        right = -(state.gradient + near.pull(state.theta))
+        step = solve(rows, state, near, right, close=_STEP_RESIDUAL, least=least)
         if 0.5 * float((step * right).sum()) < close:
-            if rows.logs.dtype == np.float64:
-                step = solve(rows, state, guide, right, step, close=_LAST_STEP_RESIDUAL)
+            if not narrow:
+                step = solve(rows, state, near, right, step, close=_LAST_STEP_RESIDUAL)
             return state.theta + step
-        state = newton_step(rows, state, pull, step)
+        state = newton_step(rows, state, near.pull, step)
     return state.theta
 
 
@@ -237,10 +248,15 @@ def solve(
     start: FloatArray | None = None,
     *,
     close: float,
+    least: float = 0.0,
 ) -> FloatArray:
-    """Solve (H + Λ) x = right, (K, d), by conjugate gradients."""
+    """Solve (H + Λ) x = right, (K, d), by conjugate gradients.
+
+    They end where the residual is a share `close` of the right side, or where the next of them is
+    expected to gain less than `least`.
+    """
     guided = near.solve(right)
-    goal = close**2 * float((right * guided).sum())
+    goal = max(close**2 * float((right * guided).sum()), 2.0 * least)
     x, residual = np.zeros_like(right), right
     if start is not None and start.any():
         x = start.copy()

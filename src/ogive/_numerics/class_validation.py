@@ -42,6 +42,7 @@ LEAST_GAIN = 1e-4  # nats for each row: a round that is expected to gain less is
 DEVIATION = 3.0  # σ: e^3 either way is the range of λ in real models
 _LONGEST_STEP = 1.5  # of log λ, in a round
 _RESIDUAL = 0.1  # relative residual at which conjugate gradients stop
+_LEAST_GAIN_OF_PRODUCT = 5e-4  # nats for each row: products with H that gain less are left out
 _MAX_STEPS = 2  # of Newton's, in a round
 _LEAST_GAIN_OF_STEP = 2e-4  # nats for each row: a step that gains less is the round's last
 _LEAST_CURVATURE = 0.2  # share of the expected curvature to which a lower one is raised (Powell)
@@ -82,9 +83,10 @@ def validate(first: ClassRegression, second: ClassRegression) -> Shrunk:
         new = _evaluate(pair, here.log_precision + step, here)
         bend = _bent(bend, step, new.gradient - here.gradient)
         here = new
-    thetas = tuple(half.state.theta for half in here.halves)
+    theta = np.mean([half.state.theta for half in here.halves], axis=0)
     edf = _effective(here, first.group)
-    return Shrunk(np.mean(thetas, axis=0), np.exp(here.log_precision), edf, None, thetas)
+    fits = tuple((half.state, half.near) for half in here.halves)
+    return Shrunk(theta, np.exp(here.log_precision), edf, None, fits)
 
 
 def _effective(here: _Round, group: IntArray) -> FloatArray:
@@ -119,7 +121,10 @@ def _evaluate(
     for i, (own, other) in enumerate((pair, pair[::-1])):
         half = _refit(own, pull, None if before is None else before.halves[i])
         unseen = other.state(half.state.theta)
-        x = solve(own, half.state, half.near, unseen.gradient, half.adjoint, close=_RESIDUAL)
+        least = _LEAST_GAIN_OF_PRODUCT * own.total
+        x = solve(
+            own, half.state, half.near, unseen.gradient, half.adjoint, close=_RESIDUAL, least=least
+        )
         shrunk = pull.each * pull.apart(half.state.theta)
         value += unseen.loss
         gradient = gradient - np.bincount(own.group, weights=(x * shrunk).sum(axis=0))
@@ -138,7 +143,8 @@ def _refit(rows: ClassRegression, pull: Pull, before: _Half | None) -> _Half:
     near.under(pull)
     for _ in range(_MAX_STEPS if first else 1):
         right = -(state.gradient + pull(state.theta))
-        step = solve(rows, state, near, right, close=_RESIDUAL)
+        least = _LEAST_GAIN_OF_PRODUCT * rows.total
+        step = solve(rows, state, near, right, close=_RESIDUAL, least=least)
         state = newton_step(rows, state, pull, step)
         if 0.5 * float((step * right).sum()) < _LEAST_GAIN_OF_STEP * rows.total:
             break

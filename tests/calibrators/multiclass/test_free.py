@@ -300,3 +300,16 @@ def test_votes_of_few_trees_in_any_order_of_classes(fit, rng):
         preds = Predictions(votes[:, columns], np.argsort(columns)[labels], kind="probs")
         again = fit(preds)(Predictions(test[:, columns], kind="probs"))
         np.testing.assert_allclose(again, first[:, columns], atol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "K"), [(400, 20), (1500, 120)])  # in float64; copies in float32
+def test_weight_2_of_many_classes_is_the_row_twice_to_the_last_digit(n, K):
+    rng = np.random.default_rng(3)
+    z = 2.0 * rng.normal(size=(n, K))
+    y = (z / 2 + 0.5 * rng.normal(size=K) + rng.gumbel(size=z.shape)).argmax(axis=1)
+    fresh = Predictions(2.0 * rng.normal(size=(100, K)), kind="logits")
+    times = rng.integers(0, 4, n)
+    weighted = fit_free(Predictions(z, y, kind="logits", sample_weight=times))
+    at = rng.permutation(np.repeat(np.arange(n), times))
+    twice = fit_free(Predictions(z[at], y[at], kind="logits"))
+    np.testing.assert_allclose(weighted(fresh), twice(fresh), atol=1e-12)

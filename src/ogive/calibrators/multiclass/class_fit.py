@@ -17,26 +17,24 @@ import numpy as np
 
 from ogive._numerics.best_share import Change, mean_share
 from ogive._numerics.blas import one_blas_thread
-from ogive._numerics.blocks import for_each_block
-from ogive._numerics.class_evidence import Shrunk, default_precision, fit_at, shrink
+from ogive._numerics.class_evidence import Shrunk, default_precision, fit_at, fit_on, shrink
 from ogive._numerics.class_regression import SINGLE, ClassRegression
 from ogive._numerics.class_validation import validate
 from ogive._numerics.dense_curvature import is_small
-from ogive._numerics.splits import halves, row_hashes
-from ogive.calibrators.log_values import weight_scale
+from ogive._numerics.splits import halves
 from ogive.calibrators.multiclass.class_order import class_order, mean_range
+from ogive.calibrators.multiclass.class_rows import read_rows
 from ogive.calibrators.multiclass.class_structure import ClassStructure
-from ogive.calibrators.scaling.temperature import careful_factor
 from ogive.errors import FallbackWarning, InvalidInput
 from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ogive._typing import AnyArray, FloatArray, IntArray, KeyArray, Progress
+    from ogive._typing import AnyArray, FloatArray, IntArray, Progress
+    from ogive.calibrators.multiclass.class_rows import ClassRows
     from ogive.predictions import Predictions
 
-_MAX_NUMBERS_IN_FLOAT64 = 1 << 18  # with more numbers, float32 is used: half the time
 _MAX_NUMBERS_FOR_PRIORS = 4_000_000  # with more, the priors are learnt from a sample of rows
 _ROWS_OF_SAMPLE = 8_192
 _RANK, _RANK_MANY, _MIN_CLASSES_FOR_LOWER_RANK = 128, 64, 257
@@ -49,7 +47,6 @@ _WEIGHT_OF_A_CERTAIN_ROW = 1e-6  # the weight in V's moments of a row that is ce
 #: with them what conjugate gradients find in a limited number of steps.
 EQUAL_MOMENTS_APART = 1e-6
 _GOLDEN = 0.6180339887498949
-_HALF_OF_BITS = np.uint64(32)  # of a hash
 _STAGES = 4  # of a fit: the priors, two halves, all rows
 
 
@@ -73,34 +70,6 @@ class ClassFit:
     place: IntArray
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The rows with a weight: log-probabilities (K, n), labels, weights, and where they stand."""
-
-    logs: AnyArray
-    labels: IntArray
-    weights: FloatArray
-    hashes: KeyArray
-    index: IntArray
-    plain: bool  # every weight is 1
-
-    def in_order(self) -> _Rows:
-        """Return the rows in the order of their hashes: sums then have one order.
-
-        Where classes are all but separable the fit is flat, and the last digits of sums show.
-        """
-        at = np.lexsort((self.weights, self.hashes))
-        kept = (self.labels[at], self.weights[at], self.hashes[at], self.index[at])
-        return _Rows(self.logs[:, at], *kept, self.plain)
-
-    def some(
-        self, at: IntArray, weights: FloatArray
-    ) -> tuple[AnyArray, IntArray, FloatArray | None]:
-        """Return some of the rows with weights of their own, as `ClassRegression` takes them."""
-        plain = self.plain and bool((weights == 1.0).all())
-        return np.ascontiguousarray(self.logs[:, at]), self.labels[at], None if plain else weights
-
-
 def fit_classes(
     preds: Predictions, *, n_jobs: int | None = None, progress: Progress | None = None
 ) -> ClassFit:
@@ -114,30 +83,25 @@ def _no_progress(what: str, done: float, total: int) -> None:
 
 
 def _fit(preds: Predictions, n_jobs: int | None, step: Progress) -> ClassFit:
-    labels = labelled(preds)
+    labelled(preds)
     if preds.one_column:
         msg = "`preds` has one column, not one for each class. Fit its curve, or use fit_ovr."
         raise InvalidInput(msg)
     scale = mean_range(preds, n_jobs=n_jobs)
     order = class_order(preds, scale, n_jobs=n_jobs)
     place = np.argsort(order)
-    structure, unseen = _fit_ordered(
-        preds.reordered(order), place[labels], scale, n_jobs, step=step
-    )
+    structure, unseen = _fit_ordered(preds.reordered(order), scale, n_jobs, step=step)
     return ClassFit(structure.reordered(place), tuple(unseen), place)
 
 
 def _fit_ordered(
-    preds: Predictions, labels: IntArray, scale: float, n_jobs: int | None, *, step: Progress
+    preds: Predictions, scale: float, n_jobs: int | None, *, step: Progress
 ) -> tuple[ClassStructure, Iterable[Unseen]]:
     """Do so with the classes in an order that does not depend on that of the columns."""
-    factor = careful_factor(preds, n_jobs=n_jobs)
-    rows, floor = _read(preds, labels, factor, scale, n_jobs)
-    if rows.logs.dtype == np.float64:
-        rows = rows.in_order()
+    rows = read_rows(preds, scale, n_jobs=n_jobs)
     bases = _bases(rows)
     if float(rows.weights.sum()) < _MIN_ROWS:
-        return _temperature_only(rows, bases, factor, floor)
+        return _temperature_only(rows, bases)
     step("learning the size of class effects", 0, _STAGES)
     share = halves(rows.hashes, rows.weights, whole=preds.weight_kind == "repetition")
     parts = (1.0 - share, share)
@@ -151,7 +115,7 @@ def _fit_ordered(
     step("fitting all classes", _STAGES - 1, _STAGES)
     theta = fit_at(_regression(rows, bases, n_jobs), found.precision, start, near=found.curvature)
     holds = mean_share([half.change for half in halved], n_jobs=n_jobs)
-    structure = _structure(_trust(holds) * theta, found, bases, factor, floor)
+    structure = _structure(_trust(holds) * theta, found, bases, rows)
     return structure, _unseen(preds, rows, halved, holds)
 
 
@@ -166,7 +130,7 @@ def _trust(share: float) -> float:
 
 
 def _temperature_only(
-    rows: _Rows, bases: tuple[FloatArray, FloatArray], factor: float, floor: float
+    rows: ClassRows, bases: tuple[FloatArray, FloatArray]
 ) -> tuple[ClassStructure, Iterable[Unseen]]:
     """Return a structure that leaves the classes unchanged: there are too few rows."""
     warnings.warn(
@@ -177,76 +141,11 @@ def _temperature_only(
     )
     K, r = bases[0].shape
     nothing = Shrunk(np.zeros((K, SINGLE + 2 * r)), default_precision(K), np.zeros(5), None)
-    structure = _structure(nothing.theta, nothing, bases, factor, floor)
+    structure = _structure(nothing.theta, nothing, bases, rows)
     return structure, [Unseen(rows.index, rows.logs, rows.weights)]
 
 
-def _read(
-    preds: Predictions, labels: IntArray, factor: float, scale: float, n_jobs: int | None
-) -> tuple[_Rows, float]:
-    """Read the log-probabilities of the rows with a weight, (K, n), and where zeros are put.
-
-    A probability of 0 is put at half the smallest; a logit of −inf as far below the farthest one
-    as makes half its probability with the factor. Rows are hashed in units of their mean range.
-    Sampling weights are scaled so that they add up to the number of rows they are worth.
-    """
-    index = np.arange(preds.n)
-    weights = np.ones(preds.n)
-    if preds.sample_weight is not None:
-        index = np.flatnonzero(preds.sample_weight > 0)
-        weights = preds.sample_weight[index] * weight_scale(preds)
-    n, K = index.size, preds.K
-    logs = np.empty((K, n), dtype=np.float64 if n * K <= _MAX_NUMBERS_IN_FLOAT64 else np.float32)
-    hashes = np.empty(n, dtype=np.uint64)
-    gapless = n == preds.n
-    lowest: dict[int, float] = {}
-
-    def read(at: slice) -> None:
-        block = preds.log_masses(at)
-        own = labels[at]
-        if not gapless:
-            block, own = block[weighted[at]], own[weighted[at]]
-        finite = block > -np.inf
-        lowest[at.start] = float(block.min(initial=0.0, where=finite))
-        first = int(before[at.start])
-        put = slice(first, first + block.shape[0])
-        hashes[put] = row_hashes(block / scale, own)
-        block *= factor  # before digits are dropped: then the scale of logits costs none
-        logs[:, put] = block.T
-
-    weighted = (
-        np.ones(preds.n, dtype=np.bool_) if preds.sample_weight is None else preds.sample_weight > 0
-    )
-    before = np.concatenate([[0], np.cumsum(weighted)])
-    for_each_block(read, preds.n, width=K, n_jobs=n_jobs)
-    half = float(np.log(2.0)) / (factor if preds.kind == "logits" else 1.0)
-    floor = min(lowest.values()) - half
-
-    def finish(at: slice) -> None:
-        block = logs[:, at]
-        zero = block == -np.inf
-        if zero.any():
-            own = np.min(block, axis=0, initial=np.inf, where=~zero)
-            block = np.where(zero, np.minimum(own, factor * floor), block)
-        block = block - block.max(axis=0)
-        block -= np.log(np.exp(block).sum(axis=0))
-        logs[:, at] = block
-
-    for_each_block(finish, n, width=K, n_jobs=n_jobs)
-    own = labels if gapless else labels[index]
-    return _Rows(logs, own, weights, hashes, index, bool((weights == 1.0).all())), floor
-
-
-def _sample(rows: _Rows, most: int) -> IntArray:
-    """Return a sample of the rows, drawn by their hash: the same in any order.
-
-    The lower half of the bits comes first: the higher one deals the rows to halves.
-    """
-    turned = rows.hashes << _HALF_OF_BITS | rows.hashes >> _HALF_OF_BITS
-    return np.sort(np.lexsort((rows.weights, turned))[:most])
-
-
-def _bases(rows: _Rows) -> tuple[FloatArray, FloatArray]:
+def _bases(rows: ClassRows) -> tuple[FloatArray, FloatArray]:
     """Return V_A and V_p: the directions in which a and p vary most where the model is unsure.
 
     They are leading eigenvectors of second moments, each row weighted by 1 − Σ p², the variance
@@ -254,7 +153,7 @@ def _bases(rows: _Rows) -> tuple[FloatArray, FloatArray]:
     """
     K, n = rows.logs.shape
     rank = min(K, _RANK) if K < _MIN_CLASSES_FOR_LOWER_RANK else _RANK_MANY
-    at = slice(None) if n <= _ROWS_OF_SAMPLE else _sample(rows, _ROWS_OF_SAMPLE)
+    at = slice(None) if n <= _ROWS_OF_SAMPLE else rows.sample(_ROWS_OF_SAMPLE)
     logs = rows.logs[:, at]
     probs = np.exp(logs)
     weight = (
@@ -277,7 +176,7 @@ def _leading(values: AnyArray, weight: AnyArray, rank: int) -> FloatArray:
 
 
 def _regression(
-    rows: _Rows,
+    rows: ClassRows,
     bases: tuple[FloatArray, FloatArray],
     n_jobs: int | None,
     share: FloatArray | None = None,
@@ -285,14 +184,13 @@ def _regression(
 ) -> ClassRegression:
     """Return the regression of all rows, or of the share that belongs to a half (of a sample)."""
     if share is None:
-        weights = None if rows.plain else rows.weights
-        return ClassRegression(rows.logs, rows.labels, weights, bases, n_jobs=n_jobs)
+        return ClassRegression(rows.logs, rows.labels, rows.plain, bases, n_jobs=n_jobs)
     at = np.flatnonzero(share > 0.0) if among is None else among[share[among] > 0.0]
     return ClassRegression(*rows.some(at, (rows.weights * share)[at]), bases, n_jobs=n_jobs)
 
 
 def _priors(
-    rows: _Rows,
+    rows: ClassRows,
     bases: tuple[FloatArray, FloatArray],
     parts: tuple[FloatArray, FloatArray],
     pair: list[ClassRegression],
@@ -302,7 +200,7 @@ def _priors(
     if is_small(pair[0].logs.dtype, pair[0].shape):
         return shrink(_regression(rows, bases, n_jobs))
     if rows.logs.size > _MAX_NUMBERS_FOR_PRIORS:
-        among = _sample(rows, _ROWS_OF_SAMPLE)
+        among = rows.sample(_ROWS_OF_SAMPLE)
         pair = [_regression(rows, bases, n_jobs, part, among) for part in parts]
     return validate(*pair)
 
@@ -316,7 +214,7 @@ class _Half(NamedTuple):
 
 
 def _by_halves(
-    rows: _Rows,
+    rows: ClassRows,
     pair: list[ClassRegression],
     priors: Shrunk,
     parts: tuple[FloatArray, FloatArray],
@@ -331,17 +229,27 @@ def _by_halves(
     found: list[_Half] = []
     for i, (fitted, rest) in enumerate((pair, pair[::-1])):
         step(f"fitting half {i + 1} of the rows", i + 1, _STAGES)
-        start = priors.halves[i] if priors.halves else priors.theta
-        theta = fit_at(
-            fitted, priors.precision, start, near=priors.curvature, close=_LAST_GAIN_OF_HALVES
-        )
+        theta = _fit_half(fitted, priors, i)
         at = np.flatnonzero(parts[1 - i] > 0.0)
         held = (rows.weights * parts[1 - i])[at]
         found.append(_Half(at, Change(rest.logs, rest.scores(theta), rest.labels, held), theta))
     return found
 
 
-def _unseen(preds: Predictions, rows: _Rows, halved: list[_Half], share: float) -> Iterator[Unseen]:
+def _fit_half(rows: ClassRegression, priors: Shrunk, i: int) -> FloatArray:
+    """Fit a half; if the priors were learnt from all of it, from where that ended."""
+    if not priors.halves:
+        start, near = priors.theta, priors.curvature
+        return fit_at(rows, priors.precision, start, near=near, close=_LAST_GAIN_OF_HALVES)
+    state, guide = priors.halves[i]
+    if sum(q.shape[1] for q in state.q) == rows.n:
+        return fit_on(rows, state, guide, close=_LAST_GAIN_OF_HALVES)
+    return fit_at(rows, priors.precision, state.theta, close=_LAST_GAIN_OF_HALVES)
+
+
+def _unseen(
+    preds: Predictions, rows: ClassRows, halved: list[_Half], share: float
+) -> Iterator[Unseen]:
     """Yield the scores of the halves, with the share of the change that holds."""
     for at, change, _ in halved:
         scores = change.changed
@@ -358,8 +266,7 @@ def _structure(
     theta: FloatArray,
     found: Shrunk,
     bases: tuple[FloatArray, FloatArray],
-    factor: float,
-    floor: float,
+    rows: ClassRows,
 ) -> ClassStructure:
     """Gather the numbers; where r = K the products M V' are stored, and V is the unit matrix."""
     K, r = bases[0].shape
@@ -368,8 +275,8 @@ def _structure(
     if r == K:
         left = [M @ V.T for M, V in zip(matrices, bases, strict=True)]
     return ClassStructure(
-        factor=factor,
-        floor=floor,
+        factor=rows.factor,
+        floor=rows.floor,
         logs=1.0 + theta[:, 0],
         probs=theta[:, 1].copy(),
         offset=theta[:, 2].copy(),
