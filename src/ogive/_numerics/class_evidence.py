@@ -17,6 +17,7 @@ are computed by conjugate gradients, with `Nearly` as preconditioner.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 _RELAXATION, _RELAXED_ROUNDS = 1.8, 3  # over-relaxation of log λ, in the first rounds
 _MAX_CHANGE = np.log(30.0)  # of log λ in a round
 _STEP_RESIDUAL = 0.3  # relative residual of Newton's steps but the last: the next is another
-_LAST_STEP_RESIDUAL = 1e-5  # for the last step: small enough not to show in the result
 _STEPS = 60
 #: Columns of either matrix in the blocks of the preconditioner: the first ones vary most.
 COLUMNS_IN_BLOCKS = 8
@@ -41,9 +41,9 @@ ROUNDS_WITH_NEW_HESSIAN = (0, 1, 2, 3, 6)  # in between it hardly changes, and c
 LARGEST_GAIN_LEFT_BY_OLD_HESSIAN = 0.01  # of a step's gain: else H is formed anew
 _GAIN_OF_ROUNDING = 1e-25  # a step that gains less, in nats for each row, is only rounding
 _GAIN_NEAR_ROUNDING = 1e-20  # below this, so is a step that is no shorter than the last
-_LAST_GAIN, _LAST_GAIN_32 = 1e-13, 1e-3  # nats for each row: a step that gains less is the last
-#: Nats for each row, in float32: what a product with H has to gain to be worth its time.
-LEAST_GAIN_OF_PRODUCT = 1e-4
+#: Nats for each row: a step that gains less is the last. Few numbers cost little, and get more.
+LAST_GAIN = {np.float64: 1e-5, np.float32: 3e-3}
+_SHARE_OF_LAST_PRODUCT = 0.03  # of that: a product with H that gains less is not worth its time
 
 
 class Shrunk(NamedTuple):
@@ -104,13 +104,25 @@ class Nearly:
         lead = np.arange(columns)
         self._at = np.concatenate([np.arange(SINGLE), SINGLE + lead, SINGLE + rows.r + lead])
         self.diagonal = rows.diagonal(state)  # of H
-        self._bends = rows.leading(state, columns), rows.shared(state)
+        self.bends = rows.leading(state, columns), rows.shared(state)
+        self.total = rows.total
         self.under(pull)
+
+    def of(self, rows: ClassRegression, *more: Nearly) -> Nearly:
+        """Return what guides other rows: the H of these, and of more, in proportion to the rows."""
+        result, parts = copy(self), (self, *more)
+        result.total = rows.total
+        share = rows.total / sum(part.total for part in parts)
+        result.diagonal = share * np.sum([part.diagonal for part in parts], axis=0)
+        blocks, shared = zip(*(part.bends for part in parts), strict=True)
+        result.bends = share * np.sum(blocks, axis=0), share * np.sum(shared, axis=0)
+        result.under(self.pull)
+        return result
 
     def under(self, pull: Pull) -> None:
         """Take another prior, with the H of before."""
         self.pull = pull
-        blocks, shared = self._bends
+        blocks, shared = self.bends
         self._inverse = 1.0 / (self.diagonal + pull.diagonal)
         self._inverse[:, self._at] = 0.0
         self._blocks = np.linalg.inv(blocks + np.diag(pull.diagonal[self._at]))
@@ -176,12 +188,11 @@ def fit_at(
     start: FloatArray | None = None,
     *,
     near: DenseCurvature | None = None,
-    close: float = _LAST_GAIN,
 ) -> FloatArray:
     """Return the parameters at given precisions, by Newton's method.
 
     A small problem is solved to the last digits; `near` is a curvature that may guide its first
-    steps. A larger one is solved until a step gains less than `close`, in nats for each row.
+    steps. A larger one is solved until a step gains less than `LAST_GAIN`.
 
     Each step but the last is solved loosely, since the next one starts from another gradient. Their
     guide is the curvature at the start: it only has to be roughly right.
@@ -190,22 +201,18 @@ def fit_at(
     if is_small(rows.logs.dtype, rows.shape):
         return _fit_exactly(rows, pull, start, near)
     state = rows.state(np.zeros(rows.shape) if start is None else start)
-    return fit_on(rows, state, Nearly(rows, state, pull), close=close)
+    return fit_on(rows, state, Nearly(rows, state, pull))
 
 
-def fit_on(
-    rows: ClassRegression, state: State, near: Nearly, *, close: float = _LAST_GAIN
-) -> FloatArray:
+def fit_on(rows: ClassRegression, state: State, near: Nearly) -> FloatArray:
     """Do so from a state on, with its guide and the prior of that."""
-    narrow = rows.logs.dtype == np.float32
-    close = (_LAST_GAIN_32 if narrow else close) * rows.total
-    least = LEAST_GAIN_OF_PRODUCT * rows.total if narrow else 0.0
+    last = LAST_GAIN[rows.logs.dtype.type] * rows.total
     for _ in range(_MOST_NEWTON):
         right = -(state.gradient + near.pull(state.theta))
-        step = solve(rows, state, near, right, close=_STEP_RESIDUAL, least=least)
-        if 0.5 * float((step * right).sum()) < close:
-            if not narrow:
-                step = solve(rows, state, near, right, step, close=_LAST_STEP_RESIDUAL)
+        step = solve(
+            rows, state, near, right, close=_STEP_RESIDUAL, least=_SHARE_OF_LAST_PRODUCT * last
+        )
+        if 0.5 * float((step * right).sum()) < last:
             return state.theta + step
         state = newton_step(rows, state, near.pull, step)
     return state.theta

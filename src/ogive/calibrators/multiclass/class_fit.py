@@ -40,7 +40,6 @@ _ROWS_OF_SAMPLE = 8_192
 _RANK, _RANK_MANY, _MIN_CLASSES_FOR_LOWER_RANK = 128, 64, 257
 _MIN_ROWS = 40  # 20 in each half; with fewer, only a temperature is fitted
 _DIGITS = 8
-_LAST_GAIN_OF_HALVES = 1e-11  # nats for each row: small enough that the order of rows is invisible
 _WEIGHT_OF_A_CERTAIN_ROW = 1e-6  # the weight in V's moments of a row that is certain
 #: What is added to the moments of classes, in different shares of their mean: equal eigenvalues (as
 #: of one-hot rows, with as many of several classes) would leave their eigenvectors to rounding, and
@@ -108,12 +107,8 @@ def _fit_ordered(
     pair = [_regression(rows, bases, n_jobs, part) for part in parts]
     found = _priors(rows, bases, parts, pair, n_jobs)
     halved = _by_halves(rows, pair, found, parts, step=step)
-    start = found.theta
-    if found.curvature is None:
-        # What halves find is on average nearly what all rows find.
-        start = np.mean([half.theta for half in halved], axis=0)
     step("fitting all classes", _STAGES - 1, _STAGES)
-    theta = fit_at(_regression(rows, bases, n_jobs), found.precision, start, near=found.curvature)
+    theta = _fit_all(_regression(rows, bases, n_jobs), found, halved)
     holds = mean_share([half.change for half in halved], n_jobs=n_jobs)
     structure = _structure(_trust(holds) * theta, found, bases, rows)
     return structure, _unseen(preds, rows, halved, holds)
@@ -237,14 +232,22 @@ def _by_halves(
 
 
 def _fit_half(rows: ClassRegression, priors: Shrunk, i: int) -> FloatArray:
-    """Fit a half; if the priors were learnt from all of it, from where that ended."""
+    """Fit a half; if the priors were learnt from halves, from where that ended."""
     if not priors.halves:
-        start, near = priors.theta, priors.curvature
-        return fit_at(rows, priors.precision, start, near=near, close=_LAST_GAIN_OF_HALVES)
-    state, guide = priors.halves[i]
-    if sum(q.shape[1] for q in state.q) == rows.n:
-        return fit_on(rows, state, guide, close=_LAST_GAIN_OF_HALVES)
-    return fit_at(rows, priors.precision, state.theta, close=_LAST_GAIN_OF_HALVES)
+        return fit_at(rows, priors.precision, priors.theta, near=priors.curvature)
+    state, near = priors.halves[i]
+    if sum(q.shape[1] for q in state.q) != rows.n:  # they were learnt from some of the rows
+        state, near = rows.state(state.theta), near.of(rows)
+    return fit_on(rows, state, near)
+
+
+def _fit_all(rows: ClassRegression, priors: Shrunk, halved: list[_Half]) -> FloatArray:
+    """Fit all rows: of many classes from the mean of the halves, which is nearly the result."""
+    if not priors.halves:
+        return fit_at(rows, priors.precision, priors.theta, near=priors.curvature)
+    (_, first), (_, second) = priors.halves
+    start = np.mean([half.theta for half in halved], axis=0)
+    return fit_on(rows, rows.state(start), first.of(rows, second))
 
 
 def _unseen(

@@ -55,9 +55,14 @@ class ClassRows:
     def some(
         self, at: IntArray, weights: FloatArray
     ) -> tuple[AnyArray, IntArray, FloatArray | None]:
-        """Return some of the rows with weights of their own, as `ClassRegression` takes them."""
+        """Return some of the rows with weights of their own, as `ClassRegression` takes them.
+
+        Rows that stand side by side, as those of a half mostly do, are not copied.
+        """
         plain = bool((weights == 1.0).all())
-        return np.ascontiguousarray(self.logs[:, at]), self.labels[at], None if plain else weights
+        beside = slice(int(at[0]), int(at[-1]) + 1)
+        logs = self.logs[:, beside if beside.stop - beside.start == at.size else at]
+        return logs, self.labels[at], None if plain else weights
 
     def sample(self, most: int) -> IntArray:
         """Return a sample of the rows, drawn by their hash: the same in any order.
