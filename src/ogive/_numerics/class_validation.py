@@ -42,8 +42,6 @@ LEAST_GAIN = 1e-4  # nats for each row: a round that is expected to gain less is
 DEVIATION = 3.0  # σ: e^3 either way is the range of λ in real models
 _LONGEST_STEP = 1.5  # of log λ, in a round
 _RESIDUAL = 0.1  # relative residual at which conjugate gradients stop
-#: Nats for each row: products with H that gain less are left out, where there are many numbers.
-_LEAST_GAIN_OF_PRODUCT = {np.float64: 0.0, np.float32: 2e-4}
 _MAX_STEPS = 2  # of Newton's, in a round
 _LEAST_GAIN_OF_STEP = 2e-4  # nats for each row: a step that gains less is the round's last
 _LEAST_CURVATURE = 0.2  # share of the expected curvature to which a lower one is raised (Powell)
@@ -122,10 +120,7 @@ def _evaluate(
     for i, (own, other) in enumerate((pair, pair[::-1])):
         half = _refit(own, pull, None if before is None else before.halves[i])
         unseen = other.state(half.state.theta)
-        least = _LEAST_GAIN_OF_PRODUCT[own.logs.dtype.type] * own.total
-        x = solve(
-            own, half.state, half.near, unseen.gradient, half.adjoint, close=_RESIDUAL, least=least
-        )
+        x = solve(own, half.state, half.near, unseen.gradient, half.adjoint, close=_RESIDUAL)
         shrunk = pull.each * pull.apart(half.state.theta)
         value += unseen.loss
         gradient = gradient - np.bincount(own.group, weights=(x * shrunk).sum(axis=0))
@@ -144,8 +139,7 @@ def _refit(rows: ClassRegression, pull: Pull, before: _Half | None) -> _Half:
     near.under(pull)
     for _ in range(_MAX_STEPS if first else 1):
         right = -(state.gradient + pull(state.theta))
-        least = _LEAST_GAIN_OF_PRODUCT[rows.logs.dtype.type] * rows.total
-        step = solve(rows, state, near, right, close=_RESIDUAL, least=least)
+        step = solve(rows, state, near, right, close=_RESIDUAL)
         state = newton_step(rows, state, pull, step)
         if 0.5 * float((step * right).sum()) < _LEAST_GAIN_OF_STEP * rows.total:
             break
