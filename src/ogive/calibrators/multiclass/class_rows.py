@@ -67,10 +67,13 @@ class ClassRows:
     def sample(self, most: int) -> IntArray:
         """Return a sample of the rows, drawn by their hash: the same in any order.
 
-        The lower half of the bits comes first: the higher one deals the rows to halves.
+        Copies count: they are as many rows in all, but at least half as many distinct ones. The
+        lower half of the bits comes first: the higher one deals the rows to halves.
         """
         turned = self.hashes << _HALF_OF_BITS | self.hashes >> _HALF_OF_BITS
-        return np.sort(np.lexsort((self.weights, turned))[:most])
+        order = np.lexsort((self.weights, turned))
+        count = int(np.searchsorted(np.cumsum(self.weights[order]), most, side="right"))
+        return np.sort(order[: min(most, max(count, most // 2))])
 
 
 def read_rows(preds: Predictions, scale: float, *, n_jobs: int | None = None) -> ClassRows:
