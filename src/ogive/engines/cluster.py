@@ -12,7 +12,8 @@ from ogive.engines.batches import Tallier
 from ogive.engines.files import Log
 from ogive.engines.pieces import batch_rows, count_into
 from ogive.engines.rows import Where
-from ogive.errors import FileFormatError, need
+from ogive.errors import FileFormatError
+from ogive.readers.arrow import pc
 from ogive.readers.columns import find_columns
 from ogive.readers.source import Columns
 
@@ -127,6 +128,5 @@ def count_table(table: Any, plan: Plan, number: int) -> Tally:  # noqa: ANN401 -
 
 def first_length(values: Any) -> int:  # noqa: ANN401 - an Arrow column
     """Return the length of the first list that is not empty, 0 if there is none."""
-    pc = need("pyarrow.compute", extra="files")
     lengths = pc.drop_null(pc.list_value_length(values)).to_pylist()
     return next((n for n in lengths if n), 0)

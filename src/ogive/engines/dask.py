@@ -27,6 +27,7 @@ from ogive.engines.plan import Options
 from ogive.engines.refine import curves_of, limit_in, without_groups
 from ogive.engines.tally import added_tallies
 from ogive.errors import InvalidType, OgiveError, need
+from ogive.readers.arrow import pa
 from ogive.readers.memory import parse_memory
 
 if TYPE_CHECKING:
@@ -224,7 +225,6 @@ def _source(data: Any, columns: Columns | None, *, skip_bad: bool) -> tuple[Log,
         raise InvalidType(msg)
 
     def width(name: str) -> int:
-        pa = need("pyarrow", extra="files")
         first = data[[name]].dropna().head(1, npartitions=-1)
         return first_length(pa.array(first[name]))
 
@@ -340,5 +340,4 @@ def _added(tallies: list[Tally], plan: Plan) -> Tally:
 
 
 def _count_frame(frame: Any, plan: Plan, number: int) -> Tally:  # noqa: ANN401 - a pandas frame
-    pa = need("pyarrow", extra="files")
     return count_table(pa.Table.from_pandas(frame, preserve_index=False), plan, number)

@@ -20,7 +20,8 @@ from ogive.engines.pieces import count_into, count_piece
 from ogive.engines.plan import Options
 from ogive.engines.refine import curves_of, limit_in, without_groups
 from ogive.engines.tally import TooManyCurves, too_many
-from ogive.errors import OgiveError, need
+from ogive.errors import OgiveError
+from ogive.readers.arrow import pa
 from ogive.readers.memory import parse_memory
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ class _Threads:
                 raise
         if self._errors:
             raise self._told(min(self._errors, key=lambda pair: pair[0])[1])
-        need("pyarrow", extra="files").default_memory_pool().release_unused()
+        pa.default_memory_pool().release_unused()
         return added_tallies([self._shared.result()], replace(self.plan, budget=None))
 
     def _next(self) -> tuple[int, Piece] | None:
@@ -232,7 +233,7 @@ class _Threads:
 
     def _work(self) -> None:
         own = Tallier(self.plan)
-        pool = need("pyarrow", extra="files").default_memory_pool()
+        pool = pa.default_memory_pool()
         while (piece := self._next()) is not None:
             try:
                 count_into(own, piece[1], self.report)

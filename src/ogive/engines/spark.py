@@ -24,6 +24,7 @@ from ogive.engines.spark_tasks import of_frame, of_shares, packed, raise_first, 
 from ogive.engines.tally import Tally
 from ogive.engines.watch import watching
 from ogive.errors import InvalidType, OgiveError, need
+from ogive.readers.arrow import pa
 from ogive.readers.memory import parse_memory
 
 if TYPE_CHECKING:
@@ -145,7 +146,6 @@ def mapped(
         return []
 
     def work(batches: Iterable[Any]) -> Iterator[Any]:
-        pa = need("pyarrow", extra="files")
         for batch in batches:
             for number in batch.column("id").to_pylist():
                 try:

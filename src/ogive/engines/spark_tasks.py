@@ -14,6 +14,7 @@ from ogive.engines.cluster import count_share, cut
 from ogive.engines.rows import Where
 from ogive.engines.tally import Tally
 from ogive.errors import OgiveError, need
+from ogive.readers.arrow import pa, pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,7 +48,6 @@ def of_frame(plan: Plan) -> Batches:
 
 
 def _count(batches: Iterable[Any], plan: Plan, number: int) -> Tally:
-    pa = need("pyarrow", extra="files")
     counts, where = Tallier(plan), Where(f"partition {number} of the data frame")
     # Spark sends 10,000 rows at a time: too few for the tables of a count.
     for several in _gathered(batches):
@@ -75,7 +75,6 @@ def _table(count: Callable[[], Tally], plan: Plan, number: int) -> Iterator[Any]
     Buckets have task 0 and add up. Rows that carry numbers of rows, or an error, have the task's
     own number and stay apart.
     """
-    pa = need("pyarrow", extra="files")
     weighted = plan.layout.weight is not None
     try:
         tally, words = count(), ""
@@ -107,7 +106,6 @@ def unpacked(words: str) -> OgiveError:
 
 def raise_first(table: Any) -> None:  # noqa: ANN401
     """Raise the error of the first task that has one."""
-    pc = need("pyarrow.compute", extra="files")
     bad = table.filter(pc.equal(table["view"], _ERROR)).sort_by("task")
     if bad.num_rows:
         raise unpacked(bad["group"][0].as_py())
