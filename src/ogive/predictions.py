@@ -194,6 +194,11 @@ class Predictions:
         return int(self._divided.sum())
 
     @property
+    def row_weights(self) -> FloatArray:
+        """The weight of each row, 1 where none were given, (N,)."""
+        return np.ones(self.n) if self.sample_weight is None else self.sample_weight
+
+    @property
     def width(self) -> int:
         """How many numbers a row holds: K, or 1 for one column."""
         return 1 if self.one_column else self.K

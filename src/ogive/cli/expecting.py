@@ -10,13 +10,14 @@ from ogive.cli.options import (
     as_json_option,
     check_columns,
     columns_of,
+    memory_option,
     part_option,
     reads_files,
     seed_option,
     view_option,
 )
 from ogive.cli.terminal import Command
-from ogive.cli.values import INPUT, MEMORY
+from ogive.cli.values import INPUT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,14 +52,7 @@ if TYPE_CHECKING:
 @view_option(default="[default: score, class-1 of two classes, top-1 of more]")
 @part_option("test")
 @click.option("--ignore-outcomes", is_flag=True, help="Accept outcomes in the file, unread.")
-@click.option(
-    "--memory",
-    type=MEMORY,
-    metavar="SIZE",
-    default="1GB",
-    show_default=True,
-    help="Memory limit for reading files, e.g. 500MB.",
-)
+@memory_option
 @seed_option("Random seed of the draws from a calibrator's posterior.")
 @reads_files
 @as_json_option

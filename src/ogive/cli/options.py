@@ -85,9 +85,14 @@ def groups_option(help_: str) -> Callable[..., Any]:
     def add(command: Callable[..., None]) -> Callable[..., None]:
         depth = "With --by: how many columns to combine at most. [default: 2]"
         command = click.option("--depth", type=DEPTH, metavar="N", help=depth)(command)
-        return click.option("--by", type=WORD, metavar="COL,…", help=help_)(command)
+        return by_option(help_)(command)
 
     return add
+
+
+def by_option(help_: str) -> Callable[..., Any]:
+    """Return the option that names the columns of groups."""
+    return click.option("--by", type=WORD, metavar="COL,…", help=help_)
 
 
 def check_by_option() -> Callable[..., Any]:

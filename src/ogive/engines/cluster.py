@@ -9,19 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ogive.engines.batches import Tallier
-from ogive.engines.files import Log
+from ogive.engines.files import Log, open_log
 from ogive.engines.pieces import batch_rows, count_into
+from ogive.engines.plan import Options
+from ogive.engines.refine import limit_in
 from ogive.engines.rows import Where
-from ogive.errors import FileFormatError
+from ogive.errors import FileFormatError, InvalidType
 from ogive.readers.arrow import pc
 from ogive.readers.columns import find_columns
+from ogive.readers.memory import parse_memory
 from ogive.readers.source import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ogive.engines.formats import Piece
-    from ogive.engines.plan import Plan
+    from ogive.engines.plan import Plan, ReadOptions
     from ogive.engines.tally import Tally
 
     Share = tuple[Piece, ...]
@@ -80,6 +83,33 @@ class Frame(Log):
 
     def _is_short(self, plan: Plan) -> bool:  # noqa: ARG002 - who knows
         return False
+
+
+def source_of(
+    data: Any,  # noqa: ANN401 - paths or a data frame
+    kind: type,
+    engine: str,
+    width: Callable[[str], int],
+    asked: Options,
+) -> tuple[Log, Any]:
+    """Return what is read: the log of files, or the frame's columns with the frame."""
+    if is_paths(data):
+        return open_log(data, asked.columns, skip_bad=asked.skip_bad), None
+    if not isinstance(data, kind):
+        msg = f"`data` must be a {engine} data frame or paths, not {type(data).__name__}."
+        raise InvalidType(msg)
+    return Frame([str(name) for name in data.columns], width, asked.columns), data
+
+
+def planned(
+    log: Log,
+    view: Any,  # noqa: ANN401 - a view or several
+    options: ReadOptions,
+) -> tuple[Plan, int]:
+    """Return the plan of reading a log, and how many rows a further reading may collect."""
+    plan, budget = log.plan(view, **options), parse_memory(Options(**options).memory)
+    log.check_memory(plan.needed, budget)
+    return replace(plan, budget=budget), limit_in(budget)
 
 
 def is_paths(data: object) -> bool:

@@ -18,7 +18,7 @@ from ogive.engines.batches import Tallier, added_tallies
 from ogive.engines.files import open_log
 from ogive.engines.pieces import count_into, count_piece
 from ogive.engines.plan import Options
-from ogive.engines.refine import curves_of, limit_in, without_groups
+from ogive.engines.refine import curves_of, limit_in, pass_words, without_groups
 from ogive.engines.tally import TooManyCurves, too_many
 from ogive.errors import OgiveError
 from ogive.readers.arrow import pa
@@ -171,7 +171,7 @@ class _Report:
 
     def __init__(self, progress: Progress | None, number: int, total: int) -> None:
         self._progress, self._total = progress, total
-        self._what = "reading" if number == 1 else f"reading again ({number})"
+        self._what = pass_words(number)
         self._done, self._lock = 0, threading.Lock()
 
     def __call__(self, more: int) -> None:

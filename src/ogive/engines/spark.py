@@ -12,20 +12,17 @@ import json
 import os
 import sys
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ogive.curve.summary import COUNTED, WEIGHED
-from ogive.engines.cluster import Frame, is_paths, shares
-from ogive.engines.files import open_log
+from ogive.engines.cluster import is_paths, planned, shares, source_of
 from ogive.engines.plan import Options
-from ogive.engines.refine import curves_of, limit_in, without_groups
+from ogive.engines.refine import curves_of, pass_words, without_groups
 from ogive.engines.spark_tasks import of_frame, of_shares, packed, raise_first, unpacked
 from ogive.engines.tally import Tally
 from ogive.engines.watch import watching
-from ogive.errors import InvalidType, OgiveError, need
+from ogive.errors import OgiveError, need
 from ogive.readers.arrow import pa
-from ogive.readers.memory import parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
     from ogive.engines.files import Log
     from ogive.engines.plan import Plan, ReadOptions
     from ogive.engines.refine import Reading
-    from ogive.readers.source import Columns
 
 
 _THIS_MACHINE = "local[*,4]"  # all cores, and up to four attempts of a task
@@ -119,11 +115,8 @@ def read_log(
         In tasks.
     """
     asked = Options(**options)
-    log, frame = _source(data, asked.columns, skip_bad=asked.skip_bad)
-    plan = log.plan(view, **options)
-    budget = parse_memory(asked.memory)
-    log.check_memory(plan.needed, budget)
-    plan, limit = replace(plan, budget=budget), limit_in(budget)
+    log, frame = _source(data, asked)
+    plan, limit = planned(log, view, options)
     with session_of(master, session if frame is None else frame.sparkSession) as spark:
         job = _Job(log, frame, spark, progress)
         return curves_of(job.run, plan, exact=not asked.one_pass, limit=limit)
@@ -210,21 +203,15 @@ def _at_hand(sql: Any, master: str | None) -> Any:  # noqa: ANN401
     return session
 
 
-def _source(data: Any, columns: Columns | None, *, skip_bad: bool) -> tuple[Log, Any]:  # noqa: ANN401
-    """Return what is read: the log of files, or the frame's columns with the frame."""
-    if is_paths(data):
-        return open_log(data, columns, skip_bad=skip_bad), None
-    sql = need("pyspark.sql", extra="spark")
-    if not isinstance(data, sql.DataFrame):
-        msg = f"`data` must be a Spark data frame or paths, not {type(data).__name__}."
-        raise InvalidType(msg)
+def _source(data: Any, asked: Options) -> tuple[Log, Any]:  # noqa: ANN401
+    sql = None if is_paths(data) else need("pyspark.sql", extra="spark")
 
     def width(name: str) -> int:
         sizes = data.select(sql.functions.size(f"`{name}`").alias("n"))
         first = sizes.where("n > 0").head()
         return 0 if first is None else int(first["n"])
 
-    return Frame(data.columns, width, columns), data
+    return source_of(data, object if sql is None else sql.DataFrame, "Spark", width, asked)
 
 
 class _Job:
@@ -250,8 +237,7 @@ class _Job:
         total = rows.mapInArrow(count, schema)
         if self.frame is not None or len(work) > _MAX_TABLES_ADDED_BY_DRIVER:
             total = _added(total, sums)
-        what = "reading" if self.passes == 1 else f"reading again ({self.passes})"
-        with watching(self.spark, what, self.progress), _worded():
+        with watching(self.spark, pass_words(self.passes), self.progress), _worded():
             table = total.toArrow()
         raise_first(table)
         return Tally.from_tables([table], plan)

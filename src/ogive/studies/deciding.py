@@ -122,7 +122,7 @@ def judged_curve(preds: Predictions, view: str) -> Curve:
 def gain_on_test(fitted: Fitted, cal: Predictions, test: Predictions, method: str) -> Gain:
     """Return the log loss that a calibrator saves on a test set, and what its posterior expects."""
     view = fitted.view
-    weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
+    weights = test.row_weights
     before = scores_of(apply(fit(cal, "none", view), test, view), test, view)[1]
     after = scores_of(apply(fitted, test, view), test, view)[1]
     share = weights / weights.sum()

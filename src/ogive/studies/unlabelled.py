@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from ogive.engines.files import is_log, open_log
 from ogive.engines.local import read_log
 from ogive.errors import InvalidInput
@@ -76,6 +74,6 @@ def scored_rows(preds: Predictions, view: str | None) -> Unlabelled:
         view = "class-1"
     name = check_view(view, preds).name
     scored = score_rows(preds, name)
-    count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
+    count = preds.row_weights
     square = count**2 if preds.weight_kind == "sampling" else count
     return Unlabelled(name, scored.high, scored.tail, count, square)

@@ -93,22 +93,13 @@ class Verdict:
 
     def withheld(self, sentence: str) -> Verdict:
         """Return it without a decision and p-value: the rows fitted the calibrator."""
-        return Verdict(
-            view=self.view,
-            n=self.n,
-            calibrate=None,
-            miscalibrated=None,
-            pvalue=None,
-            too_few_rows=False,
-            rows_needed=None,
-            direction="none found",
-            method=None,
-            log_loss_before=None,
-            log_loss_after=None,
-            log_loss_error=None,
-            basis=None,
-            sentences=(sentence,),
+        unknown = (
+            *("calibrate", "miscalibrated", "pvalue", "rows_needed", "method", "basis"),
+            *("log_loss_before", "log_loss_after", "log_loss_error"),
         )
+        none: Any = dict.fromkeys(unknown)
+        none |= {"too_few_rows": False, "direction": "none found", "sentences": (sentence,)}
+        return replace(self, **none)
 
     @property
     def word(self) -> str | None:

@@ -12,6 +12,7 @@ import numpy as np
 from ogive.calibrators.grouped_map import JOIN, NO_GROUP
 from ogive.calibrators.maps import Map
 from ogive.curve import Curve
+from ogive.curve.curve import rescored
 from ogive.curve.packing import keys_of_scores
 from ogive.engines.periods import period_of
 from ogive.errors import DoesNotApply, InvalidInput
@@ -252,11 +253,4 @@ def _calibrated(curve: Curve, calibrator: Map) -> Curve:
     if calibrator.view != curve.view:
         msg = f"the calibrator is of the view {calibrator.view!r}, the log of {curve.view!r}."
         raise DoesNotApply(msg)
-    q = calibrator.from_tails(curve.high, curve.tail)
-    weights = np.concatenate([curve.hits, curve.count - curve.hits])
-    some = weights > 0
-    outcomes = np.repeat([1, 0], q.size)
-    scores = np.concatenate([q, q])
-    return Curve.from_scores(
-        scores[some], outcomes[some], sample_weight=weights[some], view=curve.view
-    )
+    return rescored(curve, calibrator.from_tails(curve.high, curve.tail))

@@ -32,7 +32,6 @@ Likewise p and 1 − p are not taken below 1e-7, which makes factors smaller, ne
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from math import inf, log
 from typing import TYPE_CHECKING
@@ -40,9 +39,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._tails import LOG_LOSS_CLIP
-from ogive.calibrators.spline import fit_spline
 from ogive.curve.summary import LEAST_BITS
-from ogive.errors import FallbackWarning
+from ogive.studies.wording import spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -218,14 +216,7 @@ def _map_for(start: Start, past: Curve) -> SplineMap | None:
         return start.gamma
     if min(past.total_hits, past.n - past.total_hits) < MIN_OUTCOMES_TO_BET:
         return None
-    return fitted(past)
-
-
-def fitted(curve: Curve) -> SplineMap:
-    """Return the default spline of a curve; with few rows it is a line, and nobody is warned."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FallbackWarning)
-        return fit_spline(curve)
+    return spline_of(past)
 
 
 def kept(starts: Sequence[Start], today: int) -> list[Start]:
