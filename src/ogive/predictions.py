@@ -364,8 +364,7 @@ def _largest(block: AnyArray) -> tuple[AnyArray, IntArray]:
 
 def distance_from_one(block: AnyArray) -> FloatArray:
     """Return |sum − 1| of each row, which compares with both limits as the exact sum does."""
-    distance: FloatArray = np.abs(totals(block, (SUM_TOLERANCE, given_within(block.shape[1]))) - 1)
-    return distance
+    return np.abs(totals(block, (SUM_TOLERANCE, given_within(block.shape[1]))) - 1)
 
 
 def divided_by_sum(values: AnyArray) -> AnyArray:

@@ -248,5 +248,4 @@ def _variances(like: Likelihood, covariance: FloatArray) -> FloatArray:
 
 
 def _log_sigmoid(logit: FloatArray) -> FloatArray:
-    result: FloatArray = -np.logaddexp(0.0, -np.clip(logit, -_CLIP, _CLIP))
-    return result
+    return -np.logaddexp(0.0, -np.clip(logit, -_CLIP, _CLIP))

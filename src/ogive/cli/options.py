@@ -85,7 +85,8 @@ def groups_option(help_: str) -> Callable[..., Any]:
     def add(command: Callable[..., None]) -> Callable[..., None]:
         depth = "With --by: how many columns to combine at most. [default: 2]"
         command = click.option("--depth", type=DEPTH, metavar="N", help=depth)(command)
-        return by_option(help_)(command)
+        named: Callable[..., None] = by_option(help_)(command)
+        return named
 
     return add
 

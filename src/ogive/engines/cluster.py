@@ -87,7 +87,7 @@ class Frame(Log):
 
 def source_of(
     data: Any,  # noqa: ANN401 - paths or a data frame
-    kind: type,
+    kind: Any,  # noqa: ANN401 - the class of data frames
     engine: str,
     width: Callable[[str], int],
     asked: Options,

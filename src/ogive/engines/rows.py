@@ -206,8 +206,7 @@ def _refuse() -> None:
 def _whole(truth: AnyArray) -> IntArray:
     if not (np.isfinite(truth) & (np.floor(truth) == truth)).all():
         _refuse()
-    whole: IntArray = truth.astype(np.int64)
-    return whole
+    return truth.astype(np.int64)
 
 
 def numbers(column: Any, name: str, plan: Plan) -> AnyArray:  # noqa: ANN401

@@ -204,7 +204,7 @@ def _at_hand(sql: Any, master: str | None) -> Any:  # noqa: ANN401
 
 
 def _source(data: Any, asked: Options) -> tuple[Log, Any]:  # noqa: ANN401
-    sql = None if is_paths(data) else need("pyspark.sql", extra="spark")
+    sql: Any = None if is_paths(data) else need("pyspark.sql", extra="spark")
 
     def width(name: str) -> int:
         sizes = data.select(sql.functions.size(f"`{name}`").alias("n"))

@@ -100,8 +100,7 @@ def unpacked(words: str) -> OgiveError:
     """Return the error that was packed, of its own kind."""
     name, message = json.loads(words)
     kind = getattr(errors, name, OgiveError)
-    made: OgiveError = kind(message)
-    return made
+    return kind(message)
 
 
 def raise_first(table: Any) -> None:  # noqa: ANN401

@@ -143,8 +143,7 @@ def run(
     for name, column in zip(others, () if groups is None else groups.T, strict=True):
         given[name] = np.array(["" if value is None else value for value in column], dtype=object)
     results = session.run(None, given)
-    found: FloatArray = results[0] if len(results) == 1 else np.stack(results, axis=1)
-    return found
+    return results[0] if len(results) == 1 else np.stack(results, axis=1)
 
 
 class _Graph:

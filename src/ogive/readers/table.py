@@ -308,8 +308,7 @@ def _column(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
             f"{_MAX_NAME_CHARACTERS:,}: is it another column?"
         )
         raise FileFormatError(msg)
-    words: AnyArray = np.array(names, dtype=np.str_)[to_numpy(column.indices)]
-    return words
+    return np.array(names, dtype=np.str_)[to_numpy(column.indices)]
 
 
 def _joined(table: Any, name: str, path: Path) -> Any:  # noqa: ANN401

@@ -244,5 +244,5 @@ def _expected(
         if fitted.view == VECTOR and cal.K != TWO_CLASSES:
             return None, None
         cal = judged_curve(cal, fitted.view)
-    gamma: Any = spline_of(cal)
+    gamma = spline_of(cal)
     return gamma.expected_gain, gamma.expected_total

@@ -100,8 +100,7 @@ def means_of_families(values: FloatArray, family: IntArray, times: FloatArray) -
     """
     sums = np.zeros((times.shape[1], values.shape[1]))
     np.add.at(sums, family, values)
-    result: FloatArray = (times @ sums) / (times @ np.bincount(family))[:, None]
-    return result
+    return (times @ sums) / (times @ np.bincount(family))[:, None]
 
 
 def _interval(values: FloatArray, family: IntArray, random_state: int) -> list[Interval | None]:
