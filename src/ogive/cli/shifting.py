@@ -134,6 +134,7 @@ def _shift_like(  # noqa: PLR0917 - internal
 ) -> None:
     """Estimate the base rate of new data, and move a calibrator to it."""
     from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.studies.layout import format_pvalue  # noqa: PLC0415
     from ogive.studies.shifting import shift_like  # noqa: PLC0415
 
     check_columns([like])
@@ -160,7 +161,8 @@ def _shift_like(  # noqa: PLR0917 - internal
         which = f" of class {k}" if several else ""
         say(f"Estimated base rate{which} {rate} (95 % interval {low} to {high}).")
     if found.misfit_pvalue is not None:
-        say(f"Misfit p-value {found.misfit_pvalue:.3g} (small: more than the base rate changed).")
+        p = format_pvalue(found.misfit_pvalue)
+        say(f"Test that only the base rate changed: {p}.")
     say(f"Next: ogive apply {output} FILE -o OUT")
 
 

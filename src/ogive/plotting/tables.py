@@ -8,6 +8,7 @@ import numpy as np
 
 from ogive.plotting.marks import Axis, Cells, Dots, Label, Mark, Panel, Segment, axis
 from ogive.plotting.panels import percent
+from ogive.studies.layout import format_pvalue
 
 if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray
@@ -166,7 +167,7 @@ def heat_panel(h: ClassHeat) -> Panel:
     scale = heat_scale(h)
     named = K <= _NAMED
     text = tuple(
-        f"{name}: {percent(s)}, p = {p:.2g}"
+        f"{name}: {percent(s)}, {format_pvalue(float(p))}"
         for name, s, p in zip(h.names, h.signed, h.pvalue, strict=True)
     )
     x, y = (at % columns).astype(float), (rows - 1 - at // columns).astype(float)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ogive.curve.ties import squares
 from ogive.engines.files import is_log, open_log
 from ogive.engines.local import read_log
 from ogive.errors import InvalidInput
@@ -75,5 +76,4 @@ def scored_rows(preds: Predictions, view: str | None) -> Unlabelled:
     name = check_view(view, preds).name
     scored = score_rows(preds, name)
     count = preds.row_weights
-    square = count**2 if preds.weight_kind == "sampling" else count
-    return Unlabelled(name, scored.high, scored.tail, count, square)
+    return Unlabelled(name, scored.high, scored.tail, count, squares(count, preds.weight_kind))
