@@ -51,7 +51,9 @@ if TYPE_CHECKING:
 )
 @view_option(default="[default: score, class-1 of two classes, top-1 of more]")
 @part_option("test")
-@click.option("--ignore-outcomes", is_flag=True, help="Accept outcomes in the file, unread.")
+@click.option(
+    "--ignore-outcomes", is_flag=True, help="Accept a file with outcomes; they are not read."
+)
 @memory_option
 @seed_option("Random seed of the draws from a calibrator's posterior.")
 @reads_files
@@ -71,7 +73,7 @@ def expect(
 ) -> None:
     """Estimate accuracy, precision and AUC of scores without outcomes.
 
-    It is right only if the scores are calibrated for these rows.
+    The estimates are right only if the scores are calibrated for these rows.
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.cli.tables import show_expected  # noqa: PLC0415

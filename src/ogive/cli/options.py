@@ -272,7 +272,7 @@ def band_options(command: Any) -> Any:  # noqa: ANN401 - a decorator
     command = click.option(
         "--simultaneous",
         is_flag=True,
-        help="With --band: one that holds the whole curve in 95 of 100 samples.",
+        help="With --band: a wider band, which holds the whole curve in 95 of 100 samples.",
     )(command)
     return click.option(
         "--band",

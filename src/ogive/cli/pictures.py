@@ -88,8 +88,9 @@ def plot(
 ) -> None:
     """Draw calibration graphs as .png, .svg or .pdf.
 
-    With parts cal and test, the four panels show the test part as it is, and both parts calibrated
-    by what was fitted on the cal part. The graph timeline is that of the state of a watch.
+    With parts cal and test, the four panels show the test part as it is, and both parts
+    calibrated by a map that was fitted on the cal part. The graph timeline needs the state of a
+    watch (`ogive watch --state`).
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.errors import need  # noqa: PLC0415

@@ -56,13 +56,14 @@ _OF_FILES = (
     "--trained-at",
     type=WORD,
     metavar="R",
-    help="The same of the rows that were fitted. [default: what the calibrator says]",
+    help="The same for the rows that the calibrator was fitted on. [default: what it says]",
 )
 @click.option(
     "--kept-negatives",
     type=click.FLOAT,
     metavar="SHARE",
-    help="Instead of --base-rate: the share of class 0 that was kept, of class 1 all.",
+    help="Instead of --base-rate: the share of class 0 that was kept for fitting (all of class 1 "
+    "were kept).",
 )
 @click.option(
     "--like",
@@ -71,7 +72,9 @@ _OF_FILES = (
     help="Instead of --base-rate: new scores without outcomes, from which it is estimated.",
 )
 @click.option(
-    "--ignore-outcomes", is_flag=True, help="With --like: take a log with outcomes, unread."
+    "--ignore-outcomes",
+    is_flag=True,
+    help="With --like: accept a log with outcomes; they are not read.",
 )
 @memory_option
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
@@ -91,7 +94,7 @@ def shift(
 ) -> None:
     """Move a calibrator to data with another base rate.
 
-    The shift is right where the scores within each class are distributed as before.
+    The result is right if, within each class, the scores are distributed as before.
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.shifting import shift_file  # noqa: PLC0415

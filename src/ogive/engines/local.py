@@ -218,12 +218,12 @@ class _Threads:
                     future.result()
             except TooManyCurves as error:
                 self._pieces = iter(())
-                raise self._told(error) from error
+                raise self._with_estimate(error) from error
             except BaseException:
                 self._pieces = iter(())  # after an interrupt the threads end with their piece
                 raise
         if self._errors:
-            raise self._told(min(self._errors, key=lambda pair: pair[0])[1])
+            raise self._with_estimate(min(self._errors, key=lambda pair: pair[0])[1])
         pa.default_memory_pool().release_unused()
         return added_tallies([self._shared.result()], replace(self.plan, budget=None))
 
@@ -254,7 +254,7 @@ class _Threads:
         if used > self.budget:
             raise too_many(used // self.count, self.budget, curves, self.plan.bits)
 
-    def _told(self, error: BaseException) -> BaseException:
+    def _with_estimate(self, error: BaseException) -> BaseException:
         """Return an error; if it is about memory, with an estimate of how much is enough."""
         if not isinstance(error, TooManyCurves):
             return error

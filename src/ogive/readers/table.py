@@ -276,8 +276,8 @@ def _lists(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
     if odd.any() or not lengths[0]:
         first = int(lengths[int(odd.argmax())])
         msg = (
-            f"{path}: every row of `{name}` must be a list of as many numbers, one for each class: "
-            f"row 0 has {lengths[0]:,}numbers, but not {rows_that(odd)} ({first:,} numbers)."
+            f"{path}: every row of `{name}` must be a list with one number for each class. Row 0 "
+            f"has {lengths[0]:,}, but {rows_that(odd)}, has {first:,}."
         )
         raise FileFormatError(msg)
     return flat.reshape(table.num_rows, int(lengths[0]))

@@ -215,7 +215,7 @@ def judge_fit(
     return judge(seen, gain, method=method)
 
 
-def with_verdict(told: Summary, calibrator: MatrixMap, preds: Predictions) -> Summary:
+def with_verdict(summary: Summary, calibrator: MatrixMap, preds: Predictions) -> Summary:
     """Return the summary of a calibrator with the verdict on the rows it was fitted to.
 
     Methods that take minutes are not cross-validated: nothing is decided then.
@@ -225,9 +225,9 @@ def with_verdict(told: Summary, calibrator: MatrixMap, preds: Predictions) -> Su
     info = fitted_on(preds, calibrator, cv=0 if own is not None or slow else FOLDS)
     verdict = judge_fit(preds, calibrator, info)
     found: Any = {"decision": verdict.word, "verdict": str(verdict)}
-    if isinstance(told, VectorSummary):
+    if isinstance(summary, VectorSummary):
         found |= {key: getattr(verdict, key) for key in ("log_loss_before", "log_loss_after")}
-    return replace(told, **found)
+    return replace(summary, **found)
 
 
 def _plain_method(gamma: MatrixMap) -> str:

@@ -319,7 +319,7 @@ def _after_of_curve(curve: Curve, method: str, cv: int) -> _Errors | None:
     for rest, part in dealt(curve, cv):
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", OgiveWarning)  # the fit to all has told already
+                warnings.simplefilter("ignore", OgiveWarning)  # the fit to all has warned already
                 gamma = fit(rest, method)
         except NotEnoughData:
             return None
@@ -342,5 +342,5 @@ def _fitted(
     **how: Any,  # noqa: ANN401 - those of `fit`
 ) -> Fitted:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has told already
+        warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has warned already
         return fit(train, method, view, **how)

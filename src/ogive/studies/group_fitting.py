@@ -137,7 +137,7 @@ def _checked(
     scores: list[list[FloatArray]] = [[] for _ in ("before", *names)]
     parts: list[Curve] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has told already
+        warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has warned already
         for fold in _folds(curves, cv):
             try:
                 calibrate = fit(fold.rest)

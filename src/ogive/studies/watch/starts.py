@@ -103,7 +103,7 @@ class Start:
         return cls(number, past_of(curve), first, first - log(number * (number + 1.0)), first)
 
     def after(self, saved: float, gamma: SplineMap | None) -> Start:
-        """Return the start after a day on which its map saved so many nats."""
+        """Return the start after a day on which its map saved this much log loss."""
         moved = {name: getattr(self, name) + saved for name in ("log_e", "log_share", "log_sum")}
         return replace(self, gamma=gamma, **moved)
 
@@ -139,7 +139,7 @@ def day_of(curve: Curve) -> Curve:
 
 
 def saved_by(gamma: SplineMap, curve: Curve) -> float:
-    """Return the log loss, in nats over all rows, that a map saves on a curve: log of the factors.
+    """Return the log loss of all rows that a map saves on a curve: log of the factors.
 
     >>> from ogive import Curve
     >>> import numpy as np
@@ -184,7 +184,7 @@ def first_bet(curve: Curve) -> float:
 
 
 def bet(starts: Sequence[Start], curve: Curve) -> tuple[list[Start], float]:
-    """Return the starts after a day, and what the leading start saved on it, in nats."""
+    """Return the starts after a day, and what the leading start saved on it."""
     lead = max(starts, key=lambda one: one.log_e, default=None)
     found, of_lead, day = [], 0.0, day_of(curve)
     for start, past in _pasts(starts):
