@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.help import CURVE_METHODS
+from ogive.cli.help import CURVE_METHODS, FILE_OPTIONS
 from ogive.cli.options import (
     as_json_option,
     check_columns,
@@ -37,10 +37,7 @@ if TYPE_CHECKING:
     from ogive.studies.watch import GroupWatch, Watch
 
 #: Options that say how rows are read and fitted: a watch has none of them.
-OF_ROWS = (
-    *("view", "method", "split", "score", "outcome", "label", "weight", "classes", "positive"),
-    *("renormalise",),
-)
+OF_ROWS = ("view", "method", "split", *FILE_OPTIONS)
 
 
 @click.command(

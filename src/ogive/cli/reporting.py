@@ -174,7 +174,7 @@ def _one(file: Path, options: dict[str, Any]) -> tuple[Page, str]:
 def _refuse_of_rows(file: Path) -> None:
     """Refuse options that need rows, of a summary."""
     why = f"{file} is a summary, which has no rows to fit on"
-    refuse(why, *OF_ROWS, "methods", "score_only", "by", "cluster")
+    refuse(why, *OF_ROWS, "methods", "score_only", "by")
 
 
 def _of_rows(file: Path, options: dict[str, Any]) -> tuple[Page, str]:

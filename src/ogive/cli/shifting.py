@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ogive.cli.help import FILE_OPTIONS
 from ogive.cli.options import (
     as_json_option,
     check_columns,
@@ -22,12 +23,6 @@ from ogive.cli.values import INPUT, NOTE, WORD
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-#: Options that say how the data of --like is read.
-_OF_FILES = (
-    *("score", "outcome", "positive", "label", "labels", "classes", "kind", "renormalise"),
-    *("weight", "experiment"),
-)
 
 
 @click.command(
@@ -108,7 +103,7 @@ def shift(
         check_output(output, [like])
         _shift_like(calibrator, output, like, before, date, options, as_json=as_json)
         return
-    refuse("no data is read without --like", "ignore_outcomes", "memory", *_OF_FILES)
+    refuse("no data is read without --like", "ignore_outcomes", "memory", *FILE_OPTIONS)
     done = shift_file(
         calibrator,
         output,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from ogive._typing import AnyArray
+    from ogive._typing import AnyArray, Progress
     from ogive.calibrators.maps import Fitted
     from ogive.engines.periods import Every
     from ogive.studies.watch.grouped import GroupWatch
@@ -66,7 +66,7 @@ def watch_files(
     clustered: bool = False,
     skip_late: bool = False,
     skip_untimed: bool = False,
-    step: Callable[[str, float, int], None] | None = None,
+    step: Progress | None = None,
 ) -> Watched:
     """Return the watch after all days of a log that it has not counted.
 
@@ -124,7 +124,7 @@ def _counted(
     *,
     complete: bool,
     skip_late: bool,
-    step: Callable[[str, float, int], None] | None,
+    step: Progress | None,
 ) -> tuple[Watch | GroupWatch, int, dict[Time, float]]:
     """Return the watch after the new days, their number, and by how many rows old days differ.
 
