@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.matrix_map import MatrixMap
     from ogive.export.arrays import Array, Constants, Namespace
 
-_HUGE = 1e308
+HUGE = 1e308
 _LARGEST = 1.7976931348623157e308  # a logit below its negative is −inf
 _SMALLEST = float(np.log(2.0**-52))  # where Dirichlet calibration clips log-probabilities
 _TWO = 2
@@ -100,13 +100,13 @@ class Vectors:
         """Return the logits, or the log-probabilities, with zeros at the floor."""
         if self.kind == "probs":
             return lifted(xp, self.log_softmax(xp, x), x <= 0.0, floor)
-        values = lifted(xp, x, x < -_HUGE, floor + xp.max(x))
+        values = lifted(xp, x, x < -HUGE, floor + xp.max(x))
         return clip(xp, values, -FARTHEST_VALUE, FARTHEST_VALUE)
 
 
 def lifted(xp: Namespace, logs: Array, zero: Array, level: Array) -> Array:
     """Put zeros at the level, but never above the smallest positive number of their row."""
-    lowest = -xp.max(xp.where(zero, -_HUGE, -xp.where(zero, 0.0, logs)))
+    lowest = -xp.max(xp.where(zero, -HUGE, -xp.where(zero, 0.0, logs)))
     return xp.where(zero, xp.minimum(lowest, level), xp.where(zero, 0.0, logs))
 
 
@@ -202,7 +202,7 @@ class OneAgainstTheRest(Vectors):
             return clip(xp, log_odds, -FARTHEST_LOG_ODDS, FARTHEST_LOG_ODDS)
         logs = safe_log(xp, x)
         if self.factor != 1.0:  # the stand-in for log 0 must stay beyond the farthest
-            logs = xp.where(x > 0.0, self.factor * logs, -_HUGE)
+            logs = xp.where(x > 0.0, self.factor * logs, -HUGE)
         log_odds = xp.columns(logs, 1, 2) - xp.columns(logs, 0, 1)
         if self.factor != 1.0:
             return clip(xp, log_odds, -FARTHEST_LOG_ODDS, FARTHEST_LOG_ODDS)
