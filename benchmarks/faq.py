@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import ogive
-from benchmarks.arena import lines, write
+from benchmarks.tables import lines, show
 from ogive.calibrators.identity import fit_identity
 from ogive.errors import OgiveWarning
 
@@ -312,11 +312,7 @@ def main() -> None:
         warnings.simplefilter("ignore")
         warnings.simplefilter("ignore", OgiveWarning)
         found = {name: TABLES[name]() for name in asked.only or TABLES}
-    if asked.write:
-        write(asked.write, found)
-    else:
-        for name, content in found.items():
-            print(f"\n{name}\n\n{content}")
+    show(found, asked.write)
 
 
 if __name__ == "__main__":

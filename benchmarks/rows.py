@@ -11,15 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import ogive
-from benchmarks.arena import lines, write
 from benchmarks.learning import SMALLEST, some, top
+from benchmarks.tables import lines, show
 from ogive.calibrators.identity import fit_identity
 from ogive.errors import OgiveWarning
 from ogive.studies.arena.files import find_experiments
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 #: Calibration rows, and how many times they are drawn from each file.
 DRAWS = {50: 20, 100: 20, 200: 10, 500: 6, 1000: 4, 2000: 2, 5000: 1}
-MOST_DRAWS_OF_MANY_CLASSES = 2  # from 1,000 classes on a fit takes seconds
+DRAWS_OF_MANY_CLASSES = 6  # one file has so many classes, and each fit takes seconds
 MANY_CLASSES = 1000
 TEST_ROWS = 5000
 #: Files are put together by their number of classes, up to each of these.
@@ -86,7 +85,7 @@ def cells(cal: Predictions, test: Predictions, n: int, *, one_score: bool) -> di
     """Return (KS error, log loss) of every draw of n rows, by method."""
     methods = SCORES if one_score else VECTORS
     test = some(test, np.random.default_rng(0).permutation(test.n)[:TEST_ROWS])
-    draws = DRAWS[n] if cal.K < MANY_CLASSES else min(DRAWS[n], MOST_DRAWS_OF_MANY_CLASSES)
+    draws = DRAWS[n] if cal.K < MANY_CLASSES else DRAWS_OF_MANY_CLASSES
     found: dict[str, list] = {name: [] for name in methods}
     for draw in range(draws):
         rows = some(cal, np.random.default_rng([n, draw]).permutation(cal.n)[:n])
@@ -146,8 +145,9 @@ def table(done: list[dict], of: Callable[[dict[str, list], str], float], form: s
                     format(np.mean([of(one, name) for one in here]), form) if there else ""
                     for name, there in zip(methods, known, strict=True)
                 ]
-                rows.append([group, f"{n:,}", f"{len(here)}", *means])
-    return lines(["", "rows", "files", *methods], rows)
+                draws = len(here[0]["none"])
+                rows.append([group, f"{n:,}", f"{len(here)}", f"{draws}", *means])
+    return lines(["", "rows", "files", "draws", *methods], rows)
 
 
 def usual(done: list[dict]) -> str:
@@ -183,13 +183,7 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OgiveWarning)  # few rows: that is the point
         found = tables(work(asked.folder, asked.resume))
-    put = partial(write, asked.write) if asked.write else print_all
-    put(found)
-
-
-def print_all(found: dict[str, str]) -> None:
-    for name, content in found.items():
-        print(f"\n{name}\n\n{content}")
+    show(found, asked.write)
 
 
 if __name__ == "__main__":

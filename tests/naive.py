@@ -1135,6 +1135,20 @@ def sign_flip_pvalue(scores, hits, clusters, *, kuiper=False):
     return np.mean(sizes >= size(steps.sum(axis=0)) - 1e-9)
 
 
+def shared_draw_likelihood(scores, hits, clusters, share):
+    """The log-likelihood if rows take the draw of their cluster with the probability `share`."""
+    total = 0.0
+    for name in set(clusters):
+        p, y = scores[clusters == name], hits[clusters == name]
+        ends = np.concatenate([[0.0], np.sort(p), [1.0]])
+        likelihood = 0.0
+        for low, high in itertools.pairwise(ends):
+            rate = share * (p > (low + high) / 2) + (1 - share) * p  # given the cluster's draw
+            likelihood += (high - low) * np.prod(np.where(y, rate, 1 - rate))
+        total += np.log(likelihood)
+    return total
+
+
 def clustered_error(values, clusters, weights=None):
     """The standard error of a weighted mean whose rows come in clusters."""
     w = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)

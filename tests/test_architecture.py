@@ -27,6 +27,14 @@ def test_every_file_that_is_named_exists(page):
     assert [file for file in files if not any((place / file).exists() for place in PLACES)] == []
 
 
+def test_tests_and_benchmarks_that_pages_name_exist():
+    named = r"\b(?:tests|benchmarks)/[\w/-]+\.py"
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    found = {name for page in pages for name in re.findall(named, page.read_text("utf-8"))}
+    assert len(found) > 20
+    assert [name for name in sorted(found) if not (ROOT / name).exists()] == []
+
+
 def test_files_of_the_diagrams_exist():
     drawn = "".join(re.findall(r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
     files = re.findall(r"[\w/]+\.py", drawn)

@@ -2,11 +2,13 @@
 
 import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks import compare, learning, tables
+import ogive
+from benchmarks import compare, faq, learning, rows, tables
 from benchmarks.__main__ import PATHS, SLOW, main, races
 from benchmarks.growth import slopes
 from benchmarks.measuring_peers import Measuring, measuring_peers
@@ -182,3 +184,24 @@ def test_learning_curves_of_a_folder(tmp_path, rng, monkeypatch):
         assert f"| {first}: log loss |" in head
         assert [row.split(" | ")[:2] for row in rows] == [["| 10", "1"], ["| 40", "1"]]
         assert all(row.endswith("(one) |") for row in rows)
+
+
+def test_the_questions_page_shows_what_its_command_prints(tmp_path):
+    page = Path(faq.__file__).parents[1] / "docs/faq.md"
+    copy = tmp_path / "faq.md"
+    copy.write_text(page.read_text(encoding="utf-8"), encoding="utf-8")
+    tables.show({"bins": faq.bins()}, copy)
+    assert copy.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+
+
+def test_the_table_of_rows_says_how_many_files_and_draws_it_rests_on(rng):
+    p = rng.dirichlet(np.ones(3), 400)
+    preds = ogive.Predictions(
+        p, (rng.random((400, 1)) > p.cumsum(axis=1)).sum(axis=1), kind="probs"
+    )
+    cells = rows.cells(preds, preds, 50, one_score=False)
+    done = [{"file": name, "group": "100 classes", "n": 50, "cells": cells} for name in "ab"]
+    heading, _, row = rows.table(done, rows.ks_of, ".2f").splitlines()
+    shown = dict(zip(heading.split(" | "), row.split(" | "), strict=True))
+    assert (shown["rows"], shown["files"], shown["draws"]) == ("50", "2", "20")
+    assert shown["none"] == f"{rows.ks_of(cells, 'none'):.2f}"

@@ -191,12 +191,24 @@ def test_classes_at_once_are_the_views_of_each(rng, kind, K):
     if kind == "probs":
         z = np.exp(z - z.max(axis=1, keepdims=True))
         z = (z / z.sum(axis=1, keepdims=True)).round(3)
-        z = z[np.abs(z.sum(axis=1) - 1) < 0.99e-3]
+        z = z[np.abs(z.sum(axis=1) - 1) < 1.01e-3]
     preds = Predictions(z, rng.integers(0, K, len(z)), kind=kind)
+    assert (preds.renormalised > 0) == (kind == "probs" and K > 2)  # sums of 0.999 and 1.001
     for k, keys in class_keys(preds):
         np.testing.assert_array_equal(keys, keys_of_view(preds, parse_view(f"class-{k}")))
     errors = [ogive.ks_error(Curve.from_predictions(preds, f"class-{k}")) for k in range(K)]
     assert ogive.classwise_ks(preds).tolist() == errors
+
+
+@pytest.mark.parametrize("kind", ["logits", "probs"])
+def test_both_classes_of_one_column_are_those_of_two(rng, kind):
+    x = rng.normal(size=500) * 5
+    x = x if kind == "logits" else 1 / (1 + np.exp(-x))
+    first = np.zeros(500) if kind == "logits" else 1.0 - x
+    labels = rng.integers(0, 2, 500)
+    one = Predictions(x, labels, kind=kind)
+    two = Predictions(np.stack([first, x], axis=1), labels, kind=kind)
+    np.testing.assert_allclose(ogive.classwise_ks(one), ogive.classwise_ks(two), rtol=1e-12)
 
 
 def test_one_column_is_the_second_of_two(rng):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
+ComplexArray: TypeAlias = NDArray[np.complex128]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 KeyArray: TypeAlias = NDArray[np.uint64]
 AnyArray: TypeAlias = NDArray[Any]
@@ -30,6 +31,7 @@ __all__ = [
     "ArrayLike",
     "BandKind",
     "BoolArray",
+    "ComplexArray",
     "DTypeLike",
     "FloatArray",
     "IntArray",

@@ -36,9 +36,12 @@ KINDS = [
 QUESTIONS = {
     "install": ("start.html",),
     "calibrate scikit-learn": ("guides/scikit-learn.html", "tutorials/binary.html"),
+    "torch model": ("guides/pytorch.html",),
     "pytorch model": ("guides/pytorch.html", "tutorials/network.html"),
+    "LLM": ("guides/llm.html", "tutorials/llm.html"),
     "language model answers": ("guides/llm.html", "tutorials/llm.html"),
     "column names": ("files.html", "cli.html"),
+    "deploy": ("export.html",),
     "serve calibrator": ("export.html", "start.html"),
     "does accuracy change": ("faq.html",),
     "groups country": ("learn/groups.html", "groups.html"),
@@ -47,6 +50,7 @@ QUESTIONS = {
     "how many rows": ("faq.html",),
     "what KS error is good": ("faq.html",),
     "validation data": ("faq.html",),
+    "recalibrate over time": ("learn/drift.html", "faq.html"),
     "how often refit": ("faq.html", "learn/drift.html"),
     "threshold": ("decisions.html", "guides/decisions.html"),
 }

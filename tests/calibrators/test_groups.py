@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import logit
 
 from ogive import Curve, fit_groups, fit_spline, load, save
 from ogive._numerics.pooled_effects import GroupTrials, average_effects, mode_of
 from ogive.calibrators.grouped_map import GroupedMap
-from ogive.errors import InvalidInput, InvalidType
+from ogive.errors import DoesNotApply, InvalidInput, InvalidType
 from tests import naive
 
 GRID = np.linspace(0.0, 1.0, 101)
@@ -90,6 +91,28 @@ def test_groups_that_do_not_differ_get_the_map_of_all_rows(rng):
     low, high = overall.band(GRID[1:-1])
     error = (high - low).max() / 4
     assert np.abs(values(gamma) - overall(GRID)).max() < error
+
+
+def test_the_interval_adds_what_is_common_and_what_a_group_adds(rng):
+    scores, hits, names = rows_of_groups(rng, [3000, 300, 60])
+    gamma = fit_groups(curves_of(scores, hits, names))
+    grid = GRID[1:-1]
+    common = [logit(x) for x in (gamma.overall(grid), *gamma.overall.band(grid))]
+    for name, effect, error in [
+        *zip(gamma.groups, gamma.effect, gamma.error, strict=True),
+        ("not seen", np.zeros(3), gamma.size),
+    ]:
+        middle, low, high = (x + effect @ gamma.axis.columns(x) for x in common)
+        own = 4 * error**2 @ gamma.axis.columns(common[0]) ** 2
+        found = [logit(x) for x in gamma.band(grid, [name] * grid.size)]
+        np.testing.assert_allclose(found[0], middle - np.sqrt((middle - low) ** 2 + own))
+        np.testing.assert_allclose(found[1], middle + np.sqrt((high - middle) ** 2 + own))
+    widths = [np.mean(np.subtract(*gamma.band(grid, [n] * grid.size)[::-1])) for n in gamma.groups]
+    assert widths[0] < widths[1] < widths[2]
+    with pytest.raises(DoesNotApply, match="pointwise"):
+        gamma.check_band(simultaneous=True)
+    with pytest.raises(DoesNotApply, match="cannot be exported"):
+        gamma.band_ends()
 
 
 def test_real_differences_are_found_and_small_groups_borrow(rng):

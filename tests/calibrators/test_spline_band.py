@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import logit, softmax
 
 from ogive import Curve, Predictions, fit_isotonic, fit_multiclass, fit_platt, fit_spline
 from ogive._numerics.logistic import expit
@@ -79,12 +80,45 @@ def test_vectors_without_a_band_say_so():
     rng = np.random.default_rng(2)
     preds = Predictions(rng.normal(size=(300, 3)), rng.integers(3, size=300), kind="logits")
     with pytest.raises(DoesNotApply, match="class-1"):
-        fit_multiclass(preds, "spline", multiclass="ovr").interval(preds)
+        fit_multiclass(preds, "spline", multiclass="ovr").band_ends()
+    with pytest.raises(DoesNotApply, match="'platt' has no band"):
+        fit_multiclass(preds, "platt", multiclass="ovr").interval(preds)
     with pytest.raises(DoesNotApply, match="'temperature' has no band"):
         fit_multiclass(preds, "temperature").interval(preds)
     moved = fit_multiclass(preds, "spline").with_base_rate([0.2, 0.3, 0.5], trained_at=[1 / 3] * 3)
     with pytest.raises(DoesNotApply, match="before the shift"):
         moved.interval(preds)
+
+
+@pytest.mark.parametrize("shares", [None, [0.6, 0.3, 0.1]])
+def test_ovr_has_a_band_for_every_class(shares):
+    """Half of it, in log-odds: the root of the sum of squares of what each class moves it by."""
+    rng = np.random.default_rng(3)
+    logits = rng.normal(size=(400, 3))
+    preds = Predictions(logits, (logits + rng.gumbel(size=(400, 3))).argmax(axis=1), kind="logits")
+    inner = fit_multiclass(preds, "spline", multiclass="ovr")
+    fitted, ratio = inner, np.ones(3)
+    if shares is not None:
+        fitted, ratio = inner.with_base_rate(shares, trained_at=[1 / 3] * 3), 3 * np.array(shares)
+    q = softmax(inner.factor * logits, axis=1)
+    middle, low, high = (
+        np.stack([gamma(column) for gamma, column in zip(maps, q.T, strict=True)], axis=1) * ratio
+        for maps in (inner.maps, *zip(*(gamma.band_ends() for gamma in inner.maps), strict=True))
+    )
+    for k in range(3):
+        found = fitted.interval(preds, of=k)
+        for end, own, far in ((0, low, high), (1, high, low)):
+            square = 0.0
+            for j in range(3):
+                one = middle.copy()
+                one[:, j] = (own if j == k else far)[:, j]
+                share = [x[:, k] / x.sum(axis=1) for x in (one, middle)]
+                square = square + (logit(share[0]) - logit(share[1])) ** 2
+            expected = logit(share[1]) + (2 * end - 1) * np.sqrt(square)
+            np.testing.assert_allclose(logit(found[end]), expected, rtol=1e-6, atol=1e-6)
+    top = fitted(preds)
+    low, high = fitted.interval(preds)
+    assert ((low <= top.max(axis=1)) & (top.max(axis=1) <= high)).all()
 
 
 def test_two_classes_have_the_band_of_class_1():

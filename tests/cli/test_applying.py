@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 
 import ogive
@@ -304,6 +305,25 @@ def test_the_band_of_a_matrix_is_that_of_the_most_probable_class(run_json, tmp_p
     run_json(schemas.APPLY, "apply", cal, file, "-o", out, "--band")
     score, low, high = _with_band(out)
     assert ((low <= score) & (score <= high)).all()
+
+
+def test_the_interval_of_groups(run, run_json, tmp_path, rng):
+    s, group = rng.random(900), rng.choice(["a", "b"], 900)
+    table = pa.table({"score": s, "outcome": rng.random(900) < s**2, "group": group})
+    file, cal = tmp_path / "in.parquet", tmp_path / "cal.json"
+    pq.write_table(table, file)
+    run_json(schemas.FIT, "fit", file, "-o", cal, "--by", "group")
+    for given, out in ((file, tmp_path / "out.parquet"), (tmp_path / "log", tmp_path / "out")):
+        if given != file:
+            given.mkdir()
+            pq.write_table(table, given / "0.parquet")
+        run_json(schemas.APPLY, "apply", cal, given, "-o", out, "--band")
+        written = pq.read_table(out).to_pydict()
+        expected = ogive.load(cal).band(s, group)
+        np.testing.assert_allclose((written["low"], written["high"]), expected, atol=1e-12)
+        code, _, err = run("apply", cal, given, "-o", out, "--band", "--simultaneous", "--force")
+        assert code == 2
+        assert "pointwise" in err
 
 
 def test_a_band_that_there_is_not(run, tmp_path, rng):

@@ -3,7 +3,10 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import csv
+from pyarrow import parquet as pq
 
 from ogive import load
 from tests.cli import schemas
@@ -183,6 +186,38 @@ def test_the_shares_of_three_classes(run, run_json, tmp_path, three):
     assert "Estimated base rate of class 2 " in text
     np.savez(tmp_path / "new.npz", logits=new, labels=np.zeros(3000, dtype=int))
     code, _, err = run("shift", cal, "--like", tmp_path / "new.npz", "-o", out)
+    assert code == 1
+    assert "has outcomes" in err
+
+
+@pytest.mark.filterwarnings("default::ogive.errors.OgiveWarning")
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_log_of_three_classes_is_read_in_one_pass(run, run_json, tmp_path, three, suffix):
+    """All rows where they fit; else a random sample, whose intervals are that much wider."""
+    cal, new, shares = three
+    out, log = tmp_path / "new.json", tmp_path / "log"
+    np.savez(tmp_path / "new.npz", logits=new)
+    log.mkdir()
+    for k, rows in enumerate(np.array_split(new, 3)):
+        table = pa.table({f"logit_{j}": rows[:, j] for j in range(3)})
+        (pq.write_table if suffix == ".parquet" else csv.write_csv)(table, log / f"{k}{suffix}")
+    whole = run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", tmp_path / "new.npz", "-o", out)
+    found = run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", log, "-o", out)
+    for name in ("base_rate", "low", "high"):
+        np.testing.assert_allclose(found[name], whole[name], rtol=1e-9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ogive.engines.row_sample.MAX_ROWS", 750)
+        code, text, err = run("shift", cal, "--like", log, "-o", out, "--json")
+    assert code == 0
+    assert "a random sample of 750 of them" in " ".join(err.split())
+    some = json.loads(text)
+    width = [np.subtract(one["high"], one["low"]) for one in (some, whole)]
+    assert (np.array(some["low"]) < shares).all()
+    assert (shares < np.array(some["high"])).all()
+    assert (width[0] / width[1] > 1.3).all()
+    table = pa.table({"logit_0": [1.0], "logit_1": [0.0], "logit_2": [0.0], "label": [0]})
+    pq.write_table(table, tmp_path / "labels.parquet")
+    code, _, err = run("shift", cal, "--like", tmp_path / "labels.parquet", "-o", out)
     assert code == 1
     assert "has outcomes" in err
 

@@ -4,6 +4,7 @@ import io
 import json
 import multiprocessing
 import os
+import shlex
 import signal
 import sys
 import time
@@ -124,6 +125,47 @@ def test_the_scores_after_a_calibrator_are_watched(run, log, tmp_path):
     assert abs(day["mean_score"] - day["base_rate"]) < 0.1
     code, _, err = run("watch", log, "--time", "day", "--calibrator", log)
     assert (code, err.count("\n")) == (1, 1)
+
+
+@pytest.mark.parametrize("by", [None, "land of origin"])
+def test_the_command_of_the_answer_runs_on_the_rows_since(run, tmp_path, monkeypatch, by):
+    rng = np.random.default_rng(3)
+    day = np.repeat(DAYS, 400)
+    p = rng.random(day.size)
+    group = np.where(rng.random(day.size) < 0.5, "a", "b")
+    off = (day >= DAYS[6]) & (group == "a" if by else True)
+    outcome = rng.random(day.size) < np.where(off, p**2.0, p)
+    table = {"p": p, "hit": outcome.astype(int), "when": day, "land of origin": group}
+    pq.write_table(pa.table(table), tmp_path / "my log.parquet")
+    monkeypatch.chdir(tmp_path)
+    words = ["my log.parquet", "--time", "when", "--score", "p", "--outcome", "hit"]
+    code, found, _ = watched(run, *words, *(["--by", by] if by else []))
+    assert code == 3
+    command = found["verdict"].partition("on: ogive ")[2]
+    assert f"--since {found['since']} -o cal.json" in command
+    code, out, err = run(*shlex.split(command), "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["n"] == (day >= found["since"]).sum()
+
+
+def test_since_needs_a_time_and_rows(run, log):
+    write_day(log, DAYS[0])
+    code, _, err = run("fit", log, "--since", DAYS[0], "-o", log.parent / "cal.json")
+    assert code == 2
+    assert "--since and --time go together" in err
+    words = ["fit", log, "--time", "day", "-o", log.parent / "cal.json"]
+    code, _, err = run(*words, "--since", DAYS[3])
+    assert code == 1
+    assert f"no rows are of {DAYS[3]} or later; the last are of {DAYS[0]}" in err
+
+
+def test_seconds_since_1970_are_no_days(run, log):
+    table = {"score": [0.2, 0.7], "outcome": [0, 1], "day": [1767225600, 1767229200]}
+    pq.write_table(pa.table(table), log / "log.parquet")
+    code, _, err = run("watch", log, "--time", "day")
+    assert code == 1
+    assert "looks like seconds since 1970" in err
+    assert run("watch", log, "--time", "day", "--every", "batch")[0] == 0
 
 
 def test_rows_without_a_time_and_odd_times_are_refused(run, log):

@@ -24,6 +24,25 @@ from ogive.metrics.classwise import classwise
 from tests.simulate import overconfident
 
 
+def test_a_band_around_outcomes_that_are_all_alike_is_not_the_whole_axis(rng):
+    scores = rng.uniform(0.3, 1.0, 500)
+    hits = (scores > 0.45) | (rng.random(500) < 0.9)
+    r = Reliability.from_curve(Curve.from_scores(scores, hits))
+    some = r.score > 0.6
+    assert r.low[some].min() > 0.85  # 50 rows below each are all right
+    assert ((r.low <= r.probability) & (r.probability <= r.high)).all()
+
+
+def test_narrowed_bands_still_cover(rng):
+    at, inside = np.linspace(0.1, 0.9, 9), np.zeros(9)
+    for _ in range(40):
+        scores = rng.uniform(0.05, 0.95, 400)
+        curve = Curve.from_scores(scores, rng.random(400) < scores)
+        r = Reliability.from_curve(curve, grid=at)
+        inside += (r.low <= r.score) & (r.score <= r.high)
+    assert inside.mean() >= 0.9 * 40
+
+
 @pytest.fixture
 def curve(rng):
     scores, hits, _ = overconfident(rng, 3000)

@@ -93,3 +93,10 @@ def test_many_rows_are_joined_in_cells_without_moving_kde_ece(rng, monkeypatch):
         monkeypatch.undo()
         assert 0 < abs(joined.value - exact.value) < 1e-6
         assert joined.bandwidth == pytest.approx(exact.bandwidth, rel=1e-6)
+
+
+@pytest.mark.parametrize("score", [1.34e-7, 6e-6, 1.0 - 4e-8])
+def test_an_error_narrower_than_the_points_is_the_residual_itself(score):
+    outcome = score > 0.5
+    curve = Curve.from_scores([score], [outcome])
+    assert smooth_ece(curve) == pytest.approx(abs(outcome - score), rel=5e-3)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.errors import FileFormatError
+from ogive.errors import FileFormatError, OgiveError
 
 
 def _arena(path, **items):
@@ -46,3 +46,32 @@ def test_hdf5_never_reads_another_file(tmp_path):
         _arena(path, probas_cal=make)
         with pytest.raises(FileFormatError, match="`probas_cal` is a link, or its numbers are in"):
             ogive.read(path, part="test")
+
+
+def test_what_cannot_be_an_experiment_is_named(tmp_path):
+    def text(group, name, _):
+        group[name] = ["a", "b", "c", "d"]
+
+    def cube(group, name, _):
+        group[name] = np.zeros((4, 2, 1))
+
+    for make, words in ((text, "must be numbers, but is object"), (cube, r"has shape \(4, 2, 1\)")):
+        _arena(tmp_path / "a.h5", probas_test=make)
+        with pytest.raises(FileFormatError, match=f"`probas_test` {words}|`probas_test` .*{words}"):
+            ogive.read(tmp_path / "a.h5", part="test")
+    with h5py.File(tmp_path / "none.h5", "w") as file:
+        file["adult/tree/probas_cal"] = np.zeros((4, 2))
+    with pytest.raises(FileFormatError, match="has no group with labels_cal, labels_test, probas"):
+        ogive.read(tmp_path / "none.h5")
+
+
+def test_of_several_experiments_one_is_named(tmp_path):
+    path = tmp_path / "a.h5"
+    _arena(path)
+    with h5py.File(path, "a") as file:
+        file.copy("adult/tree", "adult/forest")
+    with pytest.raises(FileFormatError, match=r"2 experiments. Name one: adult/forest, adult/tree"):
+        ogive.read(path, part="test")
+    assert ogive.read(path, part="test", experiment="adult/forest").n == 4
+    with pytest.raises(OgiveError, match="adult/wood"):
+        ogive.read(path, part="test", experiment="adult/wood")

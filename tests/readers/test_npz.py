@@ -55,3 +55,35 @@ def test_text_that_is_not_unicode_is_refused(tmp_path, letter, order):
     np.savez(tmp_path / "a.npz", probs=values, labels=[0, 1, 0, 1], classes=names)
     with pytest.raises(FileFormatError, match="not Unicode"):
         ogive.read(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        (_npy((3, 2, 1), bytes(48)), r"one or two dimensions, but has shape \(3, 2, 1\)"),
+        (_npy((3,), bytes(48), "<c16"), "`scores` must be numbers, but is complex128"),
+        (_npy((-3,)), r"the array `scores` is damaged \(shape \(-3,\)\)"),
+    ],
+)
+def test_arrays_that_cannot_be_scores_are_refused(tmp_path, scores, words):
+    _archive(tmp_path / "a.npz", scores=scores, outcomes=_npy((3,), bytes(3), "|i1"))
+    with pytest.raises(FileFormatError, match=words):
+        ogive.read(tmp_path / "a.npz")
+
+
+def test_a_single_array_is_told_from_an_archive(tmp_path):
+    (tmp_path / "a.npz").write_bytes(_npy((3,), bytes(24)))
+    with pytest.raises(FileFormatError, match=r"is a single array, .* Save it with np\.savez"):
+        ogive.read(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", scores=np.ones(3))
+    (tmp_path / "b.npz").rename(tmp_path / "b.npy")
+    with pytest.raises(FileFormatError, match=r"is an archive of arrays: give it the suffix \.npz"):
+        ogive.read(tmp_path / "b.npy", kind="probs", label=tmp_path / "y.npy")
+
+
+def test_clusters_are_needed_in_both_parts(tmp_path):
+    part = {"scores": np.full(4, 0.5), "outcomes": np.array([0, 1, 0, 1])}
+    arrays = {f"{name}_{what}": x for name in ("cal", "test") for what, x in part.items()}
+    np.savez(tmp_path / "a.npz", cal_patient=np.arange(4), **arrays)
+    with pytest.raises(FileFormatError, match="no array `test_patient`: both parts need one"):
+        ogive.read(tmp_path / "a.npz", part="test", cluster="patient")

@@ -1,3 +1,5 @@
+import struct
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -59,3 +61,27 @@ def test_a_table_without_rows_has_no_page(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(table(5).slice(0, 0), path)
     assert largest_pages(path, ["score", "probs"]) == 0
+
+
+def thrift_file(path, footer):
+    path.write_bytes(footer + struct.pack("<I", len(footer)) + b"PAR1")
+
+
+@pytest.mark.parametrize(
+    "footer",
+    [
+        b"\x1c" * 200,  # structs in structs without end
+        b"\x16" + b"\xff" * 20,  # a number without end
+        b"\x49\xfc" + b"\xff" * 4 + b"\x0f",  # a list that is longer than the file
+    ],
+)
+def test_footers_without_end_are_refused_at_once(tmp_path, footer):
+    thrift_file(tmp_path / "a.parquet", footer)
+    with pytest.raises(FileFormatError, match=r"a\.parquet .* a header is damaged"):
+        largest_pages(tmp_path / "a.parquet", ["score"])
+
+
+def test_a_footer_that_begins_before_the_file_is_refused(tmp_path):
+    (tmp_path / "a.parquet").write_bytes(struct.pack("<I", 1 << 30) + b"PAR1")
+    with pytest.raises(FileFormatError, match="a header is damaged"):
+        largest_pages(tmp_path / "a.parquet", ["score"])

@@ -33,6 +33,11 @@ def _name(module, name):
         ((pickle.EMPTY_DICT,), "other than arrays"),
         ((_name("numpy", "dtype"), _text("O"), pickle.TUPLE1, pickle.REDUCE), "of type 'O'"),
         ((_name("numpy", "dtype"), _text("f8,f8"), pickle.TUPLE1, pickle.REDUCE), "of type"),
+        # Types in another byte order that does not exist, and text in another codec.
+        ((_name("numpy", "dtype"), _text("f8"), pickle.TUPLE1, pickle.REDUCE, pickle.MARK,
+          b"K\x03", _text("?"), pickle.TUPLE, pickle.BUILD), "of a composed type"),
+        ((_name("_codecs", "encode"), _text("x"), _text("zlib"), pickle.TUPLE2, pickle.REDUCE),
+         "the codec 'zlib'"),
         # A table of two billion entries, and a block of bytes that is not there.
         ((pickle.NONE, pickle.LONG_BINPUT, b"\xff\xff\xff\x7f"), "is not"),
         ((pickle.BYTEARRAY8, b"\xff" * 6 + b"\0\0"), "cut short"),

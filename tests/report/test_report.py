@@ -12,9 +12,12 @@ import pytest
 import ogive
 from ogive import Curve, Predictions
 from ogive.cli import main
+from ogive.diagrams import CumulativeDifference
 from ogive.errors import InvalidInput, UnknownName
+from ogive.plotting.marks import Line
 from ogive.report import build_report, render_html
 from ogive.report.contents import vector_number
+from ogive.report.figure import main_graph
 from ogive.report.headline import plain_words
 from ogive.report.series import enough_rows, fitted_line, series_of
 from ogive.studies.compare_groups import GroupsOf
@@ -353,7 +356,7 @@ def test_many_groups_are_all_in_the_table(rng):
 def test_words_of_every_view():
     said = {
         view: plain_words(
-            Curve.from_scores([0.62] * 20, [1] * 9 + [0] * 11, view=view), None, "cat"
+            Curve.from_scores([0.62] * 200, [1] * 90 + [0] * 110, view=view), None, "cat"
         )
         for view in ("top-1", "top-2", "within-top-3", "class-4", "score")
     }
@@ -363,8 +366,10 @@ def test_words_of_every_view():
     assert "rank 2" in said["top-2"][0]
     assert "first 3 classes" in said["within-top-3"][0]
     assert plain_words(Curve.from_scores([0.7], [1]), None, "") == ()
+    (few,) = plain_words(Curve.from_scores([0.62] * 20, [1] * 20), None, "")
+    assert few == "Of 20 rows with a score of 62 % on average, 20 had outcome 1."  # not 100 of 100
     (few,) = plain_words(Curve.from_scores([0.00005] * 1000, [1] * 3 + [0] * 997), None, "")
-    assert few == "Of 100,000 rows with a score of 0.005 %, 300 had outcome 1."
+    assert few == "Of 1,000 rows with a score of 0.005 % on average, 3 had outcome 1."
     rare = Curve.from_scores([0.004] * 1000, [1] * 9 + [0] * 991)
     assert plain_words(rare, None, "") == ("Of 1,000 rows with a score of 0.4 %, 9 had outcome 1.",)
 
@@ -425,6 +430,41 @@ def test_few_rows_are_only_hinted_at(rng):
     where = fitted_line(curve).score
     assert not enough[(where > 0.3) & (where < 0.8)].any()
     assert enough[where > 0.92].all()
+
+
+def test_the_scores_of_a_forest_have_no_gaps(rng):
+    score = rng.integers(8, 21, 1000) / 20  # of 20 trees: steps of 5 %
+    curve = Curve.from_scores(score, rng.random(1000) < score)
+    assert enough_rows(series_of(curve, line=fitted_line(curve))).all()
+
+
+def test_no_line_is_drawn_along_the_edge_of_the_graph(rng):
+    score = np.append(rng.uniform(0.97, 1.0, 2000), [0.75] * 5)
+    curve = Curve.from_scores(score, np.append(rng.random(2000) < 0.9, [0] * 5))
+    line = series_of(curve, line=fitted_line(curve))
+    panel = main_graph(CumulativeDifference.from_curve(curve), None, [line]).panels[0]
+    drawn = [mark for mark in panel.marks if isinstance(mark, Line)]
+    assert drawn
+    for mark in drawn:
+        assert mark.y.min() >= panel.y.low
+        assert mark.x.min() >= panel.x.low
+
+
+def test_names_cannot_turn_our_sentences_around(rng):
+    names = ["\u202eevil", "\\u2066", "c\u2067"]
+    logits = rng.standard_normal((300, 3))
+    labels = np.array(names)[rng.integers(0, 3, 300)]
+    page = render_html(build_report(Predictions(logits, labels, kind="logits", classes=names)))
+    assert not re.search(r"[\u202a-\u202e\u2066-\u2069]", page)
+    data = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)[1]
+    assert "\ufffdevil" in json.dumps(json.loads(data), ensure_ascii=False)
+
+
+def test_rows_of_a_file_without_parts_are_no_test_part(rng):
+    p = rng.random(50)
+    page = render_html(build_report(Predictions(p, rng.random(50) < p, kind="probs")))
+    assert "50 rows, score." in page
+    assert "test part" not in page.partition('id="graphs"')[0]
 
 
 def test_a_thousand_classes_stay_small(rng):

@@ -6,9 +6,10 @@ tests beside it assert bounds of the same numbers.
 
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, ndtr
 
 from ogive import Curve, bootstrap, calibration_test, cross_fitted_gain, decide, fit_spline
 from ogive.errors import FewClusters
@@ -20,19 +21,24 @@ ROWS = 20  # of a cluster, on average
 BETWEEN = 0.5  # share of the variance of log-odds that is between clusters
 
 
-def sample(rng, clusters, icc, *, factor=1.0, mean=0.5, even=True):
+def sample(rng, clusters, icc, *, factor=1.0, mean=0.5, even=True, shift=0.0, normal=False):
     """Scores, outcomes and clusters: two outcomes of one score in a cluster correlate by `icc`.
 
-    With the probability √icc a row takes the draw of its cluster, else its own.
+    With the probability √icc a row takes the draw of its cluster, else its own. `normal`: instead,
+    draws are of normals that correlate by `icc`. `shift` is added to the log-odds of scores.
     """
     sizes = np.full(clusters, ROWS) if even else rng.geometric(1.0 / ROWS, clusters)
     code = np.repeat(np.arange(clusters), sizes)
     own = rng.normal(size=(2, code.size))
     shared = rng.normal(size=clusters)[code]
     eta = mean + 1.5 * (np.sqrt(BETWEEN) * shared + np.sqrt(1.0 - BETWEEN) * own[0])
-    alike = rng.random(code.size) < np.sqrt(icc)
-    draw = np.where(alike, rng.random(clusters)[code], rng.random(code.size))
-    return expit(factor * eta), draw < expit(eta), code
+    if normal:
+        both = rng.normal(size=clusters)[code], rng.normal(size=code.size)
+        draw = ndtr(np.sqrt(icc) * both[0] + np.sqrt(1.0 - icc) * both[1])
+    else:
+        alike = rng.random(code.size) < np.sqrt(icc)
+        draw = np.where(alike, rng.random(clusters)[code], rng.random(code.size))
+    return expit(factor * eta + shift), draw < expit(eta), code
 
 
 def curve_of(rng, *arguments, **options):
@@ -149,12 +155,33 @@ def costs(clusters, icc, draws, *, factor=2.0, seed=4, mean=-2.0, miss=5.0, **op
     return np.mean(found, axis=0)
 
 
+def rare(clusters, icc, draws, **options):
+    """As `level`, with outcomes of 4 % and clusters of uneven sizes."""
+    return level(clusters, icc, draws, mean=-4.0, even=False, **options)
+
+
 def percent(row):
     return " | ".join(f"{100 * x:.1f} %" for x in row)
 
 
 TABLES = {
     "level": ("KS | Kuiper | calibration test | KS without clusters", level, 400),
+    "rare": ("KS | Kuiper | calibration test | KS without clusters", rare, 400),
+    "rare-normal": (
+        "KS | Kuiper | calibration test | KS without clusters",
+        partial(rare, normal=True),
+        400,
+    ),
+    "rare-too-high": (
+        "KS | Kuiper | calibration test | KS without clusters",
+        partial(rare, shift=0.7),
+        100,
+    ),
+    "rare-too-low": (
+        "KS | Kuiper | calibration test | KS without clusters",
+        partial(rare, shift=-0.7),
+        100,
+    ),
     "coverage": ("KS | ECE | log loss | KS without clusters", coverage, 300),
     "decisions": ("with clusters | without", decisions, 200),
     "costs": (
@@ -167,7 +194,7 @@ TABLES = {
 
 
 def main(names):
-    """Print tables."""
+    """Print tables, or those named."""
     for name in names or TABLES:
         head, of, draws = TABLES[name]
         print(f"\n{name}\n| clusters | ICC | {head} |", flush=True)

@@ -26,10 +26,17 @@ def test_coverage_of_the_intervals(clusters, icc):
     assert plain < ks
 
 
-@pytest.mark.xfail(reason="16 %: see 'Rare outcomes' in docs/theory/clusters.md", strict=False)
-def test_level_with_rare_outcomes_and_uneven_clusters():
-    *found, _ = simulations.level(50, 0.3, 300, mean=-4.0, even=False)
-    assert max(found) <= 0.10
+@pytest.mark.parametrize("normal", [False, True])
+@pytest.mark.parametrize(("clusters", "icc"), [(20, 0.3), (50, 0.1), (50, 0.3), (50, 0.5)])
+def test_level_with_rare_outcomes_and_uneven_clusters(clusters, icc, normal):
+    *found, _ = simulations.rare(clusters, icc, 200, normal=normal)
+    assert max(found) <= 0.07
+
+
+@pytest.mark.parametrize("shift", [-0.7, 0.7])
+def test_wrong_scores_are_found_with_rare_outcomes_and_many_clusters(shift):
+    *found, _ = simulations.rare(200, 0.1, 50, shift=shift)
+    assert min(found) >= 0.8
 
 
 @pytest.mark.parametrize("icc", [0.1, 0.5])

@@ -5,7 +5,7 @@ from ogive import Curve
 from ogive.calibrators import METHODS
 from ogive.studies import wording
 from ogive.studies.measure import measure
-from ogive.studies.wording import about_scores
+from ogive.studies.wording import about_scores, ranges_off
 
 
 class Band:
@@ -13,6 +13,9 @@ class Band:
 
     def __init__(self, truth):
         self.truth = truth
+
+    def __call__(self, scores):
+        return self.truth(scores)
 
     def band(self, scores, simultaneous=False):
         return self.truth(scores) - 0.02, self.truth(scores) + 0.02
@@ -25,6 +28,10 @@ class Band:
         (lambda s: s - 0.1, " All scores are too high."),
         (lambda s: np.where(s > 0.9, 0.8, s), " Scores above 90 % are too high."),
         (lambda s: np.where(s < 0.5, s + 0.1, s), " Scores below 50 % are too low."),
+        (  # a short stretch between two ranges that are off alike
+            lambda s: np.where((s > 0.8) & (np.abs(s - 0.9) > 0.01), 0.5, s),
+            " Scores above 80 % are too high.",
+        ),
         (
             lambda s: np.where(np.abs(s - 0.5) < 0.1, 0.0, s),
             " Scores from 40 % to 60 % are too high.",
@@ -44,6 +51,23 @@ def test_what_is_said_of_scores_comes_from_the_band(truth, words, monkeypatch):
     for way, name in {"too high": "overconfident", "too low": "underconfident"}.items():
         words = words.replace(way, f"{way} ({name})")
     assert top == words
+
+
+def test_scores_of_exactly_0_and_1_have_words_of_their_own(rng):
+    scores = np.where(np.arange(2000) % 4 == 0, 0.0, np.where(np.arange(2000) % 4 == 1, 1.0, 0.5))
+    chance = np.where(scores == 0.0, 0.1, np.where(scores == 1.0, 0.9, 0.5))
+    words = about_scores(Curve.from_scores(scores, rng.random(2000) < chance))
+    assert words == " Scores of 0 % are too low; scores of 100 % are too high."
+
+
+def test_scores_whose_outcomes_are_all_alike_are_called_off(rng):
+    scores = rng.uniform(0.4, 0.95, 600)
+    hits = (scores > 0.5) | (rng.random(600) < 0.9)
+    curve = Curve.from_scores(scores, hits)
+    (found,) = ranges_off(curve, METHODS["spline"].fit(curve))
+    assert found.direction == "too low"
+    assert found.first < 0.45
+    assert found.last > 0.88  # the band of the spline alone ends at 56 %
 
 
 def calibrated(rng, n, m, drift=0.0):

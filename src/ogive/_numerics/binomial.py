@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ogive._numerics.logistic import log_add
+
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
 
@@ -63,13 +65,13 @@ class Likelihood:
     def value(self, coef: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-likelihood, and log p at the trials."""
         logit = self.logit(coef)
-        softplus = np.logaddexp(0.0, logit)
+        softplus = log_add(0.0, logit)
         lost = self.count @ softplus
         return self.at_zero + float(self.hit @ coef - lost), np.subtract(logit, softplus, out=logit)
 
     def values(self, coefs: FloatArray) -> FloatArray:
         """Return the log-likelihood of each row of coefficients (k, d)."""
-        lost = np.logaddexp(0.0, coefs @ self.columns + self.offset) @ self.count
+        lost = log_add(0.0, coefs @ self.columns + self.offset) @ self.count
         result: FloatArray = self.at_zero + coefs @ self.hit - lost
         return result
 

@@ -150,13 +150,13 @@ def _node(at: Point, s: float, log_prior: float, prior: Prior) -> Node:
 def _corrected(node: Node, like: Likelihood, at: Point, prior: Prior) -> Node:
     """Move the log weights of a node by ll(c) minus the quadratic at c, where they count."""
     log_weight = node.log_weight.copy()
-    done = np.zeros(log_weight.size, dtype=bool)
-    while (now := ~done & (log_weight > log_weight.max() - DROP)).any():
-        coef = _means(node.value, node.pull, node.lift, node.bend, prior)[now]
-        step = coef - at.coef
-        quadratic = at.value + step @ at.score - 0.5 * ((step @ at.info) * step).sum(axis=1)
-        log_weight[now] += like.values(coef) - quadratic
-        done |= now
+    coef = _means(node.value, node.pull, node.lift, node.bend, prior)
+    step = coef - at.coef
+    quadratic = at.value + step @ at.score - 0.5 * ((step @ at.info) * step).sum(axis=1)
+    rest = np.ones(log_weight.size, dtype=bool)
+    while (now := rest & (log_weight > log_weight.max() - DROP)).any():
+        log_weight[now] += like.values(coef[now]) - quadratic[now]
+        rest &= ~now
     return node._replace(log_weight=log_weight)
 
 

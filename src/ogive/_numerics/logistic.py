@@ -61,8 +61,27 @@ def expit_in_place(eta: FloatArray) -> FloatArray:
     return np.reciprocal(eta, out=eta)
 
 
+def log_add(a: FloatArray | float, b: FloatArray) -> FloatArray:
+    """Return log(exp(a) + exp(b)) of finite numbers: `np.logaddexp` takes four times as long.
+
+    >>> log_add(0.0, np.array([-800.0, 0.0, 800.0])).round(6)
+    array([  0.      ,   0.693147, 800.      ])
+    """
+    result: FloatArray = np.subtract(a, b)
+    np.abs(result, out=result)
+    np.negative(result, out=result)
+    np.log1p(np.exp(result, out=result), out=result)
+    result += np.maximum(a, b)
+    return result
+
+
 @one_blas_thread()
-def logistic_fit(columns: FloatArray, count: FloatArray, successes: FloatArray) -> LogisticFit:
+def logistic_fit(
+    columns: FloatArray,
+    count: FloatArray,
+    successes: FloatArray,
+    start: tuple[float, FloatArray] | None = None,
+) -> LogisticFit:
     """Fit an intercept and a slope for each column.
 
     Parameters
@@ -71,6 +90,8 @@ def logistic_fit(columns: FloatArray, count: FloatArray, successes: FloatArray) 
         Finite, and not constant.
     count, successes : (m,) arrays
         Trials and successes of each row; neither all nor none are successes.
+    start : float and (d,) array, optional
+        An intercept and slopes that are near the fit.
     """
     n = float(count.sum())
     mean = count @ columns / n
@@ -85,6 +106,8 @@ def logistic_fit(columns: FloatArray, count: FloatArray, successes: FloatArray) 
     share = float(successes.sum()) / n
     theta = np.zeros(X.shape[1])
     theta[0] = np.log(share) - np.log1p(-share)
+    if start is not None:
+        theta[0], theta[1:] = start[0] + mean @ start[1], start[1] * spread
     theta, loss = _newton(X, count, successes, theta)
     slopes = theta[1:] / spread
     return LogisticFit(float(theta[0] - mean @ slopes), slopes, loss)
@@ -98,16 +121,14 @@ def _newton(
 
     def loss_at(theta: FloatArray) -> float:
         eta = X @ theta
-        return float(count @ np.logaddexp(0.0, eta) - successes @ eta)
+        return float(count @ log_add(0.0, eta) - successes @ eta)
 
     loss, before = loss_at(theta), np.inf
     for _ in range(_MAX_STEPS):
         p = expit(X @ theta)
         gradient = X.T @ (count * p - successes)
         hessian = (X.T * (count * p * (1.0 - p))) @ X
-        hessian[np.diag_indices_from(hessian)] += (
-            1e-14 * n
-        )  # for columns that are linearly dependent
+        hessian.flat[:: len(theta) + 1] += 1e-14 * n  # for columns that are linearly dependent
         step: FloatArray = np.linalg.solve(hessian, gradient).astype(np.float64, copy=False)
         gain = float(gradient @ step) / n  # twice what f can still fall by, for each trial
         if gain < _GAIN_BELOW_ROUNDING:

@@ -16,7 +16,13 @@ with the correlation of two shares of the same n rows,
 
 **Clusters.** The design effect of this very mean is the variance of its cluster sums over that of
 independent rows, at least 1. k and n count so many rows fewer, and the distances are longer by
-t / 1.96, t of Student's law with one less than Kish's number of clusters.
+t / 1.96, t of Student's law. Its degrees of freedom are one less than Kish's number of clusters, or
+than Satterthwaite's: with z the cluster sums less their share of the mean, their variance is known
+as well as that of
+
+.. math:: 2 \Big/ \Bigl( \sum_g z_g^4 \Big/ \bigl(\sum_g z_g^2\bigr)^2 - 1 / G \Bigr)
+
+normal sums: G of them if the sums are normal, and a few where a few clusters hold most of the cost.
 """
 
 from __future__ import annotations
@@ -66,12 +72,28 @@ class ByCluster(NamedTuple):
         from scipy.special import stdtrit  # noqa: PLC0415 - only clusters need it
 
         kish = float(self.weight.sum() ** 2 / (self.weight @ self.weight))
-        return float(stdtrit(max(kish - 1.0, 1.0), 1.0 - TAIL)) / HALF_WIDTH
+        freedom = min(kish, self._freedom) - 1.0
+        return float(stdtrit(max(freedom, 1.0), 1.0 - TAIL)) / HALF_WIDTH
+
+    @property
+    def _rest(self) -> FloatArray:
+        """The sum of each cluster less its share of the mean."""
+        rest: FloatArray = self.total - self.weight * (self.total.sum() / self.weight.sum())
+        return rest
+
+    @property
+    def _freedom(self) -> float:
+        """As many clusters with normal sums would show the variance as well: Satterthwaite's."""
+        square = self._rest**2
+        total = float(square.sum())
+        if not total > 0.0:
+            return float(self.weight.size)
+        return 2.0 / max(float(square @ square) / total**2 - 1.0 / self.weight.size, _ROUNDING)
 
     def design_effect(self, independent: float) -> float:
         """Return the variance of the sum of w x over that of independent rows, at least 1."""
         size = self.weight.size
-        rest = self.total - self.weight * (self.total.sum() / self.weight.sum())
+        rest = self._rest
         return max(float(rest @ rest) * size / (size - 1.0) / independent, 1.0)
 
 

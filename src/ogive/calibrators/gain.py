@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ogive._html import text_form
-from ogive._numerics.logistic import expit
+from ogive._numerics.logistic import expit, log_add
 from ogive._tails import LOG_LOSS_CLIP
 
 if TYPE_CHECKING:
@@ -212,29 +212,20 @@ def gain_of_fit(
     before = np.clip(trials.offset, -_CLIP, _CLIP)
     hit, miss = _log_sigmoid(before), _log_sigmoid(-before)
     log_loss = -float(trials.hits @ hit + (trials.count - trials.hits) @ miss) / n
-    logit = like.logit(coef)
-    deviation = np.sqrt(_variances(like, covariance))
-    truth = expit(logit[:, None] + deviation[:, None] * _NODES) @ _NODE_WEIGHTS
+    logit, variance = like.logit(coef), _variances(like, covariance)
+    truth = _NODE_WEIGHTS @ expit(logit + _NODES[:, None] * np.sqrt(variance))
     saved = truth * (_log_sigmoid(logit) - hit) + (1.0 - truth) * (_log_sigmoid(-logit) - miss)
     total = float(trials.count @ saved)
-    left_out = left_out_gain(like, trials, coef, covariance)
+    gamma = expit(logit)
+    pull = variance / np.maximum(1.0 - variance * gamma * (1.0 - gamma), _MIN_SHARE_OF_OTHERS)
+    left_hit = _log_sigmoid(logit - pull * (1.0 - gamma)) - hit
+    left_miss = _log_sigmoid(-logit - pull * gamma) - miss
+    left_out = _mean_and_error(trials, left_hit, left_miss)
     return FitGain(*left_out, log_loss, total / n, total)
 
 
-def left_out_gain(
-    like: Likelihood, trials: Trials, coef: FloatArray, covariance: FloatArray
-) -> tuple[float, float]:
-    """Return the mean gain of rows left out in turn, and its standard error.
-
-    coef : (d,) the fitted coefficients; covariance : (d, d) their posterior covariance.
-    """
-    logit = like.logit(coef)
-    gamma = expit(logit)
-    variance = _variances(like, covariance)
-    pull = variance / np.maximum(1.0 - variance * gamma * (1.0 - gamma), _MIN_SHARE_OF_OTHERS)
-    before = np.clip(trials.offset, -_CLIP, _CLIP)
-    hit = _log_sigmoid(logit - pull * (1.0 - gamma)) - _log_sigmoid(before)
-    miss = _log_sigmoid(-logit - pull * gamma) - _log_sigmoid(-before)
+def _mean_and_error(trials: Trials, hit: FloatArray, miss: FloatArray) -> tuple[float, float]:
+    """Return the mean of what hits and misses gain, (m,) each, and its standard error."""
     hits, misses, n = trials.hits, trials.count - trials.hits, float(trials.count.sum())
     mean = float(hits @ hit + misses @ miss) / n
     spread = float(hits @ hit**2 + misses @ miss**2) - n * mean**2
@@ -248,4 +239,5 @@ def _variances(like: Likelihood, covariance: FloatArray) -> FloatArray:
 
 
 def _log_sigmoid(logit: FloatArray) -> FloatArray:
-    return -np.logaddexp(0.0, -np.clip(logit, -_CLIP, _CLIP))
+    result: FloatArray = -log_add(0.0, -np.clip(logit, -_CLIP, _CLIP))
+    return result

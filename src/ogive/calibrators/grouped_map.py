@@ -9,6 +9,15 @@ weighted by their information n p (1 − p), and q is :math:`\sqrt{1 + z^2}` mad
 z and scaled to a root mean square of 1, in the same weights: a, d and b are log-odds of a typical
 row. q is nearly straight for large z, so that a bend does not explode; and beyond the L that
 were seen, the change of a group stays what it is there. A group that was not seen gets L.
+
+**Interval.** With h half the band of L, moved as the group moves L, and e the posterior deviations
+of a, d and b, half the interval of a group is
+
+.. math:: \sqrt{h^2 + 4 (e_a^2 + e_d^2 z^2 + e_b^2 q^2)} ,
+
+as if what is common and what the group adds erred independently. A group's own rows make up for an
+error of L, so that the interval of a group with many of the rows is rather too wide. A group that
+was not seen has the mean sizes of effects for e.
 """
 
 from __future__ import annotations
@@ -24,13 +33,14 @@ from ogive._numerics.logistic import expit
 from ogive._validate import as_floats, bad_scores, check_length, is_missing, on_host
 from ogive.calibrators.group_summary import GroupSummary
 from ogive.calibrators.maps import Fitted, bad_log_odds
-from ogive.calibrators.spline_map import LIMIT, SplineMap
-from ogive.errors import InvalidInput, InvalidType
+from ogive.calibrators.spline_map import BAND, LIMIT, SplineMap
+from ogive.errors import DoesNotApply, InvalidInput, InvalidType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
+    from ogive.calibrators.maps import Band
 
 EFFECTS = 3  # shift, slope, bend
 #: Between the values of several columns in the name of a group, and what stands for any value.
@@ -174,6 +184,12 @@ class GroupTable(NamedTuple):
         return cls(values, main, steps, inner)
 
 
+def _log_odds(q: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        eta: FloatArray = np.clip(np.log(q) - np.log1p(-q), -LIMIT, LIMIT)
+    return eta
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GroupedMap(Fitted):
     """A calibrator that knows the group of each row: call it on scores and their groups.
@@ -202,8 +218,8 @@ class GroupedMap(Fitted):
 
     method = "groups"
     instead_of_a_band = (
-        "fit the method 'spline' to the rows of a group. What is common and what a group adds are "
-        "uncertain together, and only the error of each is kept"
+        "the ends of a band of groups are no calibrators, and cannot be exported. Use `apply "
+        "--band` or `band`, or fit the method 'spline' to the rows of a group"
     )
 
     by: str | None
@@ -221,11 +237,16 @@ class GroupedMap(Fitted):
 
         Groups of several columns are given as (N, k) values, one column each.
         """
+        s = self._checked(scores)
+        return self.from_tails(s > 0.5, np.minimum(s, 1.0 - s), groups)  # noqa: PLR2004
+
+    @staticmethod
+    def _checked(scores: ArrayLike) -> FloatArray:
         s = as_floats(np.atleast_1d(scores), "scores", ndim=(1,), empty=True)
         s = s.astype(np.float64, copy=False)
         if not ((s >= 0.0) & (s <= 1.0)).all():
             raise bad_scores(s)
-        return self.from_tails(s > 0.5, np.minimum(s, 1.0 - s), groups)  # noqa: PLR2004
+        return s
 
     def from_log_odds(self, log_odds: ArrayLike, groups: Sequence[Any] | ArrayLike) -> FloatArray:
         """Return the calibrated probability of each log-odds, (N,), given its group."""
@@ -256,6 +277,44 @@ class GroupedMap(Fitted):
         seen = (effects != 0.0).any(axis=1)
         L[seen] += np.einsum("dm,md->m", self.axis.columns(L[seen]), effects[seen])
         return expit(np.clip(L, -LIMIT, LIMIT))
+
+    def band(self, scores: ArrayLike, groups: Sequence[Any] | ArrayLike) -> Band:
+        """Return the ends of the 95 % interval at scores in [0, 1], (N,) each, given their groups.
+
+        It is pointwise, and rather too wide for a group that has many of the rows.
+        """
+        s = self._checked(scores)
+        return self.band_from_tails(s > 0.5, np.minimum(s, 1.0 - s), groups)  # noqa: PLR2004
+
+    def band_from_tails(
+        self, high: BoolArray, tail: FloatArray, groups: Sequence[Any] | ArrayLike
+    ) -> Band:
+        """Return the ends of the 95 % interval of scores given as side and tail, (N,) each."""
+        codes = self.codes(groups)
+        check_length(codes[:, 0], "groups", tail.size, "scores")
+        effects, errors = self.table.effects(codes), self._errors.effects(codes)
+        errors[codes.min(axis=1) < 0] = self.size  # a value that was not seen
+        maps = (self.overall, *self.overall.band_ends())
+        common = [_log_odds(gamma.from_tails(high, tail)) for gamma in maps]
+        columns = [self.axis.columns(L) for L in common]
+        middle, low, top = (
+            L + np.einsum("dm,md->m", c, effects) for L, c in zip(common, columns, strict=True)
+        )
+        own = BAND * np.sqrt(np.einsum("dm,md->m", columns[0] ** 2, errors**2))
+        below, above = (np.hypot(np.maximum(x, 0.0), own) for x in (middle - low, top - middle))
+        return expit(middle - below), expit(middle + above)
+
+    def check_band(self, *, simultaneous: bool = False) -> None:
+        """Refuse simultaneous intervals: those of groups are pointwise."""
+        if simultaneous:
+            msg = "calibrators of groups have pointwise intervals alone: leave `simultaneous` out."
+            raise DoesNotApply(msg)
+
+    @cached_property
+    def _errors(self) -> GroupTable:
+        """The deviations of the effects, looked up as the effects are."""
+        rows = [name.split(JOIN) if self.width > 1 else [name] for name in self.groups]
+        return GroupTable.of(rows, self.error)
 
     @property
     def log_odds_at_one(self) -> float:

@@ -136,6 +136,10 @@ class Fitted(ABC):
         msg = f"{self.method!r} has no band: {self.instead_of_a_band}."
         raise DoesNotApply(msg)
 
+    def check_band(self, *, simultaneous: bool = False) -> None:
+        """Refuse to give intervals where the calibrator has none."""
+        self.band_ends(simultaneous=simultaneous)
+
     def __eq__(self, other: object) -> bool:
         """Two are equal if all their numbers are."""
         if type(other) is not type(self):

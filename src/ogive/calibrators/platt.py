@@ -69,20 +69,29 @@ def fit_platt(curve: Curve) -> PlattMap:
     return _map(curve, *_line(curve.log_odds, curve.count, smoothed_hits(curve)))
 
 
-def platt_line(trials: Trials) -> tuple[float, float]:
-    """Return the intercept and the slope that `fit_platt` gives to trials, without a warning."""
+def platt_line(trials: Trials, near: tuple[float, float] | None = None) -> tuple[float, float]:
+    """Return the intercept and the slope that `fit_platt` gives to trials, without a warning.
+
+    near : the intercept and the slope of a line from which the search may start
+    """
     eta, count = trials.offset, trials.count
     hits = float(trials.hits.sum())
     misses = float(count.sum()) - hits
     targets = _targets(trials.hits, count, hits, misses)
     first, last = float(eta[0]), float(eta[-1])
     if min(hits, misses) > 0 and last - first > same_score(first, last):
-        return _line(eta, count, targets)
+        return _line(eta, count, targets, near)
     return intercept_for_share(eta, count, float(targets.sum()) / float(count.sum())), 1.0
 
 
-def _line(eta: FloatArray, count: FloatArray, targets: FloatArray) -> tuple[float, float]:
-    fit = logistic_fit(eta[:, None], count, targets)
+def _line(
+    eta: FloatArray,
+    count: FloatArray,
+    targets: FloatArray,
+    near: tuple[float, float] | None = None,
+) -> tuple[float, float]:
+    start = None if near is None else (near[0], np.array(near[1:]))
+    fit = logistic_fit(eta[:, None], count, targets, start)
     return fit.intercept, float(fit.slopes[0])
 
 

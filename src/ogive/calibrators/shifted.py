@@ -26,6 +26,7 @@ import numpy as np
 from ogive._validate import as_floats
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
+from ogive.calibrators.multiclass.ovr import OvrMap
 from ogive.calibrators.shift_summary import ShiftSummary, as_plain, summarise
 from ogive.errors import DoesNotApply, InvalidInput
 
@@ -152,12 +153,29 @@ class ShiftedVectorMap(MatrixMap):
         """Return the ends of the band of the inner map, shifted, where there are two classes."""
         if self.K > _TWO:
             msg = (
-                "three classes or more have no band at other base rates: use that of the "
-                "calibrator before the shift."
+                "of three classes or more only the most probable one has a band, but at other base "
+                "rates its probability depends on those of all others: use the band of the "
+                "calibrator before the shift, or fit with multiclass='ovr', which has a map for "
+                "every class, and use `apply --band` or `interval`."
             )
             raise DoesNotApply(msg)
         low, high = self.inner.band_ends(simultaneous=simultaneous)
         return replace(self, inner=low), replace(self, inner=high)
+
+    def check_band(self, *, simultaneous: bool = False) -> None:
+        """Refuse to give intervals where the inner map does not have one for every class."""
+        if self.K == _TWO or not isinstance(self.inner, OvrMap):
+            self.band_ends(simultaneous=simultaneous)
+        self.inner.check_band(simultaneous=simultaneous)
+
+    def _class_bands(
+        self, preds: Predictions, *, simultaneous: bool
+    ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        bands = self.inner._class_bands(preds, simultaneous=simultaneous)  # noqa: SLF001
+        if bands is None:
+            return None
+        middle, low, high = (values * self.ratio for values in bands)
+        return middle, low, high
 
     def summary(self) -> ShiftSummary:
         """Tell what the shift did."""

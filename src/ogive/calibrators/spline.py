@@ -22,7 +22,6 @@ constants.
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -152,18 +151,19 @@ def _fit(curve: Curve, *, monotone: bool, again: bool) -> SplineMap:
             mean=constrained_coefficients(problem.like, found, prior, rise, least)
         )
     if not again:
-        found = _with_platt(found, trials, problem.axis, monotone=monotone)
+        found = _with_platt(found, trials, problem, monotone=monotone)
     return _map(curve, trials, problem, found, monotone=monotone)
 
 
-def _with_platt(found: Posterior, trials: Trials, axis: Axis, *, monotone: bool) -> Posterior:
+def _with_platt(found: Posterior, trials: Trials, problem: Problem, *, monotone: bool) -> Posterior:
     r"""Average the map with Platt's line, which counts for much where one outcome is rare.
 
     With few rows of one outcome, the prior decides where the line lies, and a model far from the
     identity is only half corrected. Platt's line needs no prior. The log loss is convex in l: that
     of the average exceeds Platt's by at most the share 1 − w of what the spline's does.
     """
-    intercept, slope = platt_line(trials)
+    axis = problem.axis
+    intercept, slope = platt_line(trials, axis.in_log_odds(problem.line))
     if monotone and slope < MIN_SLOPE:
         return found
     share = _share_of_platt(trials)
@@ -238,14 +238,8 @@ def _map(
     change = expit(problem.like.logit(found.mean)) - expit(trials.offset)
     rows = float(trials.count.sum())
     shift, moved = (float(trials.count @ part) / rows for part in (change, np.abs(change)))
-    return replace(
-        draft,
-        one=one,
-        at_one=at_one,
-        shift=shift,
-        moved=moved,
-        **gain._asdict(),
-    )
+    read_off = {"one": one, "at_one": at_one, "shift": shift, "moved": moved}
+    return draft.completed(**read_off, **gain._asdict())
 
 
 def _bias(problem: Problem, found: Posterior) -> FloatArray:

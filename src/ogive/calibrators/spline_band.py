@@ -68,7 +68,7 @@ class SplineEnd(LogOddsMap):
 
     def square_pieces(self) -> tuple[FloatArray, Pieces]:
         """Return the square of the half width: where a piece ends, and polynomials of degree 6."""
-        breaks, (start, powers) = _variance(self.spline)
+        breaks, (start, powers) = self.spline.square
         return breaks, Pieces(start, self.factor**2 * powers)
 
 
@@ -98,13 +98,14 @@ def ends_of(gamma: SplineMap, *, simultaneous: bool) -> tuple[SplineEnd, SplineE
     return end(-1.0), end(1.0)
 
 
-def _variance(gamma: SplineMap) -> tuple[FloatArray, Pieces]:
+def variance_of(gamma: SplineMap) -> tuple[FloatArray, Pieces]:
     """Return C + B² as polynomials in the log-odds, on the pieces of l."""
     inner = gamma._spline.pieces(np.eye(gamma.knots.size))  # noqa: SLF001
     powers = np.zeros((7, inner.start.size))
     for p, one in enumerate(inner.powers):
+        left = one @ gamma.covariance
         for q, other in enumerate(inner.powers):
-            powers[p + q] += np.einsum("ij,ij->i", one @ gamma.covariance, other)
+            powers[p + q] += np.einsum("ij,ij->i", left, other)
     if gamma.bias is not None:
         slope = np.concatenate([[0.0], np.diff(gamma.bias) / np.diff(gamma.knots), [0.0]])
         at = np.concatenate([gamma.bias[:1], gamma.bias])

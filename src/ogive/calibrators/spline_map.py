@@ -21,7 +21,7 @@ score never gets a lower value, and only scores closer than the grid can become 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -154,6 +154,30 @@ class SplineMap(LogOddsMap):
             _End(-1.0, float(low), float(value[0]), self.below),
             _End(1.0, float(high), float(value[1]), self.above),
         )
+
+    @cached_property
+    def square(self) -> tuple[FloatArray, Pieces]:
+        """Variance and squared bias of l: where a piece ends, and polynomials of degree 6."""
+        from ogive.calibrators.spline_band import variance_of  # noqa: PLC0415 - it reads this file
+
+        return variance_of(self)
+
+    def completed(self, **numbers: float) -> SplineMap:
+        """Return it with numbers that were read off it; what it has computed stays known."""
+        result = replace(self, **numbers)  # type: ignore[arg-type]
+        known = ("_spline", "_evaluator", "_grid", "_ends")
+        result.__dict__.update({name: vars(self)[name] for name in known if name in vars(self)})
+        return result
+
+    @property
+    def own_gain(self) -> Gain | None:
+        """What the map saves on rows left out of its fit; None if it was saved without."""
+        from ogive.calibrators.gain import Gain  # noqa: PLC0415 - only to be read by people
+
+        if self.gain is None or self.gain_error is None:
+            return None
+        known = (self.log_loss, self.expected_gain, self.expected_total)
+        return Gain("spline", self.view, self.n, None, self.gain, self.gain_error, *known)
 
     def pieces(self) -> tuple[FloatArray, Pieces]:
         """Return l as cubics: where one ends and the next begins, and the cubics."""

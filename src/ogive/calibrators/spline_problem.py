@@ -52,6 +52,11 @@ class Axis(NamedTuple):
         change = slope - 1.0
         return np.array([intercept + change * self.centre, change * self.unit])
 
+    def in_log_odds(self, line: FloatArray) -> tuple[float, float]:
+        """Return the intercept and the slope of the line (a, d)."""
+        change = float(line[1]) / self.unit
+        return float(line[0]) - change * self.centre, 1.0 + change
+
     def columns(self, eta: FloatArray) -> FloatArray:
         """Return what a and d count at log-odds (m,), (m, 2)."""
         return np.stack([np.ones_like(eta), (eta - self.centre) / self.unit], 1)
@@ -98,8 +103,7 @@ def _information(trials: Trials) -> tuple[FloatArray, FloatArray]:
     p = expit(like.logit(line))
     info: FloatArray = trials.count * p * (1 - p) + WITHOUT_INFORMATION * trials.count
     info /= info.sum()
-    slope = float(line[1]) / axis.unit
-    return info, np.array([float(line[0]) - slope * axis.centre, 1.0 + slope])
+    return info, np.array(axis.in_log_odds(line))
 
 
 def _axis(eta: FloatArray, share: FloatArray) -> Axis:

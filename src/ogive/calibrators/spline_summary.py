@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from ogive._numerics.logistic import expit
-from ogive.calibrators.gain import Gain
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
+    from ogive.calibrators.gain import Gain
     from ogive.calibrators.spline_map import SplineMap
 
 Way: TypeAlias = Literal["too high", "too low"]
@@ -138,17 +138,6 @@ _DIRECTIONS = {
 
 def summarise(calibrator: SplineMap, gain: Gain | None = None) -> SplineSummary:
     """Summarise a fitted spline."""
-    if gain is None and calibrator.gain is not None and calibrator.gain_error is not None:
-        known = (calibrator.log_loss, calibrator.expected_gain, calibrator.expected_total)
-        gain = Gain(
-            "spline",
-            calibrator.view,
-            calibrator.n,
-            None,
-            calibrator.gain,
-            calibrator.gain_error,
-            *known,
-        )
     ranges = tuple(_ranges(calibrator))
     words = {_word(calibrator.view, part) for part in ranges}
     direction = "mixed" if len(words) > 1 else words.pop() if words else "none found"
@@ -164,7 +153,7 @@ def summarise(calibrator: SplineMap, gain: Gain | None = None) -> SplineSummary:
         linear=calibrator.linear,
         bend=calibrator.bend,
         monotone=calibrator.monotone,
-        gain=gain,
+        gain=calibrator.own_gain if gain is None else gain,
     )
 
 

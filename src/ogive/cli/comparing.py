@@ -146,9 +146,7 @@ def demo(save: Path | None, *, as_json: bool) -> None:
     """
     from importlib.resources import as_file, files  # noqa: PLC0415
 
-    from ogive.cli import tables, terminal  # noqa: PLC0415
     from ogive.readers import open_file  # noqa: PLC0415
-    from ogive.studies.measure import measure as measured  # noqa: PLC0415
 
     if save is not None and save.suffix.lower() != ".npz":
         msg = f"--save writes a NumPy archive: call it .npz, not {save.name}."
@@ -158,16 +156,26 @@ def demo(save: Path | None, *, as_json: bool) -> None:
         if save is not None:
             with replacing(save, [path]) as beside:
                 beside.write_bytes(path.read_bytes())
-    cal, test = source.predictions("cal"), source.predictions("test")
-    compared = _compared(cal, test)
+    _show_demo(source.predictions("cal"), source.predictions("test"), as_json=as_json)
+
+
+def _show_demo(cal: Predictions, test: Predictions, *, as_json: bool) -> None:
+    """Compare and measure the bundled predictions, and print it; classes are fitted once."""
+    from ogive.calibrators.multiclass.shared_fits import shared_class_fits  # noqa: PLC0415
+    from ogive.cli import tables, terminal  # noqa: PLC0415
+    from ogive.studies.measure import measure as measured  # noqa: PLC0415
+
+    with shared_class_fits():
+        compared = _compared(cal, test)
+        method = compared.decision.method or "spline"
+        if not as_json:
+            with progress("measuring"):
+                result, gaps = measured(test, cal=cal), _gaps(cal, test, method)
     if as_json:
         terminal.print_json(compared.to_dict())
         return
-    method = compared.decision.method or "spline"
     out = terminal.console()
     out.print("[bold]A LeNet-5 on Fashion-MNIST[/]: 10 classes, 5,000 rows to fit, 10,000 to test")
-    with progress("measuring"):
-        result, gaps = measured(test, cal=cal), _gaps(cal, test, method)
     tables.show_measurement(out, result)
     tables.show_before_and_after(out, *gaps, method)
     tables.show_comparison(out, compared)

@@ -27,7 +27,7 @@ from ogive.cli.options import (
     view_option,
 )
 from ogive.cli.terminal import Command, note, say
-from ogive.cli.values import FOLDS, INPUT, NOTE, one_of
+from ogive.cli.values import FOLDS, INPUT, NOTE, WORD, one_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +70,13 @@ if TYPE_CHECKING:
 @by_option("Also calibrate each group that these columns name, as far as its rows differ.")
 @check_by_option()
 @cluster_option
+@click.option(
+    "--since",
+    type=WORD,
+    metavar="TIME",
+    help="Of a log, only the rows of this day (2026-05-03) or batch and later; needs --time.",
+)
+@click.option("--time", type=WORD, metavar="COL", help="Column of the time of a row, for --since.")
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
 @click.option("--tag", type=NOTE, metavar="TEXT", help="A note to keep in the calibrator.")
 @click.option(
@@ -107,6 +114,9 @@ def fit(
 
     check_columns([file])
     check_output(output, [file])
+    if (options["since"] is None) != (options["time"] is None):
+        msg = "--since and --time go together: --time names the column, --since the first day."
+        raise click.UsageError(msg)
     if method == "none":
         refuse("nothing is fitted by the method none, so there is nothing to validate", "folds")
     with terminal.progress(f"fitting {method}") as step:
@@ -116,7 +126,8 @@ def fit(
             _save_groups(_fit_groups(asked), output, asked, date=date, tag=tag, as_json=as_json)
             return
         _check_can_be_judged(asked)
-        done = (_fit_log if is_log((file,), options) else _fit_file)(asked)
+        fit_it = _fit_log if is_log((file,), options) else _fit_file
+        done = (fit_it if options["since"] is None else _fit_since)(asked)
         gamma, data = done.gamma, done.data
         if not hasattr(gamma, "impossible"):
             refuse(f"{gamma.view} is one score, and zeros stay in whole vectors", "impossible")
@@ -233,6 +244,7 @@ class _Groups(NamedTuple):
 def _fit_groups(asked: _Asked) -> _Groups:
     """Fit the default method to the groups of a column, which an engine reads."""
     from ogive.calibrators.groups import fit_groups  # noqa: PLC0415
+    from ogive.studies.group_curves import key_of  # noqa: PLC0415
     from ogive.studies.group_fitting import check_groups  # noqa: PLC0415
 
     if asked.method != "spline":
@@ -243,7 +255,10 @@ def _fit_groups(asked: _Asked) -> _Groups:
         raise click.UsageError(msg)
     refuse("groups are calibrated in one view, which has no zeros to keep", "impossible")
     by = asked.options["by"]
-    curves = _group_curves(asked, asked.view, by)
+    if asked.options["since"] is None:
+        curves = _group_curves(asked, asked.view, by)
+    else:
+        curves = {key_of(group, by): curve for group, curve in _since(asked).items()}
     gamma = fit_groups(curves, by)
     return _Groups(gamma, check_groups(curves, asked.folds) if asked.folds > 1 else None)
 
@@ -344,6 +359,32 @@ def _not_validated(n: float, method: str, folds: int) -> None:
         msg = f"--folds {folds}: {few}. Give fewer, or 0 to skip cross-validation."
         raise click.UsageError(msg)
     note(f"{few}: there is no KS error or log loss after calibration.")
+
+
+def _since(asked: _Asked) -> Any:  # noqa: ANN401 - a curve, or one for each group
+    """Read the rows of a log from a day on."""
+    from ogive.engines.periods import is_period  # noqa: PLC0415
+    from ogive.studies.watch.days import by_day, rows_since  # noqa: PLC0415
+
+    options = asked.options
+    time, by, since = options["time"], options["by"], options["since"]
+    refuse("with --since a log is read day by day, without clusters", "cluster", "check_by")
+    every = "day" if is_period(since) else "batch"
+    how = {**options, "by": time if by is None else f"{time},{by}", "every": every}
+    is_log((asked.file,), how)
+    how["one_pass"] = True
+    days = read((asked.file,), asked.view, asked.part, how, asked.step, default_part="cal").by_group
+    return rows_since(days if by is None else by_day(days), since)
+
+
+def _fit_since(asked: _Asked) -> _Done:
+    """Fit a method to the rows of a log from a day on."""
+    from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
+
+    check_score_only(asked.view, asked.method)
+    curve = _since(asked)
+    _check_folds(curve, asked.folds)
+    return _Done(fitted(curve, asked.method, curve.view), curve)
 
 
 def _fit_log(asked: _Asked) -> _Done:

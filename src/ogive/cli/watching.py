@@ -163,11 +163,32 @@ def watch(
             save_state(found.state, state)
     _note(found)
     result = found.state.watch
+    plain = result.to_dict()
+    plain["verdict"] = _with_command(plain["verdict"], files, options, result.view, saved=saved)
     if as_json:
-        terminal.print_json(result.to_dict())
+        terminal.print_json(plain)
     else:
-        _show(result)
+        _show(result, plain["verdict"])
     click.get_current_context().exit(ALARM if result.alarm else QUIET)
+
+
+def _with_command(
+    verdict: str, files: Sequence[Path], options: dict[str, Any], view: str | None, *, saved: bool
+) -> str:
+    """Return the answer with the command that refits, ready to be run."""
+    from shlex import join, quote  # noqa: PLC0415
+
+    from ogive.studies.watch.change import OF_GROUPS, REFIT  # noqa: PLC0415
+
+    if saved or len(files) != 1:  # `fit` takes one file, folder or glob
+        return verdict
+    given = {name: options[name] for name in ("score", "outcome", "label", "weight", "positive")}
+    named = [word for name, value in given.items() if value for word in (f"--{name}", value)]
+    named += [] if view in {None, "score"} else ["--view", str(view)]
+    time = options["label_time"] or options["time"]
+    command = join(["ogive", "fit", str(files[0]), *named, "--time", time])
+    by = f" --by {quote(options['by'])}" if options["by"] else ""
+    return verdict.replace(OF_GROUPS, by).replace(REFIT, command)
 
 
 def _note(found: Watched) -> None:
@@ -284,7 +305,7 @@ DAYS_SHOWN = 14  # the last two weeks; --json has all
 GROUPS_SHOWN = 20  # those with the largest evidence
 
 
-def _show(result: Watch | GroupWatch) -> None:
+def _show(result: Watch | GroupWatch, verdict: str) -> None:
     """Print the last days as rows, the groups, and the answer."""
     from ogive.cli import tables, terminal  # noqa: PLC0415
     from ogive.studies.watch import GroupWatch  # noqa: PLC0415
@@ -303,7 +324,7 @@ def _show(result: Watch | GroupWatch) -> None:
     tables.show_table(terminal.console(), title, columns, rows, ("95 % interval",))
     if isinstance(result, GroupWatch):
         _show_groups(result)
-    say(result.verdict)
+    say(verdict)
 
 
 def _show_groups(result: GroupWatch) -> None:

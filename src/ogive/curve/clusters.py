@@ -96,6 +96,19 @@ class Clusters:
             return 1.0
         return max(float(sums @ sums) * self.size / (self.size - 1.0) / float(own), 1.0)
 
+    @cached_property
+    def skewness(self) -> float:
+        """Of the sum of surpluses if each cluster had one draw for all of its rows.
+
+        It is 1 / √m of m clusters that are expected to have an outcome which is rare in all.
+        Clusters with rare outcomes and with rare misses count alike.
+        """
+        mean = summed(self.code, self.count * self.score) / self.weight
+        variance = mean * (1.0 - mean)
+        spread = float(self.weight**2 @ variance)
+        third = float(self.weight**3 @ (variance * np.abs(1.0 - 2.0 * mean)))
+        return third / spread**1.5 if spread > 0.0 else 0.0
+
     def folds(self, k: int) -> IntArray:
         """Return the fold of each cluster, (G,): folds of about equally many rows."""
         return balanced_folds(self.weight, k)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import betaincinv
 
 from ogive.calibrators import find_method
 from ogive.calibrators.maps import Map
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from ogive.metrics.binned import Bins
 
 _GRID = 241
+#: Rows that limit a probability by themselves: a tenth of all; fewer than 20 say next to nothing.
+TENTHS, MIN_ROWS_FOR_A_LIMIT = 10, 20
+LIMIT = 0.005  # on each side; so a band of 95 % and these limits hold together in 94 %
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +135,10 @@ class Reliability:
         score = np.linspace(first, last, _GRID) if last > first else np.array([first])
         score = score if grid is None else np.unique(np.clip(grid, first, last))
         low, high = _band_at(gamma, score > 0.5, np.minimum(score, 1.0 - score))  # noqa: PLR2004
-        return cls(gamma.method, score, gamma(score), low, high, known.density)
+        q = gamma(score)
+        if low is not None and high is not None and not isinstance(method, Map):
+            low, high = narrowed(curve, score, q, (low, high))
+        return cls(gamma.method, score, q, low, high, known.density)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -269,6 +276,36 @@ def wilson_of(hits: float, n: float) -> tuple[float, float]:
     """
     low, high = wilson(np.array([hits / n]), np.array([n]))
     return float(low[0]), float(high[0])
+
+
+def narrowed(
+    curve: Curve, score: FloatArray, q: FloatArray, band: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the band of a map of these rows, narrowed to what the rows alone rule out.
+
+    The band of a spline is that of a normal law in log-odds. Where all outcomes are alike it is
+    far too wide: 0 to 100 % around 43 rows that are all right. A probability that rises with the
+    score is at least the lower limit (Clopper and Pearson, 0.5 %) of the tenth of the rows at or
+    below it, and at most the upper limit of the tenth at or above it.
+    """
+    low, high = band
+    if curve.clusters is not None or not np.array_equal(curve.square, curve.count):
+        return low, high  # these rows are not trials
+    rows, hits = (np.append(0.0, np.cumsum(one)) for one in (curve.count, curve.hits))
+    size = max(curve.n / TENTHS, MIN_ROWS_FOR_A_LIMIT)
+    last = np.searchsorted(curve.score, score, side="right")
+    first = np.searchsorted(rows, rows[last] - size, side="right") - 1
+    n, k = (one[last] - one[np.maximum(first, 0)] for one in (rows, hits))
+    below = np.where(
+        (first >= 0) & (k > 0.0), betaincinv(np.maximum(k, 1.0), n - k + 1.0, LIMIT), 0.0
+    )
+    first = np.searchsorted(curve.score, score, side="left")
+    last = np.searchsorted(rows, rows[first] + size, side="left")
+    n, k = (one[np.minimum(last, rows.size - 1)] - one[first] for one in (rows, hits))
+    above = np.where(
+        (last < rows.size) & (k < n), betaincinv(k + 1.0, np.maximum(n - k, 1.0), 1.0 - LIMIT), 1.0
+    )
+    return np.maximum(low, np.minimum(below, q)), np.minimum(high, np.maximum(above, q))
 
 
 def _band_at(

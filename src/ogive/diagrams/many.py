@@ -82,7 +82,7 @@ class Differences:
     methods: tuple[str, ...]
     loss: FloatArray
     error: FloatArray
-    measure: str = "NLL"
+    measure: str = "log loss"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

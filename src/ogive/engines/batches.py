@@ -94,6 +94,10 @@ class Tallier:
             self._count(view, keys, rows)
         check_room(self.size, len(self._names), self.plan)
 
+    def begun(self, plan: Plan) -> Tallier:
+        """Return one that has counted nothing yet."""
+        return type(self)(plan)
+
     def include(self, other: Tally) -> None:
         """Add what was counted elsewhere."""
         self.rows, self.skipped = self.rows + other.rows, self.skipped + other.skipped

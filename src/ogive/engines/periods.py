@@ -12,7 +12,16 @@ from ogive.errors import FileFormatError
 Every: TypeAlias = Literal["day", "week", "batch"]
 
 _DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9-]).*", re.DOTALL)
+DIGITS_OF_SECONDS = 10  # since 2001; a batch may be numbered 20260503, but hardly by ten digits
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
+
+
+def is_period(time: str) -> bool:
+    """Return whether a time is a day or the number of a batch, and not another text."""
+    try:
+        return bool(period_of(time, "day"))
+    except FileFormatError:
+        return False
 
 
 def period_of(time: str, every: Every) -> str:
@@ -23,7 +32,15 @@ def period_of(time: str, every: Every) -> str:
     >>> period_of("17", "day"), period_of("release 4", "batch")
     ('17', 'release 4')
     """
-    if every == "batch" or _WHOLE.fullmatch(time):
+    if every == "batch":
+        return time
+    if _WHOLE.fullmatch(time):
+        if len(time) >= DIGITS_OF_SECONDS:
+            msg = (
+                f"the time {time} looks like seconds since 1970: every second would be a day. "
+                "Write dates (2026-05-03), or count equal numbers together: --every batch"
+            )
+            raise FileFormatError(msg)
         return time
     found = _DATE.fullmatch(time)
     try:

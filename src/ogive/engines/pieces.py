@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ogive.engines.batches import Tallier, Tally
 from ogive.engines.csv import Broken, csv_batches, numeric_types, raise_broken
@@ -36,7 +36,23 @@ def count_piece(piece: Piece, plan: Plan) -> Tally:
     return counts.result()
 
 
-def count_into(counts: Tallier, piece: Piece, advance: Advance | None = None) -> None:
+class Counts(Protocol):
+    """What takes in the rows of pieces: a `Tallier`, or a sample of rows."""
+
+    plan: Plan
+    rows: int
+    skipped: int
+
+    def add(self, batch: Any, where: Where | None = None) -> None: ...  # noqa: ANN401, D102
+
+    def result(self) -> Any: ...  # noqa: ANN401, D102
+
+    def include(self, other: Any) -> None: ...  # noqa: ANN401, D102
+
+    def begun(self, plan: Plan) -> Counts: ...  # noqa: D102
+
+
+def count_into(counts: Counts, piece: Piece, advance: Advance | None = None) -> None:
     """Add the rows of a piece to what was counted so far.
 
     `advance` receives how many rows were read; of a CSV file, how many bytes.
@@ -52,7 +68,7 @@ def count_into(counts: Tallier, piece: Piece, advance: Advance | None = None) ->
                 advance(batch.num_rows)
 
 
-def _add(counts: Tallier, batch: Any, where: Where) -> None:  # noqa: ANN401
+def _add(counts: Counts, batch: Any, where: Where) -> None:  # noqa: ANN401
     """Add a batch; an error that does not know the file gets its name."""
     try:
         counts.add(batch, where)
@@ -101,7 +117,7 @@ def _with_constants(batch: Any, values: dict[str, str]) -> Any:  # noqa: ANN401
     return pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, *values])
 
 
-def _count_csv(counts: Tallier, piece: Piece, advance: Advance | None) -> None:
+def _count_csv(counts: Counts, piece: Piece, advance: Advance | None) -> None:
     """Count a CSV file: converted as it is read, or cell by cell if that fails.
 
     It has its own tally, so that nothing is counted twice if it has to be read again, and nothing
@@ -111,18 +127,20 @@ def _count_csv(counts: Tallier, piece: Piece, advance: Advance | None) -> None:
     found = scan(piece.path)
     plan = replace(plan, decimal=decimal_of(piece.path, number_columns(plan.layout)))
     try:
-        own = _read_csv(piece, plan, advance, newlines=found.has_newlines)
+        own = _read_csv(counts.begun(plan), piece, advance, newlines=found.has_newlines)
     except pa.ArrowInvalid:
         check_utf8(piece.path)
-        own = _read_csv(piece, replace(plan, text=True), None, newlines=found.has_newlines)
+        as_text = counts.begun(replace(plan, text=True))
+        own = _read_csv(as_text, piece, None, newlines=found.has_newlines)
     check_rows(piece.path, found, own.rows)
     counts.include(own)
 
 
-def _read_csv(piece: Piece, plan: Plan, advance: Advance | None, *, newlines: bool) -> Tally:
+def _read_csv(counts: Counts, piece: Piece, advance: Advance | None, *, newlines: bool) -> Any:  # noqa: ANN401
+    plan = counts.plan
     columns, constant = split_columns(piece, plan.needed)
     broken = Broken(plan.skip_bad, piece.path) if plan.text else None
-    counts, where = Tallier(plan), Where(str(piece.path), 0, piece.path)
+    where = Where(str(piece.path), 0, piece.path)
     if broken is not None:
         where.record = broken.record
     types = numeric_types(plan, text=plan.text)
@@ -142,6 +160,6 @@ def _read_csv(piece: Piece, plan: Plan, advance: Advance | None, *, newlines: bo
         if broken is not None:
             raise_broken(broken, error)
         raise
-    result = counts.result()
     lost = 0 if broken is None else len(broken.records)
-    return replace(result, rows=result.rows + lost, skipped=result.skipped + lost)
+    counts.rows, counts.skipped = counts.rows + lost, counts.skipped + lost
+    return counts.result()

@@ -18,7 +18,16 @@ from ogive.curve.summary import COUNTED, WEIGHED
 from ogive.engines.cluster import is_paths, planned, shares, source_of
 from ogive.engines.plan import Options
 from ogive.engines.refine import curves_of, pass_words, without_groups
-from ogive.engines.spark_tasks import of_frame, of_shares, packed, raise_first, unpacked
+from ogive.engines.spark_tasks import (
+    SENT,
+    of_frame,
+    of_shares,
+    packed,
+    raise_first,
+    received,
+    sent,
+    unpacked,
+)
 from ogive.engines.tally import Tally
 from ogive.engines.watch import watching
 from ogive.errors import OgiveError, need
@@ -234,11 +243,14 @@ class _Job:
             rows, count = _numbers(self.spark, len(work)), of_shares(work, plan)
         else:
             rows, count = self.frame.select(*(f"`{name}`" for name in plan.needed)), of_frame(plan)
-        total = rows.mapInArrow(count, schema)
-        if self.frame is not None or len(work) > _MAX_TABLES_ADDED_BY_DRIVER:
-            total = _added(total, sums)
+        here = 0 < len(work) <= _MAX_TABLES_ADDED_BY_DRIVER
+        if here:
+            total = rows.mapInArrow(sent(count), f"{SENT} binary")
+        else:
+            total = _added(rows.mapInArrow(count, schema), sums)
         with watching(self.spark, pass_words(self.passes), self.progress), _worded():
             table = total.toArrow()
+        table = received(table) if here else table
         raise_first(table)
         return Tally.from_tables([table], plan)
 

@@ -15,7 +15,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ogive._validate import on_host
+from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.impossible import check_impossible, warn_of_labels
+from ogive.errors import DoesNotApply
 from ogive.estimators.base_rates import Shiftable, class_shares
 from ogive.estimators.labels import as_labels, as_sample_weight, refuse_one_class
 from ogive.predictions import Predictions
@@ -152,13 +154,16 @@ class _Calibrator(Shiftable, ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
 
 def interval_of(
-    gamma: Any,  # noqa: ANN401 - a MatrixMap, or a GroupedMap, which has no band
+    gamma: Any,  # noqa: ANN401 - a MatrixMap, or a GroupedMap
     preds: Predictions,
     *,
     simultaneous: bool,
 ) -> FloatArray:
     """Return the band of class 1 of two classes, or of the most probable class of more, (N, 2)."""
-    gamma.band_ends(simultaneous=simultaneous)  # or the error that there is none
+    if isinstance(gamma, GroupedMap):
+        msg = "`predict_interval` takes no groups: use the calibrator's own band(scores, groups)."
+        raise DoesNotApply(msg)
+    gamma.check_band(simultaneous=simultaneous)
     of = 1 if gamma.K == _TWO else None
     return np.stack(gamma.interval(preds, of=of, simultaneous=simultaneous), axis=1)
 

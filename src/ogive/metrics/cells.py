@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._numerics.logistic import log_add
 from ogive.metrics.null import Null, summed
 from ogive.metrics.proper import CLIP
 
@@ -99,7 +100,7 @@ class Cells:
         """Return log E exp(S d) of each cell under calibration, for directions d (cells, k)."""
         step = directions[self._of] * self._unit[:, None]
         tail = self._tail[:, None]
-        each = np.logaddexp(np.log1p(-tail), np.log(tail) + step) - tail * step
+        each = log_add(np.log1p(-tail), np.log(tail) + step) - tail * step
         start = np.flatnonzero(np.diff(self._of, prepend=-1))
         return np.add.reduceat(self._rows[:, None] * each, start, axis=0)
 
@@ -114,16 +115,16 @@ class Cells:
     def _orthonormal(self) -> FloatArray:
         """Return the shapes, orthonormal in the variance, (c, up to 10)."""
         columns = [np.ones_like(self.eta), self.eta, *(self.clock**k for k in POWERS)]
-        kept: list[FloatArray] = []
+        shapes, size = np.empty((len(columns), self.eta.size)), 0
         for column in columns:
-            rest = column
+            rest, kept = column, shapes[:size]
             for _ in range(2):  # twice: once leaves rounding errors of nearly parallel columns
-                for other in kept:
-                    rest = rest - (self.variance @ (other * rest)) * other
+                rest = rest - (kept @ (self.variance * rest)) @ kept
             length = float(self.variance @ rest**2)
             if length > _DEPENDENT * float(self.variance @ column**2):
-                kept.append(rest / np.sqrt(length))
-        return np.stack(kept, 1)
+                shapes[size] = rest / np.sqrt(length)
+                size += 1
+        return np.ascontiguousarray(shapes[:size].T)
 
 
 def cell_of(eta: FloatArray, variance: FloatArray) -> IntArray:

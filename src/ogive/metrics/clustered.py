@@ -7,7 +7,8 @@ is :math:`\sum_g Z_g`, a sum of independent processes with mean 0 if the scores 
 **Tests.** The null law is that of :math:`\sum_g \pm Z_g` with random signs. If a cluster's process
 is as likely as its negative this is exact for any number of clusters, since the data are then one
 of the equally likely flips. It is not where outcomes are rare, so that the p-value is never below
-that of independent rows: dependence adds noise.
+that of independent rows (dependence adds noise), nor below that of clusters whose rows share draws
+(`ogive.metrics.shared_draws`: a cluster that might have had many outcomes and had none).
 
 **Intervals.** With :math:`N_g` the rows of a cluster and D the gap, the noise of D is
 :math:`\sum_g (Z_g - N_g D) / N`. Normal processes with the covariance of these are divided by the
@@ -24,6 +25,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from ogive.metrics.shared_draws import (
+    MAX_JUMPS,
+    MIN_SKEWNESS,
+    SharedDraws,
+    warn_if_few_decide,
+)
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
@@ -53,7 +61,9 @@ class ClusterNoise:
         self.total: FloatArray = np.asarray(steps.sum(axis=0))
         self._drawn: dict[int, list[tuple[FloatArray, FloatArray]]] = {}
         self.freedom = max(clusters.effective - 1.0, 1.0)
-        self._own: FloatArray = steps[np.sort(own)].toarray()
+        self._largest = np.sort(own)
+        self._clusters, self._cell = clusters, cell
+        self._own: FloatArray = steps[self._largest].toarray()
         others = steps[np.sort(rest)]
         self._others: FloatArray = (others.T @ others).toarray()
         # About the observed gap: each cluster less its share of the total.
@@ -79,17 +89,29 @@ class ClusterNoise:
                 _extremes(self.total[None]),
                 _extremes(self.flips(rng, DRAWS)),
                 _extremes(self.noise(rng, DRAWS)),
+                _extremes(self.shared(rng, DRAWS)),
             ]
-        observed, flips, off = (
+        observed, flips, off, shared = (
             high - low if kuiper else np.maximum(high, -low)
             for low, high in self._drawn[random_state]
         )
-        return Seen(float(observed[0]), flips, off)
+        return Seen(float(observed[0]), flips, off, shared)
 
     def flips(self, rng: np.random.Generator, draws: int) -> FloatArray:
         """Draw surpluses of all cells under calibration, (draws, c)."""
         signs = 1.0 - 2.0 * rng.integers(0, 2, (draws, self._own.shape[0]))
         return _with(signs @ self._own, self._others, rng)
+
+    def shared(self, rng: np.random.Generator, draws: int) -> FloatArray:
+        """Draw surpluses under calibration with shared draws, (draws, c); none if signs do."""
+        if self._clusters.skewness < MIN_SKEWNESS:
+            return np.empty((0, self.total.size))
+        warn_if_few_decide(self._clusters)
+        entries = SharedDraws(self._clusters, self._cell)
+        if entries.jumps <= MAX_JUMPS:
+            return entries.draw(rng, draws)
+        entries = SharedDraws(self._clusters, self._cell, self._largest)
+        return _with(entries.draw(rng, draws), self._others, rng)
 
     def noise(self, rng: np.random.Generator, draws: int) -> FloatArray:
         """Draw what the surpluses differ from their means by, (draws, c)."""
@@ -123,11 +145,13 @@ class Seen(NamedTuple):
 
     observed : N times the error itself, read at the ends of cells as in the draws
     flips : (draws,) what it is under calibration; off : (draws,) what it may be off by
+    shared : (draws,) what it is if clusters share draws; (0,) where flips are enough
     """
 
     observed: float
     flips: FloatArray
     off: FloatArray
+    shared: FloatArray
 
     def interval(
         self, value: float, low: float, high: float, *, n: float, level: float, more: float = 1.0
@@ -139,7 +163,12 @@ class Seen(NamedTuple):
     def pvalue(self, more: float = 1.0) -> float:
         """Return how many draws, the data among them, are as large as what was observed."""
         threshold = self.observed / more * (1.0 - 1e-9)  # equal flips may round differently
-        return float(1 + (self.flips >= threshold).sum()) / (1 + self.flips.size)
+        laws = [law for law in (self.flips, self.shared) if law.size]
+        return max(float(1 + (law >= threshold).sum()) / (1 + law.size) for law in laws)
+
+    def largest(self, level: float) -> float:
+        """Return what calibrated scores exceed at a level."""
+        return max(float(np.quantile(x, 1.0 - level)) for x in (self.flips, self.shared) if x.size)
 
 
 def with_clusters(
@@ -150,7 +179,7 @@ def with_clusters(
     more : the factor of a calibrator's own noise
     """
     pvalue = max(found.pvalue, seen.pvalue(more))
-    sigma = max(found.sigma, float(np.quantile(seen.flips, 1.0 - level)) / critical)
+    sigma = max(found.sigma, seen.largest(level) / critical)
     wider = sigma / found.sigma
     ends = (found.value, found.low, found.high)
     low, high = seen.interval(*ends, n=n, level=level, more=more)

@@ -12,9 +12,10 @@ and 1, and one bandwidth h: the standard deviation of the scores of outcome 1 ti
 :math:`2^{14}` points on [−0.6, 1.6]; points where both densities are below 1e-6 count 0.
 
 The kernel is a polynomial, so that a density at x is a combination of the power sums of the
-scores within h of x: differences of running sums. Scores are taken relative to a centre within
-2 h, which keeps the powers small. Up to 200,000 rows nothing is binned; beyond, rows are first
-joined in 2^16 cells at their mean score, which moves the value by less than 1e-6.
+scores within h of x: differences of running sums. Scores are taken relative to the centre of
+their cell, which is about 2 h wide, so that the powers stay small. Up to 200,000 rows nothing is
+binned; beyond, rows are first joined in 2^16 cells at their mean score, which moves the value by
+less than 1e-6.
 
 References
 ----------
@@ -25,7 +26,8 @@ calibration in deep learning, ICML.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from itertools import pairwise
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -34,12 +36,15 @@ from ogive._numerics.blas import one_blas_thread
 from ogive.curve.curve import as_curve, check_curve
 
 if TYPE_CHECKING:
-    from ogive._typing import ArrayLike, FloatArray, WeightKind
+    from ogive._typing import ArrayLike, ComplexArray, FloatArray, IntArray, WeightKind
     from ogive.curve import Curve
     from ogive.curve.keys import Run
 
 _GRID = np.linspace(-0.6, 1.6, 2**14)
 _INSIDE = _GRID[(_GRID >= 0.0) & (_GRID <= 1.0)]
+_STEP = float(_GRID[1] - _GRID[0])
+_POINTS_AT_ONCE = 2**14  # scores: seven running sums of both weights are 2 MB
+_BLOCK = 768  # points of the grid at a time: their sums stay in the cache
 _NEGLIGIBLE_DENSITY = 1e-6  # grid points where both densities are smaller count 0
 _MIN_ROWS_FOR_CELLS = 200_000  # more rows than this are joined in cells, to save time
 _CELLS = 2**16
@@ -181,36 +186,82 @@ def _densities(rows: _Rows, h: float) -> tuple[FloatArray, FloatArray]:
     s = rows.score
     low, high = int(np.searchsorted(s, h)), int(np.searchsorted(s, 1.0 - h))
     points = np.concatenate([-s[:low][::-1], s, 2.0 - s[high:][::-1]])
-    w = np.stack([rows.count, rows.hits])
-    weights = np.concatenate([w[:, :low][:, ::-1], w, w[:, high:][:, ::-1]], axis=1)
+    weights = [np.concatenate([w[:low][::-1], w, w[high:][::-1]]) for w in (rows.count, rows.hits)]
     sums = _triweight_sums(points, weights, h)
     both, hits = np.maximum(sums, 0.0) * (35.0 / 32.0 / h)
     return both / rows.count.sum(), hits / rows.hits.sum()
 
 
-def _triweight_sums(points: FloatArray, weights: FloatArray, h: float) -> FloatArray:
-    """Return the sums of w (1 − ((x − s) / h)²)³ over |x − s| < h, at each x: (2, grid)."""
-    result = np.zeros((weights.shape[0], _INSIDE.size))
-    first = np.searchsorted(points, _INSIDE - h, side="right")
-    last = np.searchsorted(points, _INSIDE + h, side="left")
-    step = max(1, int(2.0 * h / (_INSIDE[1] - _INSIDE[0])))
-    for start in range(0, _INSIDE.size, step):
-        at = slice(start, min(start + step, _INSIDE.size))
-        lo, hi = int(first[at.start]), int(last[at.stop - 1])
-        if lo >= hi:
-            continue
-        x = _INSIDE[at]
-        centre = 0.5 * (x[0] + x[-1])
-        z = (points[lo:hi] - centre) / h
-        running = np.zeros((weights.shape[0], 7, z.size + 1))
-        powers = running[:, :, 1:]  # of z, times the weights
-        powers[:, 0] = weights[:, lo:hi]
-        for k in range(6):  # np.power would call pow for each
-            np.multiply(powers[:, k], z, out=powers[:, k + 1])
-        np.cumsum(powers, axis=2, out=powers)
-        within = running[:, :, last[at] - lo] - running[:, :, first[at] - lo]
-        result[:, at] = np.einsum("ckx,kx->cx", within, _coefficients((x - centre) / h))
+def _triweight_sums(points: FloatArray, weights: list[FloatArray], h: float) -> FloatArray:
+    """Return the sums of w (1 − ((x − s) / h)²)³ over |x − s| < h, at each x: (2, grid).
+
+    Points are in cells that are at least 2 h wide, so that those within h of x are in one or two
+    of them, one after the other. Each cell has its own centre.
+    """
+    width = max(1, ceil(2.0 * h / _STEP)) * _STEP
+    origin = _INSIDE[0] - 0.5 * _STEP - width  # below all points
+    z, cell = _in_cells(points, origin, width)
+    u, of = _in_cells(_INSIDE - h, origin, width)
+    start = np.searchsorted(cell, np.arange(int(of[-1]) + 3))
+    # A point that rounding puts on the wrong side of an end counts nothing: the kernel is 0 there.
+    first = np.maximum(_passed(points + h), start[of])
+    last = np.minimum(_passed(points - h), start[of + 2])
+    cut = np.clip(start[of + 1], first, last)
+    u *= width / h
+    u += 1.0
+    z *= width / h
+    z.clip(-2.0, 2.0, out=z)  # beyond, no x is near
+    result = np.empty((2, _INSIDE.size))
+    parts = np.arange(0, _INSIDE.size, _INSIDE.size // -(-points.size // _POINTS_AT_ONCE) + 1)
+    for begin, end in pairwise([*parts.tolist(), _INSIDE.size]):
+        near = slice(int(first[begin]), int(last[end - 1]))
+        running = _running_powers(z[near], [weight[near] for weight in weights])
+        for start_at in range(begin, end, _BLOCK):
+            at = slice(start_at, min(start_at + _BLOCK, end))
+            low, high, middle = (
+                running.take(i[at] - near.start, axis=1) for i in (first, last, cut)
+            )
+            high -= middle
+            middle -= low
+            result[:, at] = _polynomials(u[at], middle) + _polynomials(u[at] - width / h, high)
     return result
+
+
+def _in_cells(places: FloatArray, origin: float, width: float) -> tuple[FloatArray, IntArray]:
+    """Return how far places are from the centre of their cell, in its width, and the cell."""
+    apart = places - origin
+    apart /= width
+    cell = apart.astype(np.intp)
+    apart -= cell
+    apart -= 0.5
+    return apart, cell
+
+
+def _passed(places: FloatArray) -> IntArray:
+    """Return how many of the rising places are at most x, at each x, (grid,)."""
+    steps = places - _INSIDE[0]
+    steps /= _STEP
+    np.ceil(steps, out=steps).clip(0, _INSIDE.size, out=steps)
+    result: IntArray = np.bincount(steps.astype(np.intp), minlength=_INSIDE.size + 1)[:-1].cumsum()
+    return result
+
+
+def _running_powers(z: FloatArray, weights: list[FloatArray]) -> ComplexArray:
+    """Return the running sums of w z^k, k from 0 to 6, both weights as one number, (7, m + 1)."""
+    running = np.zeros((7, z.size + 1), dtype=np.complex128)
+    powers = running[:, 1:]
+    powers.real[0], powers.imag[0] = weights
+    for k in range(6):  # np.power would call pow for each
+        np.multiply(powers.real[k], z, out=powers.real[k + 1])
+        np.multiply(powers.imag[k], z, out=powers.imag[k + 1])
+    np.cumsum(powers, axis=1, out=powers)  # of two numbers in the time of one
+    return running
+
+
+def _polynomials(u: FloatArray, sums: ComplexArray) -> FloatArray:
+    """Return the sums of w (1 − (u − z)²)³ from those of w z^k, (7, grid), for both weights."""
+    coefficients = _coefficients(u)
+    return np.stack([np.einsum("kx,kx->x", coefficients, part) for part in (sums.real, sums.imag)])
 
 
 def _coefficients(u: FloatArray) -> FloatArray:

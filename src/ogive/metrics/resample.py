@@ -40,6 +40,7 @@ from ogive.curve.keys import pack
 from ogive.curve.ties import Groups
 from ogive.errors import InvalidInput, UnknownName
 from ogive.metrics.proper import CLIP
+from ogive.metrics.shared_draws import warn_if_few_decide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -186,6 +187,7 @@ def studentised(
     clusters = curve.clusters
     if clusters is None or clusters.size < 2 or measure not in _OF_A_ROW:  # noqa: PLR2004
         return None
+    warn_if_few_decide(clusters)
     total, weight = clusters.sums(*_OF_A_ROW[str(measure)](curve.score)), clusters.weight
     columns = np.stack([total, weight, total * total, total * weight, weight * weight])
     value, error = _mean_of_clusters(columns.sum(axis=1, keepdims=True))

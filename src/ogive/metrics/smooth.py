@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._numerics.blas import one_blas_thread
+from ogive._numerics.increasing_root import increasing_root
 from ogive.curve.curve import as_curve
 from ogive.metrics.onepass import read
 
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from ogive.curve.keys import Run
 
 _CELLS = 2**13
+_FEW_CELLS = 2**10  # for a first guess
+_LAST = np.sqrt(2.0 * 45.0) / np.pi  # sigma k beyond which the factors are below e^-45
+_NARROW = 1e-9
 
 
 class ResidualReader:
@@ -71,23 +74,47 @@ class Smoother:
     """
 
     def __init__(self, residual: FloatArray) -> None:
-        from scipy.fft import dct  # noqa: PLC0415 - heavy, and only used here
-
-        doubled = residual.copy()
-        doubled[[0, -1]] *= 2.0  # the transform counts its two ends by half
-        self._transform = dct
-        self._cosines = dct(doubled, type=1) / 2.0
+        self.cells = residual.size - 1
+        self.largest = float(np.abs(residual).sum())  # the error without smoothing
+        mirrored = np.concatenate([residual, residual[-2:0:-1]])
+        mirrored[[0, self.cells]] *= 2.0  # the ends have no mirror image
+        self._cosines = np.fft.rfft(mirrored).real / 2.0
         self._frequency = np.pi * np.arange(residual.size)
 
-    def smoothed(self, sigma: float) -> FloatArray:
-        """Return the smoothed residual at the points."""
-        damped = self._cosines * np.exp(-0.5 * (sigma * self._frequency) ** 2)
-        return np.asarray(self._transform(damped, type=1))
+    def error(self, sigma: float, cells: int | None = None) -> float:
+        """Return the integral of the smoothed residual's absolute value, by a trapezoid."""
+        size = np.abs(_at_points(self._damped(sigma), cells or self.cells))
+        return _trapezoid(size)
 
-    def error(self, sigma: float) -> float:
-        """Return the integral of the smoothed residual's absolute value."""
-        size = np.abs(self.smoothed(sigma))
-        return float(size.sum() - 0.5 * (size[0] + size[-1])) / (size.size - 1)
+    def fall(self, sigma: float) -> float:
+        """Return how fast the error falls as sigma grows, nearly: on few points if they serve."""
+        damped = self._damped(sigma)
+        square = self._frequency[: damped.size] ** 2
+        cells = min(_FEW_CELLS, self.cells) if damped.size < _FEW_CELLS else self.cells
+        smoothed, change = _at_points(np.stack([damped, damped * square]), cells)
+        return sigma * _trapezoid(np.sign(smoothed) * change)
+
+    def _damped(self, sigma: float) -> FloatArray:
+        """Return the cosines times their factors; none of the factors that are below e^-45."""
+        some = min(int(_LAST / sigma) + 1, self.cells + 1)
+        factor = np.exp(-0.5 * (sigma * self._frequency[:some]) ** 2)
+        result: FloatArray = self._cosines[:some] * factor
+        return result
+
+
+def _at_points(cosines: FloatArray, cells: int) -> FloatArray:
+    """Return the sums of cosines at even points, (…, cells + 1); those that are too fast left out.
+
+    c_0 + 2 sum_k c_k cos(pi k t), the one of the highest frequency counted once.
+    """
+    some = cosines[..., : cells + 1]
+    result: FloatArray = np.fft.irfft(some, 2 * cells, norm="forward")[..., : cells + 1]
+    return result
+
+
+def _trapezoid(values: FloatArray) -> float:
+    """Return the integral over [0, 1] of values at even points."""
+    return float(values.sum() - 0.5 * (values[0] + values[-1])) / (values.size - 1)
 
 
 def smooth_ece(
@@ -111,15 +138,19 @@ def smooth_ece(
     return smooth_of(reader)
 
 
-@one_blas_thread()
 def smooth_of(reader: ResidualReader) -> float:
-    """Find the width that equals its own error; an error below 1e-9 is returned as it is."""
-    from scipy.optimize import brentq  # noqa: PLC0415 - heavy, and only used here
+    """Find the width that equals its own error; an error below 1e-9 is returned as it is.
 
-    smoother, narrow = reader.smoother(), 1e-9
-    largest = smoother.error(narrow)
-    if largest <= narrow:
-        return largest
-    # The error falls as sigma grows: the value is between the error at the largest error and that.
-    low, high = smoother.error(largest) * (1.0 - 1e-9), largest * (1.0 + 1e-9)  # but for rounding
-    return float(brentq(lambda sigma: smoother.error(sigma) - sigma, low, high, xtol=1e-15))
+    First on few points, which nearly finds it, then on all of them.
+    """
+    smoother = reader.smoother()
+    width = smoother.largest
+    if width <= _NARROW:
+        return width
+    for cells, tolerance in ((min(_FEW_CELLS, smoother.cells), 1e-3), (smoother.cells, 1e-9)):
+
+        def excess(sigma: float, cells: int = cells) -> tuple[float, float]:
+            return sigma - smoother.error(sigma, cells), 1.0 + smoother.fall(sigma)
+
+        width = increasing_root(excess, width, tolerance=tolerance)
+    return width

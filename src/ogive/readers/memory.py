@@ -71,7 +71,12 @@ def needed_bytes(size: int, rows: int, width: int) -> int:
 
 def fits(needed: int, limit: int) -> bool:
     """Return whether this many bytes fit beside the libraries, which count for half at most."""
-    return needed <= max(limit - _LIBRARIES, limit // 2)
+    return needed <= usable(limit)
+
+
+def usable(limit: int) -> int:
+    """Return how many bytes of a limit are left beside the libraries."""
+    return max(limit - _LIBRARIES, limit // 2)
 
 
 def check_fits(path: Path, needed: int, limit: int, way_out: str = "") -> None:

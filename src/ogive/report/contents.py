@@ -109,7 +109,7 @@ def key_numbers(
         ("ECE", "ece", ece, f"mean gap of {BINS} bins of equal width", True),
         ("MCE", "mce", None, _mce_words(before, after, calibrated), True),
         ("Brier score", "brier", brier, "mean squared error", False),
-        ("log loss", "nll", nll, "mean negative log-likelihood (NLL)", False),
+        ("log loss", "nll", nll, "mean negative log-likelihood; lower is better", False),
     ]  # fmt: skip
     return tuple(
         Number(

@@ -88,9 +88,11 @@ def _reliability(lines: Sequence[Series]) -> Panel:
     ]
     words: list[tuple[str, Role]] = []
     for (one, ok), role in zip(shown, _ROLES, strict=False):
-        score, share, bottom, top = one.line
-        inside = (score >= low) & (score <= high)
-        for at, rows in _runs(ok & inside):
+        inside = (one.line[0] >= low) & (one.line[0] <= high)
+        inside &= ok | ((one.line[1] >= low) & (one.line[1] <= high))  # a hint stays on the graph
+        score, share, bottom, top = (None if a is None else a[inside] for a in one.line)
+        assert score is not None and share is not None  # noqa: S101, PT018
+        for at, rows in _runs(ok[inside]):
             if bottom is not None and top is not None and rows:
                 marks.append(Band(score[at], bottom[at], top[at], role))
             marks.append(Line(score[at], share[at], role, dashed=not rows))

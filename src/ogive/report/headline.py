@@ -142,21 +142,28 @@ def plain_words(
     bins = int(np.clip(before.n // MIN_ROWS_TO_SHOW_A_RATE, 1, _BINS)) if off else 1
     cells = BinnedReliability.from_curve(before, bins, spacing="mass")
     at = int((np.abs(cells.share - cells.score) * cells.count).argmax())
-    score, share = float(cells.score[at]), float(cells.share[at])
-    said = [_of_hundred(before.view, score, share, label, mean=not off)]
+    score = float(cells.score[at])
+    said = [_in_counts(before.view, cells, at, label, mean=not off)]
     if after is not None and off:
         later = BinnedReliability.from_curve(after, bins, spacing="mass")
         near = int(np.abs(later.score - score).argmin())
-        words = _of_hundred(before.view, float(later.score[near]), float(later.share[near]), label)
+        words = _in_counts(before.view, later, near, label)
         said.append(f"After calibration: {words[0].lower()}{words[1:]}")
     return tuple(said)
 
 
-def _of_hundred(view: str, score: float, share: float, label: str, *, mean: bool = False) -> str:
-    """Word a score and the share of its outcomes as counts of 100 rows, or of more."""
+def _in_counts(
+    view: str, cells: BinnedReliability, at: int, label: str, *, mean: bool = False
+) -> str:
+    """Word a score and the share of its outcomes as counts of 100 rows, or of more.
+
+    Of fewer rows than that, their own number is given: 17 of 17 is no promise of 100 of 100.
+    """
+    score, share, rows = (float(one[at]) for one in (cells.score, cells.share, cells.count))
     rare = min(score, 1.0 - score)
     digits = next((k for k in range(_MAX_DIGITS) if rare >= 0.02 / 10**k), 0 if rare == 0.0 else 2)
     many = 100 * 10**digits
+    mean, many = mean or rows < many, min(many, round(rows))
     given, seen = percent(score, digits), f"{round(share * many):,}"
     given = f"{given} on average" if mean else given
     start = f"Of {many:,} "

@@ -27,7 +27,12 @@ from ogive.report.groups import group_section
 from ogive.report.headline import cards, headline, plain_words
 from ogive.report.notes import commands, how_it_was_computed
 from ogive.report.page import NOTHING, About, Page
-from ogive.report.series import FEW_THRESHOLDS, MIN_ROWS_TO_SHOW_A_RATE, THRESHOLDS
+from ogive.report.series import (
+    FEW_THRESHOLDS,
+    MAX_STEP_OF_SCORES,
+    MIN_ROWS_TO_SHOW_A_RATE,
+    THRESHOLDS,
+)
 from ogive.studies.layout import of_summary
 from ogive.studies.measure import measure
 from ogive.views import check_view, rate_name
@@ -95,6 +100,7 @@ class Report(Page):
             "rate": rate_name(self.view),
             "chosen": None if self.calibrated is None else self.calibrated.method,
             "least": MIN_ROWS_TO_SHOW_A_RATE,
+            "step": MAX_STEP_OF_SCORES,
             "meanings": self.words,
             "subjects": [one.packed() for one in self.subjects],
         }

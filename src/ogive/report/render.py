@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from ogive.report.graphs import Graph
     from ogive.report.page import Page
 
+#: Characters that turn the direction of all text after them, as they are and as JSON has them: a
+#: name with one would write our sentences backwards.
+_ORDER_OF_TEXT = re.compile(
+    r"[\u202a-\u202e\u2066-\u2069]|(?<!\\)((?:\\\\)*)\\u(?:202[a-e]|206[6-9])"
+)
 _TIMELINE_WIDTH = 540.0  # of days side by side: on a phone their names can still be read
 
 
@@ -69,7 +75,7 @@ def render_html(report: Page, *, short: bool = False) -> str:
         script_digest=_digest(script),
         drawn=drawn,
     )
-    return text
+    return _ORDER_OF_TEXT.sub("\\1\ufffd", text)
 
 
 def _digest(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -31,6 +32,7 @@ FEW_THRESHOLDS = np.array(
     [*_LOW, 0.01, 0.02, 0.05, *(k / 10 for k in range(1, 10)), 0.95, 0.98, 0.99, *_HIGH]
 )
 MAX_SUBJECTS_IN_DETAIL = 100  # more of them get fewer points each
+MAX_STEP_OF_SCORES = 0.06  # the scores of a forest of 20 trees lie 5 % apart: no gap of the line
 MIN_ROWS_TO_SHOW_A_RATE = 10  # of fewer rows a share is known to about ± 30 % only
 BEFORE = "none"
 
@@ -198,10 +200,13 @@ def rows_near(series: Series, score: FloatArray) -> FloatArray:
 
 
 def enough_rows(series: Series) -> BoolArray:
-    """Return where a fitted line has rows nearby: the others are shown as a hint."""
+    """Return where a fitted line has rows nearby, or between such places: others are a hint."""
     score = series.line[0]
     near = np.sum([rows_near(series, score + shift) for shift in (-0.01, 0.0, 0.01)], axis=0)
     enough: BoolArray = near >= MIN_ROWS_TO_SHOW_A_RATE
+    some = np.flatnonzero(enough)
+    for one, two in pairwise(some.tolist()):
+        enough[one:two] |= score[two] - score[one] <= MAX_STEP_OF_SCORES
     return enough
 
 

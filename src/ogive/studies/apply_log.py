@@ -131,7 +131,7 @@ def apply_log(
     """
     gamma = load_map(calibrator)  # a wrong one is refused before anything is begun
     if band is not None:
-        gamma.band_ends(simultaneous=band == "simultaneous")
+        gamma.check_band(simultaneous=band == "simultaneous")
     log = open_log(paths, columns)
     warn_of_kind(calibrator, log.layout.kind, log.name)
     warn_if_calibrated(log.files[0])

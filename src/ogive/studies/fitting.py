@@ -279,7 +279,10 @@ def calibrated(
     A calibrator of whole vectors gives one column of predictions the score of class 1. The band is
     that of the score; of whole vectors that of the most probable class.
     """
-    ends = None if band is None else _band(fitted, preds, simultaneous=band == "simultaneous")
+    ends = None
+    if band is not None:
+        fitted.check_band(simultaneous=band == "simultaneous")
+        ends = _band(fitted, preds, groups, simultaneous=band == "simultaneous")
     if preds.one_column and isinstance(fitted, MatrixMap):
         rows = apply(fitted, preds, "score")
         return Calibrated(rows.score, rows.hit, band=ends)
@@ -289,11 +292,16 @@ def calibrated(
     return Calibrated(rows.vectors, prediction=rows.prediction, band=ends)
 
 
-def _band(fitted: Fitted, preds: Predictions, *, simultaneous: bool) -> Band:
+def _band(
+    fitted: Fitted, preds: Predictions, groups: AnyArray | None, *, simultaneous: bool
+) -> Band:
     """Return the ends of the band of what is written as the score."""
     if isinstance(fitted, Map | ClassViewMap):
         return fitted.interval(preds, simultaneous=simultaneous)
     if isinstance(fitted, MatrixMap):
         of = 1 if preds.one_column else None
         return fitted.interval(preds, of=of, simultaneous=simultaneous)
-    return fitted.band_ends(simultaneous=simultaneous)  # an error: groups have no band
+    assert isinstance(fitted, GroupedMap)  # noqa: S101 - the only other kind
+    assert groups is not None  # noqa: S101 - the caller has those of the calibrator
+    rows = score_rows(preds, fitted.view)
+    return fitted.band_from_tails(rows.high, rows.tail, groups)

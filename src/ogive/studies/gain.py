@@ -135,7 +135,7 @@ def gain_of(data: Predictions | Curve, calibrator: Fitted, *, cv: int = 5) -> Ga
     maps = getattr(calibrator, "maps", (calibrator,))
     gamma = maps[0] if len(maps) == 1 else calibrator
     if data.clusters is None and isinstance(gamma, SplineMap) and gamma.gain is not None:
-        own = gamma.summary().gain
+        own = gamma.own_gain
         whole = isinstance(data, Predictions) and not data.one_column
         return replace(own, view=calibrator.view) if whole and own is not None else own
     gamma = calibrator if data.clusters is None else gamma

@@ -160,7 +160,7 @@ def method_diagrams(comparison: Comparison) -> tuple[Differences, Ranks]:
     error = np.array([row.nll_diff_se for row in rows])
     values = {
         label: [getattr(row, key) for row in rows]
-        for label, key in (("KS", "ks"), ("NLL", "nll"), ("Brier", "brier"))
+        for label, key in (("KS", "ks"), ("log loss", "nll"), ("Brier", "brier"))
     }
     return Differences(names, loss, error), Ranks.from_values(names, values)
 

@@ -16,11 +16,10 @@ from ogive.calibrators.shifted import ShiftedMap, ShiftedVectorMap, as_rates, sh
 from ogive.errors import InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map, save
 from ogive.readers import Columns
-from ogive.readers.multi_file import read_together
 from ogive.studies.base_rate import estimate_base_rate, scores_in
 from ogive.studies.base_rates import class_scores_in, estimate_base_rates
 from ogive.studies.fitting import TWO_CLASSES
-from ogive.studies.unlabelled import refuse_outcomes, unlabelled
+from ogive.studies.unlabelled import unlabelled, unlabelled_rows
 
 if TYPE_CHECKING:
     import os
@@ -200,8 +199,7 @@ def _new_scores(
         rows = unlabelled(like, columns, gamma.view, why=why, **how)
         q, count, square = gamma.from_tails(rows.high, rows.tail), rows.weight, rows.square
     else:
-        preds = read_together((like,), columns, None, None, default="all", memory=memory)
-        refuse_outcomes(like, why, found=preds.labels is not None)
+        preds = unlabelled_rows(like, columns, why=why, memory=memory, progress=progress)
         q = gamma(preds)
         q = q[:, 1] if gamma.K == TWO_CLASSES else q
         count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight

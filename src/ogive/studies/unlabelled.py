@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ogive.curve.ties import squares
 from ogive.engines.files import is_log, open_log
 from ogive.engines.local import read_log
-from ogive.errors import InvalidInput
+from ogive.engines.row_sample import sampled_rows
+from ogive.errors import InvalidInput, OgiveWarning
 from ogive.readers import Columns
+from ogive.readers.memory import parse_memory
 from ogive.readers.multi_file import read_together
 from ogive.views import check_view, score_rows
 
@@ -59,6 +62,35 @@ def unlabelled(
     preds = read_together((file,), columns, experiment, part, default=default, memory=memory)
     refuse_outcomes(file, why, found=preds.labels is not None)
     return scored_rows(preds, view)
+
+
+def unlabelled_rows(
+    file: Path,
+    columns: Columns,
+    *,
+    why: str | None,
+    memory: str | int = "1GB",
+    progress: Progress | None = None,
+) -> Predictions:
+    """Return whole rows of a file or a log, which is read once.
+
+    Of a log they are a random sample, where there are more than a million or than memory holds.
+    """
+    if not is_log(file):
+        preds = read_together((file,), columns, None, None, default="all", memory=memory)
+        refuse_outcomes(file, why, found=preds.labels is not None)
+        return preds
+    log = open_log(file, columns)
+    refuse_outcomes(file, why, found=log.layout.truth is not None)
+    preds, rows = sampled_rows(log, parse_memory(memory), progress)
+    if preds.n < rows:
+        warnings.warn(
+            f"{file} has {rows:,} rows: base rates are estimated from a random sample of "
+            f"{preds.n:,} of them. The intervals are those of the sample.",
+            OgiveWarning,
+            stacklevel=2,
+        )
+    return preds
 
 
 def refuse_outcomes(file: Path, why: str | None, *, found: bool) -> None:

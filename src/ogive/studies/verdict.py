@@ -155,8 +155,9 @@ def look(
         return Seen(curve.n, curve.view, certain, ks, "none found", (_certain(ks),), None)
     pvalue = calibration_test(curve, fitted_on=fitted_on).pvalue
     p = f"calibration test: {format_pvalue(pvalue)}"
+    of = f" of {curve.view}" if curve.view.startswith("class-") else ""
     against = (
-        f"KS error {percent(ks.value)}, where perfectly calibrated scores would show about "
+        f"KS error{of} {percent(ks.value)}, where perfectly calibrated scores would show about "
         f"{percent(ks.expected)}"
     )
     if pvalue >= LEVEL:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ogive.calibrators.spline import fit_spline
+from ogive.diagrams.graphs import narrowed
 from ogive.errors import FallbackWarning
 from ogive.studies.layout import percent
 from ogive.views import rate_name
@@ -25,6 +27,7 @@ MAX_NAMES = 5
 _WAYS = ("too low", "too high")
 _WAYS_OF_TOP = ("too low (underconfident)", "too high (overconfident)")
 _NEARLY_ONE = 0.99  # from here on two digits do not tell scores apart
+_TOO_NEAR = 5e-7  # nearer to 0 or 1 than six digits show
 _MIN_SHARE_OF_RANGE = 0.05  # ranges that hold less of the rows are not worth a sentence
 
 
@@ -111,7 +114,10 @@ def ranges_off(
     place = curve.at_fractiles(np.arange(1, 201) / 200)
     score = np.where(place.high, 1.0 - place.tail, place.tail)
     low, high = calibrator.band(score, simultaneous=simultaneous)
+    if not simultaneous:
+        low, high = narrowed(curve, score, calibrator(score), (low, high))
     side = np.sign((low > score) * 1.0 - (high < score))  # 1 where hits exceed the score
+    side = _joined(side, place.before, place.after)
     starts = np.flatnonzero(np.diff(side, prepend=np.nan))
     found = []
     for first, stop in zip(starts, [*starts[1:], side.size], strict=True):
@@ -119,22 +125,41 @@ def ranges_off(
         if side[first] and share >= _MIN_SHARE_OF_RANGE:
             ends = float(score[first]), float(score[stop - 1])
             way = _WAYS[int(side[first] < 0)]
-            found.append(RangeOff(*ends, way, _range(score, int(first), int(stop))))
+            found.append(RangeOff(*ends, way, _range(place.tail, score, int(first), int(stop))))
     return found
 
 
-def _range(score: FloatArray, first: int, stop: int) -> str:
-    """Word a range of consecutive scores."""
+def _joined(side: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:
+    """Return the sides, where a stretch of few rows between two like ranges belongs to them."""
+    starts = np.flatnonzero(np.diff(side, prepend=np.nan)).tolist()
+    side = side.copy()
+    for first, stop in pairwise(starts):
+        between = first > 0 and not side[first] and side[first - 1] == side[stop]
+        if between and after[stop - 1] - before[first] < _MIN_SHARE_OF_RANGE:
+            side[first:stop] = side[stop]
+    return side
+
+
+def _range(tail: FloatArray, score: FloatArray, first: int, stop: int) -> str:
+    """Word a range of consecutive scores, of which tails are the distances from 0 or 1."""
+    low, high = (_at(float(tail[i]), float(score[i])) for i in (first, stop - 1))
     if first == 0 and stop == score.size:
         return "all scores"
+    if low == high:
+        return f"scores of {low}"
     if first == 0:
-        return f"scores below {_at(score[stop - 1])}"
+        return f"scores {'of' if score[stop - 1] == 0.0 else 'below'} {high}"
     if stop == score.size:
-        return f"scores above {_at(score[first])}"
-    return f"scores from {_at(score[first])} to {_at(score[stop - 1])}"
+        return f"scores {'of' if tail[first] == 0.0 else 'above'} {low}"
+    return f"scores from {low} to {high}"
 
 
-def _at(score: float) -> str:
-    """Return a score in percent, with digits enough to tell it from 100 %."""
-    digits = 2 if score < _NEARLY_ONE else 6
-    return f"{100.0 * score:.{digits}g} %"
+def _at(tail: float, score: float) -> str:
+    """Return a score in percent, with digits enough to tell it from 100 %.
+
+    >>> _at(0.3, 0.3), _at(2e-6, 1 - 2e-6), _at(1e-9, 1.0), _at(0.0, 1.0)
+    ('30 %', '99.9998 %', 'nearly 100 %', '100 %')
+    """
+    if score >= _NEARLY_ONE:
+        return "nearly 100 %" if 0.0 < tail < _TOO_NEAR else f"{100.0 - 100.0 * tail:.6g} %"
+    return "nearly 0 %" if 0.0 < score < _TOO_NEAR else f"{100.0 * score:.2g} %"

@@ -164,8 +164,11 @@ def test_shards_of_a_watch_merge(rng):
         assert mine.base_rate == pytest.approx(wanted.base_rate)
         assert mine.mean_score == pytest.approx(wanted.mean_score)
         assert mine.ks is None
-    rows = [start.rows.n for start in merged.starts]
-    assert rows == [start.rows.n for start in whole.starts]
+    assert one.alarm_day.time != two.alarm_day.time  # so they keep different starts
+    assert sum(start.rows.n for start in merged.starts) == 500 * 12
+    assert [start.number for start in merged.starts] == sorted(
+        {start.number for start in one.starts} & {start.number for start in two.starts}
+    )
     after = merged.update(rows_of(rng, 300, 1.3), 12)
     assert after.log_e > merged.log_e
     with pytest.raises(InvalidInput, match="the same days"):

@@ -51,6 +51,16 @@ def test_a_change_is_found_with_its_day_and_its_kind(rng, kind):
     assert watch.days[-1].saved > 0
 
 
+def test_the_day_of_a_change_is_still_known_months_later(rng):
+    watch = watched(rng, days=120, change=40, truth=CHANGES["base rate"], rows=300)
+    assert watch.alarm_day.time <= "2026-05-20"
+    change = watch.change
+    assert change.since_low <= "2026-05-11" <= change.since_high
+    near = [dt.date.fromisoformat(day) for day in (change.since_low, change.since_high)]
+    assert near[1] - near[0] <= dt.timedelta(7)
+    assert len(watch.starts) <= 50
+
+
 def test_quiet_days_stay_quiet_and_cost_little(rng):
     watch = watched(rng, days=25, rows=300)
     assert not watch.alarm

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive.calibrators.impossible import impossible_in
 from ogive.calibrators.log_odds import FARTHEST_LOG_ODDS
 from ogive.calibrators.log_values import rescaled, with_weight
+from ogive.calibrators.matrix_map import check_classes
 from ogive.calibrators.multiclass.columns import (
     ColumnsMap,
     all_log_odds,
@@ -55,12 +57,34 @@ class OvrMap(ColumnsMap):
         """Return the ends of the band of class 1, where there are two classes."""
         if self.K > _TWO:
             msg = (
-                "'ovr' divides the classes by their sum, and has no band for three or more: fit "
+                "'ovr' divides the classes by their sum, so that the ends of the band of three or "
+                "more are no calibrators: use `apply --band` or `interval`. To export a band, fit "
                 "the view of a class, such as class-1, or the spline with multiclass='keep'."
             )
             raise DoesNotApply(msg)
         low, high = self.maps[0].band_ends(simultaneous=simultaneous)
         return replace(self, maps=(low,)), replace(self, maps=(high,))
+
+    def check_band(self, *, simultaneous: bool = False) -> None:
+        """Refuse to give intervals where the maps of the classes have none."""
+        for gamma in self.maps:
+            gamma.check_band(simultaneous=simultaneous)
+
+    def _class_bands(
+        self, preds: Predictions, *, simultaneous: bool
+    ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        if self.K == _TWO:
+            return None
+        check_classes(preds, self.K)
+        whole = slice(0, preds.n)
+        tails = class_tails(np.maximum(rescaled(preds, self.factor).masses(whole), self.floor))
+        zero = impossible_in(preds, whole, self.impossible)
+        ends = [gamma.band_ends(simultaneous=simultaneous) for gamma in self.maps]
+        every = (self.maps, *zip(*ends, strict=True))
+        middle, low, high = (replace(self, maps=x)._applied(*tails) for x in every)  # noqa: SLF001
+        if zero is not None:
+            middle[zero] = low[zero] = high[zero] = 0.0
+        return middle, low, high
 
 
 def _log_odds_of_two(preds: Predictions, at: slice) -> FloatArray:

@@ -154,6 +154,17 @@ function cellOf(one, score) {
   return [rows, grid[at], grid[at + 1]];
 }
 const enough = (one, score) => !one.fitted || [-0.01, 0, 0.01].reduce((sum, step) => sum + cellOf(one, Math.min(Math.max(score + step, 0), 1))[0], 0) >= D.least;
+// Also between such places, if they are near: the scores of a forest come in steps.
+function richOf(one) {
+  const score = one.line[0], rich = score.map(s => enough(one, s));
+  let last = -1;
+  rich.slice().forEach((ok, i) => {
+    if (!ok) return;
+    if (last >= 0 && score[i] - score[last] <= D.step) rich.fill(true, last, i);
+    last = i;
+  });
+  return rich;
+}
 const path = (xs, ys) => "M" + xs.map((x, i) => `${x.toFixed(1)} ${ys[i].toFixed(1)}`).join("L");
 
 function frame(xs, ys, names, place) {
@@ -190,7 +201,8 @@ function legend(lines, foot, more) {
 }
 function reliability() {
   const lines = shown(), seen = [];
-  for (const one of lines) one.line[0].forEach((s, i) => enough(one, s) && seen.push(s, one.line[1][i]));
+  const riches = lines.map(richOf);
+  lines.forEach((one, k) => one.line[0].forEach((s, i) => riches[k][i] && seen.push(s, one.line[1][i])));
   let low = Math.floor(10 * Math.min(...seen) + 1e-9) / 10, high = Math.ceil(10 * Math.max(...seen) - 1e-9) / 10;
   if (!seen.length || high - low < 0.1) [low, high] = [0, Math.max(0.1, seen.length ? high : 1)];
   if (state.odds) [low, high] = [Math.max(0.0006, Math.min(0.4, ...seen)), Math.min(0.9994, Math.max(0.6, ...seen))];
@@ -205,10 +217,11 @@ function reliability() {
     return n > 0 ? `M${x(edges[i])} ${HEIGHT - FOOT}V${top}H${x(edges[i + 1])}V${HEIGHT - FOOT}Z` : "";
   }).join("")}));
   parts.push(draw("path", {class: "thin reference dash", d: `M${x(low)} ${y(low)}L${x(high)} ${y(high)}`}));
-  for (const one of lines) {
-    const inside = one.line[0].map(v => v >= low - 1e-9 && v <= high + 1e-9), kind = styleOf(one);
+  for (const [k, one] of lines.entries()) {
+    const within = v => v >= low - 1e-9 && v <= high + 1e-9;
+    const inside = one.line[0].map((v, i) => within(v) && (riches[k][i] || within(one.line[1][i]))), kind = styleOf(one);
     const [score, share, bottom, top] = one.line.map(column => column && column.filter((_, i) => inside[i]));
-    const rich = score.map(s => enough(one, s));
+    const rich = riches[k].filter((_, i) => inside[i]);
     for (let start = 0; start < score.length;) {
       let end = start;
       while (end < score.length && rich[end] === rich[start]) end++;

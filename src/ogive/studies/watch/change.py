@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
+from shlex import quote
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -38,6 +39,8 @@ Kind: TypeAlias = Literal["base rate", "slope", "shape", "one group"]
 
 #: Starts whose likelihood is within this factor of the best may be the change.
 LIKELIHOOD_RATIO_OF_INTERVAL = 20.0
+#: The command that refits, for those who know the log and its columns to fill in.
+REFIT, OF_GROUPS = "ogive fit LOG --time COL", " --by COLS"
 _KINDS: dict[Kind, str] = {
     "base rate": "the base rate (a shift in log-odds)",
     "slope": "the slope (a line in log-odds)",
@@ -106,8 +109,8 @@ def change_of(starts: Sequence[Start], times: Sequence[Time], group: str | None 
         f"{who}{when} {scores} ({_example(rows[best], maps[best])})."
         f"{began if interval[0] != interval[1] else ''} {what}: {_KINDS[kind]}."
     )
-    by = "" if group is None else " --by COL"
-    advice = f"Refit on data from {first} on: ogive fit FILES{by} -o cal.json"
+    by = "" if group is None else OF_GROUPS
+    advice = f"Refit on data from {first} on: {REFIT}{by} --since {quote(str(first))} -o cal.json"
     return Change(first, *interval, kind, until, words, advice)
 
 

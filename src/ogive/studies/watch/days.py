@@ -157,6 +157,23 @@ def by_day(groups: Mapping[str, Curve]) -> dict[str, dict[str, Curve]]:
     return found
 
 
+def rows_since(days: Mapping[str, Rows], since: str) -> Rows:
+    """Return the rows of a day and of all later ones together; with groups, those of each group."""
+    first = as_time(since)
+    names = [name for name in days if name != NO_GROUP]
+    later = [days[name] for name in names if in_order([first, as_time(name)])[0] == first]
+    if not later:
+        msg = f"no rows are of {since} or later; the last are of {max(names, default='no time')}."
+        raise InvalidInput(msg)
+    if all(isinstance(one, Curve) for one in later):
+        return reduce(lambda a, b: a.merge(b), cast("list[Curve]", later))
+    found: dict[str, Curve] = {}
+    for day in cast("list[Mapping[str, Curve]]", later):
+        for group, curve in day.items():
+            found[group] = found[group].merge(curve) if group in found else curve
+    return found
+
+
 def saved_days(files: Sequence[Path], every: Every) -> dict[str, Curve]:
     """Return the curves of files that are named by their day, those of one period together."""
     found: dict[str, Curve] = {}

@@ -23,6 +23,8 @@ Two sums over the starts are kept (`log_share`, `log_sum`):
 **Few starts.** The day of a change that lies long ago need not be known to the day. Starts older
 than 2 · 4 · 2^j days are kept at every 2^(j+1)-th day. Of a start that is dropped, both shares go
 on with the next older one: they are money that changes its strategy, so M and R stay martingales.
+After an alarm the starts up to it are all kept, so that the day of the change stays as well known
+as it was then.
 
 **Summaries.** A row of a summarised curve stands for rows with scores around their mean
 :math:`\bar p`. The mean of their product of factors is then
@@ -43,7 +45,7 @@ from ogive.curve.summary import LEAST_BITS
 from ogive.studies.wording import spline_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from ogive.calibrators.spline_map import SplineMap
     from ogive.curve import Curve
@@ -219,14 +221,30 @@ def _map_for(start: Start, past: Curve) -> SplineMap | None:
     return spline_of(past)
 
 
-def kept(starts: Sequence[Start], today: int) -> list[Start]:
-    """Return the starts that are kept after a day: few, the older the fewer."""
+def kept(starts: Sequence[Start], today: int, alarm: int = 0) -> list[Start]:
+    """Return the starts that are kept after a day: few, the older the fewer.
+
+    alarm : number of the day of the alarm; starts up to it are all kept, one of them is the change
+    """
+    numbers = [start.number for start in starts]
+    some = [n for n in numbers if n <= alarm or not (n - 1) % _spacing(today - n)]
+    return _only(starts, {*numbers[:1], *some})
+
+
+def merged(one: Sequence[Start], two: Sequence[Start]) -> list[Start]:
+    """Return the starts of two shards of the same days: those that both kept."""
+    both = {start.number for start in one} & {start.number for start in two}
+    return [a.beside(b) for a, b in zip(_only(one, both), _only(two, both), strict=True)]
+
+
+def _only(starts: Sequence[Start], numbers: Collection[int]) -> list[Start]:
+    """Return the starts of some days; of the others, rows and shares go on with the next older."""
     found: list[Start] = []
     for start in starts:
-        if found and (start.number - 1) % _spacing(today - start.number):
-            found[-1] = found[-1].taking(start)
-        else:
+        if start.number in numbers:
             found.append(start)
+        else:
+            found[-1] = found[-1].taking(start)
     return found
 
 

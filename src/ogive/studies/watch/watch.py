@@ -42,7 +42,7 @@ from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader
 from ogive.metrics.significance import TestReader, ks_of
 from ogive.studies.watch.change import Change, change_of
-from ogive.studies.watch.starts import Start, bet, kept, log_mixture, log_total
+from ogive.studies.watch.starts import Start, bet, kept, log_mixture, log_total, merged
 from ogive.studies.watch.times import as_time, check_later
 
 if TYPE_CHECKING:
@@ -219,7 +219,9 @@ class Watch(Watching):
         today = len(self.days) + 1
         counted = curve if curve.clusters is None else one_row_each(curve.clusters, curve.view)
         moved, saved = bet(self.starts, counted)
-        starts = kept([*moved, Start.born(today, counted)], today)
+        first = self.alarm_day
+        alarm = 0 if first is None else self.days.index(first) + 1
+        starts = kept([*moved, Start.born(today, counted)], today, alarm)
         day = Day(
             time=time,
             n=curve.n,
@@ -262,7 +264,7 @@ class Watch(Watching):
             msg = "only watches of the same days can be merged: shards of one log."
             raise InvalidInput(msg)
         days = tuple(map(_merged_day, self.days, other.days))
-        return replace(self, days=days, starts=tuple(map(Start.beside, self.starts, other.starts)))
+        return replace(self, days=days, starts=tuple(merged(self.starts, other.starts)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values under the keys of ``ogive watch --json``."""
