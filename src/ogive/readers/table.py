@@ -277,7 +277,7 @@ def _lists(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
         first = int(lengths[int(odd.argmax())])
         msg = (
             f"{path}: every row of `{name}` must be a list with one number for each class. Row 0 "
-            f"has {lengths[0]:,}, but {rows_that(odd)}, has {first:,}."
+            f"has {lengths[0]:,}; other lengths: {rows_that(odd)} ({first:,} numbers)."
         )
         raise FileFormatError(msg)
     return flat.reshape(table.num_rows, int(lengths[0]))
