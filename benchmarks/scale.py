@@ -36,8 +36,9 @@ def run(folder):
     return int(total[0].sum())
 """
 ENGINE = """
-from ogive.engines import local, memory
-memory.arrow()
+from ogive.engines import local
+from ogive.readers.arrow import pa
+pa.int64()  # chooses the allocator
 import pyarrow.compute, pyarrow.csv, pyarrow.parquet
 import ogive
 def run(folder):

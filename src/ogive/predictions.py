@@ -194,6 +194,11 @@ class Predictions:
         return int(self._divided.sum())
 
     @property
+    def row_weights(self) -> FloatArray:
+        """The weight of each row, 1 where none were given, (N,)."""
+        return np.ones(self.n) if self.sample_weight is None else self.sample_weight
+
+    @property
     def width(self) -> int:
         """How many numbers a row holds: K, or 1 for one column."""
         return 1 if self.one_column else self.K
@@ -359,8 +364,7 @@ def _largest(block: AnyArray) -> tuple[AnyArray, IntArray]:
 
 def distance_from_one(block: AnyArray) -> FloatArray:
     """Return |sum − 1| of each row, which compares with both limits as the exact sum does."""
-    distance: FloatArray = np.abs(totals(block, (SUM_TOLERANCE, given_within(block.shape[1]))) - 1)
-    return distance
+    return np.abs(totals(block, (SUM_TOLERANCE, given_within(block.shape[1]))) - 1)
 
 
 def divided_by_sum(values: AnyArray) -> AnyArray:

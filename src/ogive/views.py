@@ -255,8 +255,7 @@ def ranked_classes(values: AnyArray, view: View) -> IntArray:
     if last == 1:
         best: IntArray = values.argmax(axis=1)[:, None]
         return best
-    ranked: IntArray = np.argsort(-values, axis=1, kind="stable")[:, first:last]
-    return ranked
+    return np.argsort(-values, axis=1, kind="stable")[:, first:last]
 
 
 def _ranked_hits(preds: Predictions, at: slice, first: int, last: int) -> BoolArray:

@@ -20,8 +20,8 @@ import ogive
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Map
 from ogive.errors import OgiveError
-from ogive.export import curve_file, to_python, to_sql
-from ogive.export.artifact import _checksum
+from ogive.export import curve_file, run_python, run_sql, to_python, to_sql
+from ogive.export.artifact import checksum_of
 from ogive.export.targets import export
 from ogive.predictions import Predictions
 
@@ -62,7 +62,7 @@ def documents():
 
 def sealed(document):
     """Return the text of an artifact with the checksum of its contents; inf as 1e999, no NaN."""
-    whole = {**document, "checksum": _checksum(document)}
+    whole = {**document, "checksum": checksum_of(document)}
     return json.dumps(whole).replace("Infinity", "1e999")
 
 
@@ -189,9 +189,9 @@ def _in_unit(values, total=None):
 
 def check_writes_plain_text(gamma):
     """Write what an export would hold; `check_text` of each target looks at every word of it."""
-    for room in (to_python, to_sql):
+    for target, run in ((to_python, run_python), (to_sql, run_sql)):
         try:
-            room.check_text(room.write(gamma))
+            run.check_text(target.write(gamma))
         except OgiveError:
             continue
 

@@ -6,7 +6,7 @@ import pytest
 
 from ogive import Curve, fit_paper_spline, load, save
 from ogive.errors import ArtifactError, InvalidType
-from ogive.export.artifact import FittedOn, _checksum, load_fitted_on
+from ogive.export.artifact import FittedOn, checksum_of, load_fitted_on
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def rewritten(path, change, *, sign=True):
     document = json.loads(path.read_text())
     document.pop("checksum")
     change(document)
-    document["checksum"] = _checksum(document) if sign else "sha256:0"
+    document["checksum"] = checksum_of(document) if sign else "sha256:0"
     path.write_text(json.dumps(document))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ogive import fit_groups, load, save
 from ogive.errors import ExportError, InvalidInput
-from ogive.export import to_onnx, to_python, to_sql, to_torch
+from ogive.export import run_python, run_sql, to_onnx, to_python, to_sql, to_torch
 from ogive.export.grid import groups_for
 from ogive.export.sql_groups import MAX_GROUPS, text_literal
 from ogive.export.targets import TARGETS, export
@@ -59,7 +59,7 @@ def test_groups_not_seen_and_missing_ones_get_what_the_library_gives():
 
 def of_engine(gamma, text, groups, scores, by, connection):
     """The numbers of PostgreSQL, which has no NUL."""
-    columns = ", ".join(f"{to_sql._quoted(name)} text" for name in by)
+    columns = ", ".join(f"{run_sql.quoted(name)} text" for name in by)
     connection.execute("DROP TABLE IF EXISTS g")
     connection.execute(f"CREATE TABLE g (ogive_row integer, score double precision, {columns})")
     with connection.cursor().copy("COPY g FROM STDIN") as copy:
@@ -112,7 +112,7 @@ def test_a_literal_of_sql_is_the_text_again(name):
     assert "\\" not in literal
     duckdb = pytest.importorskip("duckdb")
     assert duckdb.connect().execute(f"SELECT {literal}").fetchall() == [(name,)]
-    to_sql.check_text(
+    run_sql.check_text(
         "-- spline calibrator of score, fitted on 3 rows; written by ogive 1.0\n" + literal
     )
 
@@ -122,7 +122,7 @@ def test_a_literal_of_sql_is_the_text_again(name):
 )
 def test_other_text_is_not_let_through(text):
     with pytest.raises(ExportError, match="nothing was written"):
-        to_sql.check_text(HEAD + text)
+        run_sql.check_text(HEAD + text)
 
 
 def test_what_sql_cannot_hold_is_refused_with_a_way_out(tmp_path):
@@ -141,7 +141,7 @@ def test_python_is_literals_and_our_own_functions(tmp_path):
     gamma = grouped.hostile()
     text = to_python.write(gamma)
     assert "__import__('os')" in text  # inside a string: the syntax tree has no such call
-    to_python.check_text(text)
+    run_python.check_text(text)
     (tmp_path / "cal.py").write_text(text, encoding="utf-8")
     calibrate = runpy.run_path(str(tmp_path / "cal.py"))["calibrate"]
     for name in (*grouped.HOSTILE, None, "", float("nan"), "not seen"):

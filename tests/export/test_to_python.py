@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ogive.errors import ExportError
-from ogive.export import to_python
+from ogive.export import run_python, to_python
 from ogive.export.check import expected
 from ogive.export.grid import logits_for, scores_for
 from ogive.predictions import Predictions
@@ -125,16 +125,16 @@ def test_the_decision_is_kept():
 )
 def test_only_text_that_computes_is_run(text):
     good = to_python.write(fitted("platt.score"))
-    to_python.check_text(good)
+    run_python.check_text(good)
     with pytest.raises(ExportError, match="Python"):
-        to_python.check_text(good + text + "\n")
+        run_python.check_text(good + text + "\n")
     with pytest.raises(ExportError, match="Python"):
         to_python.run(good + text + "\n", np.zeros(1))
 
 
 def test_the_process_that_checks_has_no_builtins_and_writes_nothing(monkeypatch, tmp_path):
     """Were the list of words to miss something, the process would still refuse it."""
-    monkeypatch.setattr(to_python, "check_text", lambda _: None)
+    monkeypatch.setattr(run_python, "check_text", lambda _: None)
     good = to_python.write(fitted("none.score"))
     out = tmp_path / "x"
     for text in (f"open({str(out)!r}, 'w')", "import os", "from os import system"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ogive.errors import ExportError, InvalidInput
-from ogive.export import to_sql
+from ogive.export import run_sql, to_sql
 from ogive.export.check import batch, compare, expected
 from ogive.export.targets import export
 from ogive.predictions import Predictions
@@ -15,15 +15,15 @@ POINTS = 100_000
 
 
 def in_postgres(connection, text, values, column):
-    name = to_sql.parse_column(column)
-    table = to_sql.table_of(name, values)
-    columns = ", ".join(f"{to_sql._quoted(name)} double precision" for name in table)
+    name = run_sql.parse_column(column)
+    table = run_sql.table_of(name, values)
+    columns = ", ".join(f"{run_sql.quoted(name)} double precision" for name in table)
     connection.execute("DROP TABLE IF EXISTS t")
     connection.execute(f"CREATE TABLE t (ogive_row integer, {columns})")
     with connection.cursor().copy("COPY t FROM STDIN") as copy:
         for i, row in enumerate(zip(*(c.tolist() for c in table.values()), strict=True)):
             copy.write_row((i, *row))
-    alias = to_sql._quoted(name.table or "t")
+    alias = run_sql.quoted(name.table or "t")
     rows = connection.execute(f"SELECT {text} FROM t AS {alias} ORDER BY ogive_row").fetchall()
     return np.array([row[0] for row in rows], dtype=np.float64)
 
@@ -170,7 +170,7 @@ def test_what_is_no_name_is_refused(column, tmp_path):
 )
 def test_only_words_of_an_expression_are_run(text):
     good = to_sql.write(fitted("platt.score"))
-    to_sql.check_text(good)
+    run_sql.check_text(good)
     with pytest.raises(ExportError, match="nothing was written"):
         to_sql.run(good + text, np.zeros(1), "score")
     with pytest.raises(ExportError, match="nothing was written"):
@@ -182,7 +182,7 @@ def test_the_engine_that_checks_has_no_files(engine, tmp_path, monkeypatch):
     """Were the list of words to miss something, the engine would still refuse it."""
     import sys
 
-    monkeypatch.setattr(to_sql, "check_text", lambda _: None)
+    monkeypatch.setattr(run_sql, "check_text", lambda _: None)
     out = tmp_path / "x"
     if engine == "sqlite":
         monkeypatch.setitem(sys.modules, "duckdb", None)

@@ -177,7 +177,7 @@ TABLE_FAULTS = [
     ({"score": ["a", "b"], "outcome": [0, 1]}, "`score` must be numbers"),
     ({"p": [0.1], "y": [0]}, "no known columns"),
     ({"logit_0": [0.1], "logit_2": [0.2], "label": [0]}, "without a gap"),
-    ({"logits": [[0.1, 0.2], [0.3]], "label": [0, 1]}, "as many numbers"),
+    ({"logits": [[0.1, 0.2], [0.3]], "label": [0, 1]}, "one number for each class"),
     ({"score": [0.1], "outcome": [0], "part": ["train"]}, "`part` must be cal or test.*'train'"),
     ({"score": pa.array([], pa.float64())}, "no rows"),
 ]

@@ -1,10 +1,9 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from ogive import Curve
 from ogive.calibrators import METHODS
+from ogive.studies import wording
 from ogive.studies.measure import measure
 from ogive.studies.wording import about_scores, ranges_off
 
@@ -45,8 +44,7 @@ class Band:
     ],
 )
 def test_what_is_said_of_scores_comes_from_the_band(truth, words, monkeypatch):
-    method = SimpleNamespace(fit=lambda curve: Band(truth))
-    monkeypatch.setitem(METHODS, "spline", method)
+    monkeypatch.setattr(wording, "spline_of", lambda _: Band(truth))
     scores = (np.arange(1000) + 0.5) / 1000
     assert about_scores(Curve.from_scores(scores, scores > 0.5)) == words
     top = about_scores(Curve.from_scores(scores, scores > 0.5, view="top-1"))

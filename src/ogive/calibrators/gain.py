@@ -72,7 +72,7 @@ class Gain:
     folds : int or None
         In how many parts the rows were cut; None: each row was left out in turn.
     value : float
-        Log loss saved per row, in nats.
+        Log loss saved per row.
     error : float or None
         Its standard error, over rows, if it is known.
     before : float or None

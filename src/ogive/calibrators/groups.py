@@ -270,5 +270,4 @@ def _stacked(groups: Sequence[_Group], axis: GroupAxis) -> GroupTrials:
 def _prior(none: float) -> FloatArray:
     """Return the prior weights of the sizes: flat in their logarithm, with a tail as size^-3."""
     tail = (1.0 + (SIZES[1:] / LARGE_SIZE) ** 2) ** -1.5
-    result: FloatArray = np.concatenate([[none], (1.0 - none) * tail / tail.sum()])
-    return result
+    return np.concatenate([[none], (1.0 - none) * tail / tail.sum()])

@@ -138,8 +138,7 @@ def _bin_of(
     low_edges, high_edges = edge_tail[~edge_high], edge_tail[edge_high][::-1]  # rising tails
     below = np.searchsorted(low_edges, tail)  # tails of edges < the score's tail
     above = edge_tail.size - np.searchsorted(high_edges, tail, side="right")
-    place: IntArray = np.where(high, above, below)
-    return place
+    return np.where(high, above, below)
 
 
 def _mass_edges(curve: Curve, bins: int) -> tuple[BoolArray, FloatArray]:

@@ -126,8 +126,7 @@ def smoothed_hits(curve: Curve) -> FloatArray:
 
 
 def _targets(hits: FloatArray, count: FloatArray, P: float, M: float) -> FloatArray:
-    result: FloatArray = hits * (P + 1.0) / (P + 2.0) + (count - hits) / (M + 2.0)
-    return result
+    return hits * (P + 1.0) / (P + 2.0) + (count - hits) / (M + 2.0)
 
 
 def shifted(curve: Curve) -> PlattMap:

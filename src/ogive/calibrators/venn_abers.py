@@ -174,8 +174,7 @@ def _beside(high: BoolArray, tail: FloatArray, at: IntArray, step: int) -> Float
     next_to = np.clip(at + step, 0, tail.size - 1)
     near = np.abs(tail[next_to] - tail[at]) <= 4.0 * _EQUAL * tail[at]
     near &= (high[next_to] == high[at]) & (next_to != at)
-    result: FloatArray = np.where(near | (tail[at] == 0.0), exact, wide)
-    return result
+    return np.where(near | (tail[at] == 0.0), exact, wide)
 
 
 def _starts_at_zero(high: BoolArray, tail: FloatArray) -> bool:

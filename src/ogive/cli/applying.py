@@ -62,7 +62,7 @@ def apply(
     With --band the columns low and high are added: the band of the score, or of the most probable
     class.
     A folder or a glob becomes a folder of Parquet files; a run that was cut short can be repeated.
-    An input is never written, and an output that exists only with --force.
+    Inputs are never overwritten. An existing output is replaced only with --force.
     """
     from ogive.studies.apply_file import apply_file  # noqa: PLC0415
     from ogive.studies.apply_log import is_streamed  # noqa: PLC0415

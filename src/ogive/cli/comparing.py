@@ -9,6 +9,7 @@ import click
 from ogive._files import replacing
 from ogive.cli.options import (
     as_json_option,
+    by_option,
     check_columns,
     check_score_only,
     cluster_option,
@@ -22,7 +23,7 @@ from ogive.cli.options import (
     view_option,
 )
 from ogive.cli.terminal import Command, progress
-from ogive.cli.values import INPUT, OUTPUT, WORD
+from ogive.cli.values import INPUT, OUTPUT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,12 +62,7 @@ Next, with your own predictions:
 @splits
 @view_option("vector")
 @score_only_option
-@click.option(
-    "--by",
-    type=WORD,
-    metavar="COL,…",
-    help="Also compare in each group that these columns name, with a calibrator of groups.",
-)
+@by_option("Also compare in each group that these columns name, with a calibrator of groups.")
 @reads_files
 @as_json_option
 def compare(
@@ -123,12 +119,10 @@ def _compared(
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.compare import compare as compared  # noqa: PLC0415
     from ogive.studies.compare import default_methods  # noqa: PLC0415
-    from ogive.studies.estimate import slow_methods  # noqa: PLC0415
 
     names = names_of(methods)
     chosen = default_methods(cal, view, score_only=score_only) if names is None else names
-    quick = {"spline"} if score_only else set()
-    terminal.announce(slow_methods(cal, [name for name in chosen if name not in quick], view))
+    terminal.announce_fits(cal, chosen, view, score_only=score_only)
     with terminal.progress("comparing") as step:
         how: Any = {"score_only": score_only, "groups": groups, "progress": step}
         return compared(cal, test, names, view, **how)

@@ -98,9 +98,9 @@ def decide(
 
     Act on a case if its calibrated score is at least the threshold: alarm / (miss + alarm), or
     more where --capacity or --precision ask for it.
-    Before: the scores are acted on as if they were calibrated. After: calibrated scores are, at
-    the same threshold, on rows that the calibrator was not fitted to. Costs are per case (averaged
-    over rows); what is saved has a 95 % interval (`low`, `high`).
+    The column "before" uses the scores as they are. The column "after" uses calibrated scores, at
+    the same threshold and on rows that the calibrator was not fitted to. Costs are per case
+    (averaged over rows); what is saved has a 95 % interval (`low`, `high`).
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.acting.files import decide_files, decide_log, event_of_log  # noqa: PLC0415

@@ -10,13 +10,14 @@ from ogive.cli.options import (
     as_json_option,
     check_columns,
     columns_of,
+    memory_option,
     part_option,
     reads_files,
     seed_option,
     view_option,
 )
 from ogive.cli.terminal import Command
-from ogive.cli.values import INPUT, MEMORY
+from ogive.cli.values import INPUT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,15 +51,10 @@ if TYPE_CHECKING:
 )
 @view_option(default="[default: score, class-1 of two classes, top-1 of more]")
 @part_option("test")
-@click.option("--ignore-outcomes", is_flag=True, help="Accept outcomes in the file, unread.")
 @click.option(
-    "--memory",
-    type=MEMORY,
-    metavar="SIZE",
-    default="1GB",
-    show_default=True,
-    help="Memory limit for reading files, e.g. 500MB.",
+    "--ignore-outcomes", is_flag=True, help="Accept a file with outcomes; they are not read."
 )
+@memory_option
 @seed_option("Random seed of the draws from a calibrator's posterior.")
 @reads_files
 @as_json_option
@@ -77,7 +73,7 @@ def expect(
 ) -> None:
     """Estimate accuracy, precision and AUC of scores without outcomes.
 
-    It is right only if the scores are calibrated for these rows.
+    The estimates are right only if the scores are calibrated for these rows.
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.cli.tables import show_expected  # noqa: PLC0415

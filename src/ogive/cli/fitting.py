@@ -10,6 +10,7 @@ from ogive.cli.help import ALL_METHODS
 from ogive.cli.logs import ENGINE_ONLY, is_log, log_options, read, reads_logs
 from ogive.cli.options import (
     as_json_option,
+    by_option,
     check_by_option,
     check_columns,
     check_output,
@@ -29,9 +30,9 @@ from ogive.cli.terminal import Command, note, say
 from ogive.cli.values import FOLDS, INPUT, NOTE, WORD, one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
+    from ogive._typing import Progress
     from ogive.calibrators.grouped_map import GroupedMap
     from ogive.calibrators.maps import Fitted
     from ogive.curve import Curve
@@ -66,12 +67,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Cross-validation folds for KS error and log loss after calibration (0 = skip).",
 )
-@click.option(
-    "--by",
-    type=WORD,
-    metavar="COL,…",
-    help="Also calibrate each group that these columns name, as far as its rows differ.",
-)
+@by_option("Also calibrate each group that these columns name, as far as its rows differ.")
 @check_by_option()
 @cluster_option
 @click.option(
@@ -124,15 +120,14 @@ def fit(
     if method == "none":
         refuse("nothing is fitted by the method none, so there is nothing to validate", "folds")
     with terminal.progress(f"fitting {method}") as step:
+        asked = _Asked(file, method, view, part, folds, options, step)
         if options["by"] is not None:
             refuse("the groups of --by are judged anyway", "check_by")
-            made = _fit_groups(file, method, view, part, options, folds=folds, step=step)
-            _save_groups(made, output, file, part, folds=folds, date=date, tag=tag, as_json=as_json)
+            _save_groups(_fit_groups(asked), output, asked, date=date, tag=tag, as_json=as_json)
             return
-        _check_can_be_judged(file, method, view, folds, options)
+        _check_can_be_judged(asked)
         fit_it = _fit_log if is_log((file,), options) else _fit_file
-        fit_it = fit_it if options["since"] is None else _fit_since
-        done = fit_it(file, method, view, part, options, folds=folds, step=step)
+        done = (fit_it if options["since"] is None else _fit_since)(asked)
         gamma, data = done.gamma, done.data
         if not hasattr(gamma, "impossible"):
             refuse(f"{gamma.view} is one score, and zeros stay in whole vectors", "impossible")
@@ -151,16 +146,33 @@ def fit(
         if folds and info.folds is None:
             _not_validated(gamma.n, method, folds)
         verdict = judge_fit(data, gamma, info, done.test)
-        worse = _worse_groups(file, method, gamma, part, options, folds=folds, step=step)
+        worse = _worse_groups(asked, gamma)
     save(gamma, output, info)
     if as_json:
-        known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
-        result = {"method": method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
-        result["score_only"] = not hasattr(gamma, "K")
-        numbers = {name: getattr(info, name) for name in known} | verdict.flat()
-        terminal.print_json(result | numbers | worse | {"reasons": verdict.to_dict()})
+        score_only = not hasattr(gamma, "K")
+        found = _as_json(method, gamma, info, output) | {"score_only": score_only}
+        terminal.print_json(found | verdict.flat() | worse | {"reasons": verdict.to_dict()})
     else:
         _show(gamma, info, verdict, output, tested=done.test is not None)
+
+
+class _Asked(NamedTuple):
+    """What the command was asked to fit, and how far it is."""
+
+    file: Path
+    method: str
+    view: str | None
+    part: str | None
+    folds: int
+    options: dict[str, Any]
+    step: Progress
+
+
+def _as_json(method: str, gamma: Fitted, info: FittedOn, output: Path) -> dict[str, Any]:
+    """Return what the JSON of every fit holds."""
+    known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
+    head = {"method": method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
+    return head | {name: getattr(info, name) for name in known}
 
 
 def _show(
@@ -197,16 +209,7 @@ class _Done(NamedTuple):
     test: Predictions | None = None
 
 
-def _fit_file(
-    file: Path,
-    method: str,
-    view: str | None,
-    part: str | None,
-    options: dict[str, Any],
-    *,
-    folds: int,
-    step: Callable[[str, float, int], None],
-) -> _Done:
+def _fit_file(asked: _Asked) -> _Done:
     """Fit a method to the rows of a file."""
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.readers.multi_file import read_together  # noqa: PLC0415
@@ -214,23 +217,21 @@ def _fit_file(
     from ogive.studies.fitting import default_view  # noqa: PLC0415
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
 
-    names, name, memory = columns_of(options), options["experiment"], options["memory"]
+    method, options, folds = asked.method, asked.options, asked.folds
+    source = ((asked.file,), columns_of(options), options["experiment"])
     parts: list[str] = []
-    how: Any = {"default": "cal", "memory": memory}
-    data = read_together(
-        (file,), names, name, part, **how, note=terminal.note, of_part=parts.append
-    )
-    test = read_together((file,), names, name, "test", **how) if parts == ["cal"] else None
-    view = view or default_view(data)
+    how: Any = {"default": "cal", "memory": options["memory"]}
+    data = read_together(*source, asked.part, **how, note=terminal.note, of_part=parts.append)
+    test = read_together(*source, "test", **how) if parts == ["cal"] else None
+    view = asked.view or default_view(data)
     check_score_only(view, method)
     _check_folds(data, folds)
     score_only: bool = options["score_only"]
-    asked = f"{method}:score-only" if score_only and method == "spline" else method
-    slow = slow_methods(data, [asked], view)
+    name = f"{method}:score-only" if score_only and method == "spline" else method
+    slow = slow_methods(data, [name], view)
     terminal.announce(slow, f", and {folds} times that with --folds {folds}" * bool(folds))
-    how = {"impossible": options["impossible"], "progress": step, "score_only": score_only}
-    gamma = fitted(data, method, view, **how)
-    return _Done(gamma, data, test=test)
+    how = {"impossible": options["impossible"], "progress": asked.step, "score_only": score_only}
+    return _Done(fitted(data, method, view, **how), data, test=test)
 
 
 class _Groups(NamedTuple):
@@ -240,75 +241,65 @@ class _Groups(NamedTuple):
     check: GroupCheck | None
 
 
-def _fit_groups(
-    file: Path,
-    method: str,
-    view: str | None,
-    part: str | None,
-    options: dict[str, Any],
-    *,
-    folds: int,
-    step: Callable[[str, float, int], None],
-) -> _Groups:
+def _fit_groups(asked: _Asked) -> _Groups:
     """Fit the default method to the groups of a column, which an engine reads."""
     from ogive.calibrators.groups import fit_groups  # noqa: PLC0415
     from ogive.studies.group_curves import key_of  # noqa: PLC0415
-    from ogive.studies.group_fitting import check_groups, curves_by_group  # noqa: PLC0415
+    from ogive.studies.group_fitting import check_groups  # noqa: PLC0415
 
-    if method != "spline":
-        msg = f"--by calibrates groups with the method spline, not {method}. Leave --method out."
+    if asked.method != "spline":
+        msg = (
+            f"--by calibrates groups with the method spline, not {asked.method}. Leave --method "
+            "out."
+        )
         raise click.UsageError(msg)
     refuse("groups are calibrated in one view, which has no zeros to keep", "impossible")
-    is_log((file,), options)
-    if options["since"] is None:
-        reading = read((file,), view, part, options, step, default_part="cal")
-        curves = curves_by_group(reading, options["by"])
+    by = asked.options["by"]
+    if asked.options["since"] is None:
+        curves = _group_curves(asked, asked.view, by)
     else:
-        found = _since(file, view, part, options, step)
-        curves = {key_of(group, options["by"]): curve for group, curve in found.items()}
-    gamma = fit_groups(curves, options["by"])
-    return _Groups(gamma, check_groups(curves, folds) if folds > 1 else None)
+        curves = {key_of(group, by): curve for group, curve in _since(asked).items()}
+    gamma = fit_groups(curves, by)
+    return _Groups(gamma, check_groups(curves, asked.folds) if asked.folds > 1 else None)
 
 
-def _check_can_be_judged(
-    file: Path, method: str, view: str | None, folds: int, options: dict[str, Any]
-) -> None:
+def _group_curves(asked: _Asked, view: str | None, by: str) -> dict[Any, Curve]:
+    """Return the curve of each group that columns name, which an engine reads."""
+    from ogive.studies.group_fitting import curves_by_group  # noqa: PLC0415
+
+    options = asked.options | {"by": by}
+    is_log((asked.file,), options)
+    return curves_by_group(
+        read((asked.file,), view, asked.part, options, asked.step, default_part="cal"), by
+    )
+
+
+def _check_can_be_judged(asked: _Asked) -> None:
     """Refuse to judge groups without columns, or without a fit of a score to rows left out."""
     from ogive.calibrators import METHODS  # noqa: PLC0415
     from ogive.engines.files import is_log as is_table  # noqa: PLC0415
 
-    if options["check_by"] is None:
+    if asked.options["check_by"] is None:
         return
-    if not is_table(file):
-        refuse(f"{file} has no columns that name groups; tables have", "check_by")
-    if not folds:
+    if not is_table(asked.file):
+        refuse(f"{asked.file} has no columns that name groups; tables have", "check_by")
+    if not asked.folds:
         refuse("without folds there are no rows left out to judge groups on", "check_by")
-    if view == "vector" or getattr(METHODS.get(method), "reads", "") != "curve":
+    if asked.view == "vector" or getattr(METHODS.get(asked.method), "reads", "") != "curve":
         why = "groups are judged here for methods of one score; ogive apply --check-by judges all"
         refuse(why, "check_by")
 
 
-def _worse_groups(
-    file: Path,
-    method: str,
-    gamma: Fitted,
-    part: str | None,
-    options: dict[str, Any],
-    *,
-    folds: int,
-    step: Callable[[str, float, int], None],
-) -> dict[str, Any]:
+def _worse_groups(asked: _Asked, gamma: Fitted) -> dict[str, Any]:
     """Warn of groups that one map of all rows makes worse, and return them for the JSON."""
-    from ogive.studies.group_fitting import check_one_map, curves_by_group  # noqa: PLC0415
+    from ogive.studies.group_fitting import check_one_map  # noqa: PLC0415
     from ogive.studies.group_harm import warn_of_worse  # noqa: PLC0415
 
-    by = options["check_by"]
+    by = asked.options["check_by"]
     if by is None:
         return {}
-    asked = options | {"by": by}
-    is_log((file,), asked)
-    reading = read((file,), gamma.view, part, asked, step, default_part="cal")
-    worse = check_one_map(curves_by_group(reading, by), method, folds, by)
+    curves = _group_curves(asked, gamma.view, by)
+    worse = check_one_map(curves, asked.method, asked.folds, by)
     warn_of_worse(worse or (), "rows left out", by_group=False)
     return {"worse": None if worse is None else [one.group for one in worse]}
 
@@ -316,10 +307,8 @@ def _worse_groups(
 def _save_groups(
     made: _Groups,
     output: Path,
-    file: Path,
-    part: str | None,
+    asked: _Asked,
     *,
-    folds: int,
     date: str | None,
     tag: str | None,
     as_json: bool,
@@ -331,21 +320,20 @@ def _save_groups(
     from ogive.studies.group_harm import warn_of_worse  # noqa: PLC0415
 
     gamma, check = made
-    info = fitted_on_groups(gamma, check, cv=folds, file=file, part=part, date=date, tag=tag)
+    how: Any = {"cv": asked.folds, "file": asked.file, "part": asked.part}
+    info = fitted_on_groups(gamma, check, **how, date=date, tag=tag)
     save(gamma, output, info)
     if check is not None:
         warn_of_worse(check.worse, "rows left out", by_group=True)
     if as_json:
-        known = ("ks_before", "ks_after", "log_loss_before", "log_loss_after", "folds")
-        result = {"method": gamma.method, "view": gamma.view, "n": gamma.n, "artifact": str(output)}
-        result |= {name: getattr(info, name) for name in known}
-        result |= {"by": gamma.by, "groups": len(gamma.groups)}
+        found = _as_json(gamma.method, gamma, info, output)
+        found |= {"by": gamma.by, "groups": len(gamma.groups)}
         worse = None if check is None else [one.group for one in check.worse]
         overall = None if check is None else check.log_loss_overall
-        terminal.print_json(result | {"log_loss_overall": overall, "worse": worse})
+        terminal.print_json(found | {"log_loss_overall": overall, "worse": worse})
         return
     say(f"spline by {gamma.by} of {gamma.view}, fitted on {gamma.n:,} rows: {output}")
-    for line in in_words(gamma, check, folds):
+    for line in in_words(gamma, check, asked.folds):
         say(line)
     say(f"Next: ogive apply {output} FILE -o OUT")
 
@@ -373,69 +361,48 @@ def _not_validated(n: float, method: str, folds: int) -> None:
     note(f"{few}: there is no KS error or log loss after calibration.")
 
 
-def _since(
-    file: Path,
-    view: str | None,
-    part: str | None,
-    options: dict[str, Any],
-    step: Callable[[str, float, int], None],
-) -> Any:  # noqa: ANN401 - a curve, or one for each group
+def _since(asked: _Asked) -> Any:  # noqa: ANN401 - a curve, or one for each group
     """Read the rows of a log from a day on."""
     from ogive.engines.periods import is_period  # noqa: PLC0415
     from ogive.studies.watch.days import by_day, rows_since  # noqa: PLC0415
 
+    options = asked.options
     time, by, since = options["time"], options["by"], options["since"]
     refuse("with --since a log is read day by day, without clusters", "cluster", "check_by")
     every = "day" if is_period(since) else "batch"
-    asked = {**options, "by": time if by is None else f"{time},{by}", "every": every}
-    is_log((file,), asked)
-    days = read((file,), view, part, {**asked, "one_pass": True}, step, default_part="cal").by_group
+    how = {**options, "by": time if by is None else f"{time},{by}", "every": every}
+    is_log((asked.file,), how)
+    how["one_pass"] = True
+    days = read((asked.file,), asked.view, asked.part, how, asked.step, default_part="cal").by_group
     return rows_since(days if by is None else by_day(days), since)
 
 
-def _fit_since(
-    file: Path,
-    method: str,
-    view: str | None,
-    part: str | None,
-    options: dict[str, Any],
-    *,
-    folds: int,
-    step: Callable[[str, float, int], None],
-) -> _Done:
+def _fit_since(asked: _Asked) -> _Done:
     """Fit a method to the rows of a log from a day on."""
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
 
-    check_score_only(view, method)
-    curve = _since(file, view, part, options, step)
-    _check_folds(curve, folds)
-    return _Done(fitted(curve, method, curve.view), curve)
+    check_score_only(asked.view, asked.method)
+    curve = _since(asked)
+    _check_folds(curve, asked.folds)
+    return _Done(fitted(curve, asked.method, curve.view), curve)
 
 
-def _fit_log(
-    file: Path,
-    method: str,
-    view: str | None,
-    part: str | None,
-    options: dict[str, Any],
-    *,
-    folds: int,
-    step: Callable[[str, float, int], None],
-) -> _Done:
+def _fit_log(asked: _Asked) -> _Done:
     """Fit a method to the curve, or the rows, of a log."""
     from ogive.studies.logs import ONLY_SCORES, fit_log  # noqa: PLC0415
 
-    check_score_only(view, method)
+    method, options = asked.method, asked.options
+    check_score_only(asked.view, method)
     given = next((name for name in ENGINE_ONLY if options.get(name)), None)
     done = fit_log(
-        (file,),
+        (asked.file,),
         method,
-        view,
-        part=part,
+        asked.view,
+        part=asked.part,
         impossible=options["impossible"],
         in_pieces=None if given is None else f"--{given.replace('_', '-')}",
-        check=lambda data: _check_folds(data, folds),
-        progress=step,
+        check=lambda data: _check_folds(data, asked.folds),
+        progress=asked.step,
         **log_options(options),
     )
     if done.only_scores and method == "spline" and not options["score_only"]:

@@ -23,16 +23,18 @@ GROUPS = {
 }
 _REST = "More"
 
+#: Options that say what a file holds: every command that reads files has them.
+FILE_OPTIONS = (
+    *("score", "outcome", "positive", "label", "labels", "classes", "kind", "renormalise"),
+    *("weight", "weight_kind", "cluster", "experiment"),
+)
 #: Options that are listed apart, since most people do not need them.
 SECTIONS = {
     "Options for logs (folders, globs, several tables, long tables)": (
         "by", "save_curve", "memory", "one_pass", "skip_bad", "bits", "engine", "scheduler",
         "master",
     ),
-    "Options that say what a file holds": (
-        "score", "outcome", "positive", "label", "labels", "classes", "kind", "renormalise",
-        "weight", "weight_kind", "cluster", "experiment",
-    ),
+    "Options that say what a file holds": FILE_OPTIONS,
 }  # fmt: skip
 
 _ARRAYS = """`logits` or `probs` with `labels`, or `scores` with `outcomes`. The prefixes cal_ and

@@ -85,9 +85,15 @@ def groups_option(help_: str) -> Callable[..., Any]:
     def add(command: Callable[..., None]) -> Callable[..., None]:
         depth = "With --by: how many columns to combine at most. [default: 2]"
         command = click.option("--depth", type=DEPTH, metavar="N", help=depth)(command)
-        return click.option("--by", type=WORD, metavar="COL,…", help=help_)(command)
+        named: Callable[..., None] = by_option(help_)(command)
+        return named
 
     return add
+
+
+def by_option(help_: str) -> Callable[..., Any]:
+    """Return the option that names the columns of groups."""
+    return click.option("--by", type=WORD, metavar="COL,…", help=help_)
 
 
 def check_by_option() -> Callable[..., Any]:
@@ -266,7 +272,7 @@ def band_options(command: Any) -> Any:  # noqa: ANN401 - a decorator
     command = click.option(
         "--simultaneous",
         is_flag=True,
-        help="With --band: one that holds the whole curve in 95 of 100 samples.",
+        help="With --band: a wider band, which holds the whole curve in 95 of 100 samples.",
     )(command)
     return click.option(
         "--band",

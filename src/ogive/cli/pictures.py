@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.help import CURVE_METHODS
+from ogive.cli.help import CURVE_METHODS, FILE_OPTIONS
 from ogive.cli.options import (
     as_json_option,
     check_columns,
@@ -37,10 +37,7 @@ if TYPE_CHECKING:
     from ogive.studies.watch import GroupWatch, Watch
 
 #: Options that say how rows are read and fitted: a watch has none of them.
-OF_ROWS = (
-    *("view", "method", "split", "score", "outcome", "label", "weight", "classes", "positive"),
-    *("renormalise",),
-)
+OF_ROWS = ("view", "method", "split", *FILE_OPTIONS)
 
 
 @click.command(
@@ -88,8 +85,9 @@ def plot(
 ) -> None:
     """Draw calibration graphs as .png, .svg or .pdf.
 
-    With parts cal and test, the four panels show the test part as it is, and both parts calibrated
-    by what was fitted on the cal part. The graph timeline is that of the state of a watch.
+    With parts cal and test, the four panels show the test part as it is, and both parts
+    calibrated by a map that was fitted on the cal part. The graph timeline needs the state of a
+    watch (`ogive watch --state`).
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.errors import need  # noqa: PLC0415

@@ -10,6 +10,7 @@ import click
 from ogive.cli.help import CURVE_METHODS
 from ogive.cli.options import (
     as_json_option,
+    by_option,
     check_output,
     cluster_option,
     columns_of,
@@ -25,7 +26,7 @@ from ogive.cli.options import (
 )
 from ogive.cli.pictures import OF_ROWS, check, parts_of, watch_in
 from ogive.cli.terminal import Command, say
-from ogive.cli.values import INPUT, LONG_NOTE, NOTE, OUTPUT, WORD
+from ogive.cli.values import INPUT, LONG_NOTE, NOTE, OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -90,12 +91,7 @@ def _described(command: Callable[..., None]) -> Callable[..., None]:
 )
 @cluster_option
 @splits
-@click.option(
-    "--by",
-    type=WORD,
-    metavar="COL,…",
-    help="Add a section on the groups that these columns name, with a calibrator of groups.",
-)
+@by_option("Add a section on the groups that these columns name, with a calibrator of groups.")
 @reads_files
 @as_json_option
 def report(
@@ -178,7 +174,7 @@ def _one(file: Path, options: dict[str, Any]) -> tuple[Page, str]:
 def _refuse_of_rows(file: Path) -> None:
     """Refuse options that need rows, of a summary."""
     why = f"{file} is a summary, which has no rows to fit on"
-    refuse(why, *OF_ROWS, "methods", "score_only", "by", "cluster")
+    refuse(why, *OF_ROWS, "methods", "score_only", "by")
 
 
 def _of_rows(file: Path, options: dict[str, Any]) -> tuple[Page, str]:
@@ -186,7 +182,6 @@ def _of_rows(file: Path, options: dict[str, Any]) -> tuple[Page, str]:
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.report import build_report  # noqa: PLC0415
     from ogive.report.calibrated import default_methods  # noqa: PLC0415
-    from ogive.studies.estimate import slow_methods  # noqa: PLC0415
     from ogive.studies.group_fitting import groups_of_parts, open_with_groups  # noqa: PLC0415
 
     by, view, score_only = options["by"], options["view"], options["score_only"]
@@ -206,8 +201,7 @@ def _of_rows(file: Path, options: dict[str, Any]) -> tuple[Page, str]:
     names = names_of(options["methods"])
     if cal is not None:
         chosen = default_methods(cal, view, score_only=score_only) if names is None else names
-        quick = {"spline"} if score_only else set()
-        terminal.announce(slow_methods(cal, [name for name in chosen if name not in quick], view))
+        terminal.announce_fits(cal, chosen, view, score_only=score_only)
     with terminal.progress("measuring") as step:
         page = build_report(
             test,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ogive.cli.help import FILE_OPTIONS
 from ogive.cli.options import (
     as_json_option,
     check_columns,
@@ -22,12 +23,6 @@ from ogive.cli.values import INPUT, NOTE, WORD
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-#: Options that say how the data of --like is read.
-_OF_FILES = (
-    *("score", "outcome", "positive", "label", "labels", "classes", "kind", "renormalise"),
-    *("weight", "experiment"),
-)
 
 
 @click.command(
@@ -56,13 +51,14 @@ _OF_FILES = (
     "--trained-at",
     type=WORD,
     metavar="R",
-    help="The same of the rows that were fitted. [default: what the calibrator says]",
+    help="The same for the rows that the calibrator was fitted on. [default: what it says]",
 )
 @click.option(
     "--kept-negatives",
     type=click.FLOAT,
     metavar="SHARE",
-    help="Instead of --base-rate: the share of class 0 that was kept, of class 1 all.",
+    help="Instead of --base-rate: the share of class 0 that was kept for fitting (all of class 1 "
+    "were kept).",
 )
 @click.option(
     "--like",
@@ -71,7 +67,9 @@ _OF_FILES = (
     help="Instead of --base-rate: new scores without outcomes, from which it is estimated.",
 )
 @click.option(
-    "--ignore-outcomes", is_flag=True, help="With --like: take a log with outcomes, unread."
+    "--ignore-outcomes",
+    is_flag=True,
+    help="With --like: accept a log with outcomes; they are not read.",
 )
 @memory_option
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
@@ -91,7 +89,7 @@ def shift(
 ) -> None:
     """Move a calibrator to data with another base rate.
 
-    The shift is right where the scores within each class are distributed as before.
+    The result is right if, within each class, the scores are distributed as before.
     """
     from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.shifting import shift_file  # noqa: PLC0415
@@ -105,7 +103,7 @@ def shift(
         check_output(output, [like])
         _shift_like(calibrator, output, like, before, date, options, as_json=as_json)
         return
-    refuse("no data is read without --like", "ignore_outcomes", "memory", *_OF_FILES)
+    refuse("no data is read without --like", "ignore_outcomes", "memory", *FILE_OPTIONS)
     done = shift_file(
         calibrator,
         output,
@@ -134,6 +132,7 @@ def _shift_like(  # noqa: PLR0917 - internal
 ) -> None:
     """Estimate the base rate of new data, and move a calibrator to it."""
     from ogive.cli import terminal  # noqa: PLC0415
+    from ogive.studies.layout import format_pvalue  # noqa: PLC0415
     from ogive.studies.shifting import shift_like  # noqa: PLC0415
 
     check_columns([like])
@@ -160,7 +159,8 @@ def _shift_like(  # noqa: PLR0917 - internal
         which = f" of class {k}" if several else ""
         say(f"Estimated base rate{which} {rate} (95 % interval {low} to {high}).")
     if found.misfit_pvalue is not None:
-        say(f"Misfit p-value {found.misfit_pvalue:.3g} (small: more than the base rate changed).")
+        p = format_pvalue(found.misfit_pvalue)
+        say(f"Test that only the base rate changed: {p}.")
     say(f"Next: ogive apply {output} FILE -o OUT")
 
 

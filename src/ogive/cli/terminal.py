@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from ogive._typing import Progress
+    from ogive.predictions import Predictions
 
 #: Below this many seconds a progress bar would only flicker.
 _PATIENCE = 1.0
@@ -188,6 +189,16 @@ class Warned:
         if text not in self._lines:
             self._lines.add(text)
             click.echo(text, err=True)
+
+
+def announce_fits(
+    cal: Predictions, methods: Sequence[str], view: str | None, *, score_only: bool
+) -> None:
+    """Say which of the methods that are compared will take long."""
+    from ogive.studies.estimate import slow_methods  # noqa: PLC0415 - keep `--help` quick
+
+    quick = {"spline"} if score_only else set()
+    announce(slow_methods(cal, [name for name in methods if name not in quick], view))
 
 
 def announce(slow: dict[str, float], more: str = "") -> None:

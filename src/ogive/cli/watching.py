@@ -128,9 +128,9 @@ def watch(
 ) -> None:
     """Watch a log for loss of calibration.
 
-    It is read day by day: is it still calibrated, and since when not? Exit code 0: no alarm. Exit
-    code 3: alarm, with the day of the change, which scores are off, and what to do. However often
-    one looks, the chance of any false alarm is at most --alpha.
+    The log is read day by day: are the scores still calibrated, and if not, since when? Exit code
+    0: no alarm. Exit code 3: alarm, with the day of the change, which scores are off, and what to
+    do. The chance of any false alarm is at most --alpha, however often you look.
     Curves that `measure --save-curve` wrote, one for each day, are read like a log if their names
     are the days: 2026-05-03.curve.
     Rows must be independent given their scores (rows that share a shock: --cluster); a day counts

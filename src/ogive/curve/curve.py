@@ -378,6 +378,15 @@ def merge_all(curves: Sequence[Curve]) -> Curve:
     return found[0]
 
 
+def rescored(curve: Curve, scores: FloatArray) -> Curve:
+    """Return the curve of the same rows with other scores, (m,): one for each row of the curve."""
+    weights = np.concatenate([curve.hits, curve.count - curve.hits])
+    some = weights > 0.0
+    outcomes = np.repeat([1, 0], scores.size)[some]
+    both = np.tile(scores, 2)[some]
+    return Curve.from_scores(both, outcomes, sample_weight=weights[some], view=curve.view)
+
+
 def as_curve(
     curve: Curve | ArrayLike,
     outcomes: ArrayLike | None = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -275,10 +274,8 @@ def wilson_of(hits: float, n: float) -> tuple[float, float]:
     >>> [round(end, 3) for end in wilson_of(8, 10)]
     [0.49, 0.943]
     """
-    p, z2 = hits / n, HALF_WIDTH_95**2
-    middle = (p + z2 / (2 * n)) / (1 + z2 / n)
-    half = HALF_WIDTH_95 * sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return max(middle - half, 0.0), min(middle + half, 1.0)
+    low, high = wilson(np.array([hits / n]), np.array([n]))
+    return float(low[0]), float(high[0])
 
 
 def narrowed(

@@ -65,7 +65,7 @@ class Ranks:
 
 def _ranks(table: FloatArray) -> FloatArray:
     """Return the rank in each row, (e, m); equal values get the mean of their ranks."""
-    known = np.where(np.isnan(table), np.inf, table)
+    known = np.where(np.isnan(table), np.inf, table)  # not scipy.stats, which is slow to load
     below = (known[:, None, :] < known[:, :, None]).sum(axis=2)
     same = (known[:, None, :] == known[:, :, None]).sum(axis=2)
     ranks: FloatArray = below + (same + 1) / 2

@@ -9,18 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ogive.engines.batches import Tallier
-from ogive.engines.files import Log
+from ogive.engines.files import Log, open_log
 from ogive.engines.pieces import batch_rows, count_into
+from ogive.engines.plan import Options
+from ogive.engines.refine import limit_in
 from ogive.engines.rows import Where
-from ogive.errors import FileFormatError, need
+from ogive.errors import FileFormatError, InvalidType
+from ogive.readers.arrow import pc
 from ogive.readers.columns import find_columns
+from ogive.readers.memory import parse_memory
 from ogive.readers.source import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ogive.engines.formats import Piece
-    from ogive.engines.plan import Plan
+    from ogive.engines.plan import Plan, ReadOptions
     from ogive.engines.tally import Tally
 
     Share = tuple[Piece, ...]
@@ -81,6 +85,33 @@ class Frame(Log):
         return False
 
 
+def source_of(
+    data: Any,  # noqa: ANN401 - paths or a data frame
+    kind: Any,  # noqa: ANN401 - the class of data frames
+    engine: str,
+    width: Callable[[str], int],
+    asked: Options,
+) -> tuple[Log, Any]:
+    """Return what is read: the log of files, or the frame's columns with the frame."""
+    if is_paths(data):
+        return open_log(data, asked.columns, skip_bad=asked.skip_bad), None
+    if not isinstance(data, kind):
+        msg = f"`data` must be a {engine} data frame or paths, not {type(data).__name__}."
+        raise InvalidType(msg)
+    return Frame([str(name) for name in data.columns], width, asked.columns), data
+
+
+def planned(
+    log: Log,
+    view: Any,  # noqa: ANN401 - a view or several
+    options: ReadOptions,
+) -> tuple[Plan, int]:
+    """Return the plan of reading a log, and how many rows a further reading may collect."""
+    plan, budget = log.plan(view, **options), parse_memory(Options(**options).memory)
+    log.check_memory(plan.needed, budget)
+    return replace(plan, budget=budget), limit_in(budget)
+
+
 def is_paths(data: object) -> bool:
     """Return whether data are paths, and not a data frame."""
     if isinstance(data, str | os.PathLike):
@@ -126,6 +157,5 @@ def count_table(table: Any, plan: Plan, number: int) -> Tally:  # noqa: ANN401 -
 
 def first_length(values: Any) -> int:  # noqa: ANN401 - an Arrow column
     """Return the length of the first list that is not empty, 0 if there is none."""
-    pc = need("pyarrow.compute", extra="files")
     lengths = pc.drop_null(pc.list_value_length(values)).to_pylist()
     return next((n for n in lengths if n), 0)

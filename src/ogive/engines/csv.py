@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ogive.errors import InvalidInput, need
+from ogive.errors import InvalidInput
+from ogive.readers.arrow import arrow_csv, pa, pc
 from ogive.readers.csv import decimal_of, number_columns, wrong_cells
 from ogive.readers.csv_text import separator_of
 
@@ -64,16 +65,15 @@ def csv_batches(
 
     words : columns in which text such as NA is a value (Namibia); in others it is a missing one
     """
-    csv = need("pyarrow.csv", extra="files")
-    reader = csv.open_csv(
+    reader = arrow_csv.open_csv(
         path if file is None else file,
-        csv.ReadOptions(block_size=_BYTES_PARSED_AT_ONCE, use_threads=broken is None),
-        csv.ParseOptions(
+        arrow_csv.ReadOptions(block_size=_BYTES_PARSED_AT_ONCE, use_threads=broken is None),
+        arrow_csv.ParseOptions(
             invalid_row_handler=broken,
             newlines_in_values=newlines,
             delimiter=separator_of(path),
         ),
-        csv.ConvertOptions(
+        arrow_csv.ConvertOptions(
             include_columns=list(columns),
             column_types=types,
             decimal_point=decimal,
@@ -87,8 +87,7 @@ def csv_batches(
 
 def _with_nulls(batch: Any, words: Collection[str]) -> Any:  # noqa: ANN401
     """Return a batch whose text has missing values, except in columns of words."""
-    pa, pc = need("pyarrow", extra="files"), need("pyarrow.compute", extra="files")
-    none = pa.array(need("pyarrow.csv", extra="files").ConvertOptions().null_values)
+    none = pa.array(arrow_csv.ConvertOptions().null_values)
     columns = [
         pc.if_else(pc.is_in(column, none), None, column)
         if pa.types.is_string(column.type) and name not in words
@@ -100,7 +99,6 @@ def _with_nulls(batch: Any, words: Collection[str]) -> Any:  # noqa: ANN401
 
 def numeric_types(plan: Plan, *, text: bool) -> dict[str, Any]:
     """Return the types of a plan's columns in a CSV file: numbers, or all text."""
-    pa = need("pyarrow", extra="files")
     layout = plan.layout
     types = {name: pa.string() for name in plan.needed}
     if not text:
@@ -112,7 +110,6 @@ def numeric_types(plan: Plan, *, text: bool) -> dict[str, Any]:
 
 def as_text(path: Path, columns: Sequence[str], layout: Layout) -> dict[str, Any]:
     """Return the options under which columns other than the predictions' stay text."""
-    pa = need("pyarrow", extra="files")
     numbers = number_columns(layout)
     types = {name: pa.string() for name in columns if name not in layout.needed}
     types |= dict.fromkeys(numbers, pa.float64())

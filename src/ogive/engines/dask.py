@@ -11,23 +11,22 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ogive.engines.cluster import (
-    Frame,
     count_share,
     count_table,
     first_length,
     is_paths,
+    planned,
     shares,
+    source_of,
 )
-from ogive.engines.files import open_log
 from ogive.engines.plan import Options
-from ogive.engines.refine import curves_of, limit_in, without_groups
+from ogive.engines.refine import curves_of, pass_words, without_groups
 from ogive.engines.tally import added_tallies
-from ogive.errors import InvalidType, OgiveError, need
-from ogive.readers.memory import parse_memory
+from ogive.errors import OgiveError, need
+from ogive.readers.arrow import pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from ogive.engines.plan import Plan, ReadOptions
     from ogive.engines.refine import Reading
     from ogive.engines.tally import Tally
-    from ogive.readers.source import Columns
 
 _MALLOC = "MALLOC_TRIM_THRESHOLD_"
 _TALLIES_ADDED_PER_TASK = 8
@@ -115,11 +113,8 @@ def read_log(
         In tasks.
     """
     asked = Options(**options)
-    log, frame = _source(data, asked.columns, skip_bad=asked.skip_bad)
-    plan = log.plan(view, **options)
-    budget = parse_memory(asked.memory)
-    log.check_memory(plan.needed, budget)
-    plan, limit = replace(plan, budget=budget), limit_in(budget)
+    log, frame = _source(data, asked)
+    plan, limit = planned(log, view, options)
     with client_of(scheduler, n_jobs) as client:
         job = _Job(log, frame, client, progress)
         return curves_of(job.run, plan, exact=not asked.one_pass, limit=limit)
@@ -214,21 +209,13 @@ def _settings(dask: Any) -> Iterator[None]:  # noqa: ANN401
                 os.environ[name] = value
 
 
-def _source(data: Any, columns: Columns | None, *, skip_bad: bool) -> tuple[Log, Any]:  # noqa: ANN401
-    """Return what is read: the log of files, or the frame's columns with the frame."""
-    if is_paths(data):
-        return open_log(data, columns, skip_bad=skip_bad), None
-    frames = need("dask.dataframe", extra="dask")
-    if not isinstance(data, frames.DataFrame):
-        msg = f"`data` must be a Dask data frame or paths, not {type(data).__name__}."
-        raise InvalidType(msg)
-
+def _source(data: Any, asked: Options) -> tuple[Log, Any]:  # noqa: ANN401
     def width(name: str) -> int:
-        pa = need("pyarrow", extra="files")
         first = data[[name]].dropna().head(1, npartitions=-1)
         return first_length(pa.array(first[name]))
 
-    return Frame([str(name) for name in data.columns], width, columns), data
+    kind = object if is_paths(data) else need("dask.dataframe", extra="dask").DataFrame
+    return source_of(data, kind, "Dask", width, asked)
 
 
 class _Job:
@@ -250,7 +237,7 @@ class _Job:
             return added_tallies([], plan)
         root = self._tree(leaves, shared)
         try:
-            _wait(leaves, _what(self.passes), self.progress)
+            _wait(leaves, pass_words(self.passes), self.progress)
             tally: Tally = root.result()
         except BaseException:
             root.cancel()
@@ -316,10 +303,6 @@ def _wait(
     return [results[i] for i in sorted(results)]
 
 
-def _what(number: int) -> str:
-    return "reading" if number == 1 else f"reading again ({number})"
-
-
 def _worded(distributed: Any, error: BaseException) -> BaseException:  # noqa: ANN401
     """Return the error of a task; if the task crashed its workers, with the fix."""
     if isinstance(error, distributed.KilledWorker):
@@ -340,5 +323,4 @@ def _added(tallies: list[Tally], plan: Plan) -> Tally:
 
 
 def _count_frame(frame: Any, plan: Plan, number: int) -> Tally:  # noqa: ANN401 - a pandas frame
-    pa = need("pyarrow", extra="files")
     return count_table(pa.Table.from_pandas(frame, preserve_index=False), plan, number)

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ogive.errors import need
-from ogive.readers.arrow import checked, first_length, is_list
+from ogive.readers.arrow import checked, first_length, is_list, pa, parquet
 from ogive.readers.csv_text import check_rows, header, scan
 from ogive.readers.guard import JSON_LINES, check_regular, guarded, suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.json_lines import blocks, parsed, schema_of
-from ogive.readers.memory import arrow
 from ogive.readers.parquet_pages import largest_pages
 
 if TYPE_CHECKING:
@@ -98,7 +96,6 @@ class Table:
 def open_table(path: Path) -> Table:
     """Open a table by its suffix."""
     check_regular(path)
-    arrow()
     with guarded(path):
         return FORMATS[suffix_of(path)](path)
 
@@ -113,10 +110,9 @@ class _Parquet(Table):
     part = "pages (data_page_size)"
 
     def __init__(self, path: Path) -> None:
-        pq = need("pyarrow.parquet", extra="files")
         super().__init__(path)
         # Without pre-buffering, a row group of any length is read in batches.
-        self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
+        self._file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
         self.schema = self._file.schema_arrow
 
     def pieces(self) -> list[Piece]:
@@ -148,7 +144,6 @@ class _Arrow(Table):
     part = "batches (max_chunksize)"
 
     def __init__(self, path: Path) -> None:
-        pa = need("pyarrow", extra="files")
         super().__init__(path)
         self._sizes, self._words = batches_of(path)  # a damaged header is refused here
         self._file = pa.ipc.open_file(pa.memory_map(str(path)))
@@ -257,7 +252,7 @@ def _cut(path: Path, counts: list[int]) -> list[Piece]:
 
 def _kind(kind: Any) -> str:  # noqa: ANN401 - a pyarrow.DataType
     """Return what a type holds, as errors call it; all numbers are alike."""
-    types = need("pyarrow", extra="files").types
+    types = pa.types
     if types.is_dictionary(kind):
         return _kind(kind.value_type)
     if is_list(kind):

@@ -10,8 +10,8 @@ import numpy as np
 
 from ogive.calibrators.grouped_map import ANY, JOIN, NO_GROUP, group_name
 from ogive.engines.periods import period_of
-from ogive.errors import FileFormatError, InvalidInput, need
-from ogive.readers.arrow import to_numpy
+from ogive.errors import FileFormatError, InvalidInput
+from ogive.readers.arrow import pa, pc, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,7 +116,6 @@ def groups_of_column(
     Rows without a value (null, NaN or empty text) are the group `NO_GROUP`. With `every` the values
     are times, and the groups their days or weeks.
     """
-    pa, pc = need("pyarrow", extra="files"), need("pyarrow.compute", extra="files")
     if every is not None and pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
     encoded = column

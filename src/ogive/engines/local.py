@@ -18,9 +18,10 @@ from ogive.engines.batches import Tallier, added_tallies
 from ogive.engines.files import open_log
 from ogive.engines.pieces import count_into, count_piece
 from ogive.engines.plan import Options
-from ogive.engines.refine import curves_of, limit_in, without_groups
+from ogive.engines.refine import curves_of, limit_in, pass_words, without_groups
 from ogive.engines.tally import TooManyCurves, too_many
-from ogive.errors import OgiveError, need
+from ogive.errors import OgiveError
+from ogive.readers.arrow import pa
 from ogive.readers.memory import parse_memory
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class _Report:
 
     def __init__(self, progress: Progress | None, number: int, total: int) -> None:
         self._progress, self._total = progress, total
-        self._what = "reading" if number == 1 else f"reading again ({number})"
+        self._what = pass_words(number)
         self._done, self._lock = 0, threading.Lock()
 
     def __call__(self, more: int) -> None:
@@ -217,13 +218,13 @@ class _Threads:
                     future.result()
             except TooManyCurves as error:
                 self._pieces = iter(())
-                raise self._told(error) from error
+                raise self._with_estimate(error) from error
             except BaseException:
                 self._pieces = iter(())  # after an interrupt the threads end with their piece
                 raise
         if self._errors:
-            raise self._told(min(self._errors, key=lambda pair: pair[0])[1])
-        need("pyarrow", extra="files").default_memory_pool().release_unused()
+            raise self._with_estimate(min(self._errors, key=lambda pair: pair[0])[1])
+        pa.default_memory_pool().release_unused()
         return added_tallies([self._shared.result()], replace(self.plan, budget=None))
 
     def _next(self) -> tuple[int, Piece] | None:
@@ -232,7 +233,7 @@ class _Threads:
 
     def _work(self) -> None:
         own = Tallier(self.plan)
-        pool = need("pyarrow", extra="files").default_memory_pool()
+        pool = pa.default_memory_pool()
         while (piece := self._next()) is not None:
             try:
                 count_into(own, piece[1], self.report)
@@ -253,7 +254,7 @@ class _Threads:
         if used > self.budget:
             raise too_many(used // self.count, self.budget, curves, self.plan.bits)
 
-    def _told(self, error: BaseException) -> BaseException:
+    def _with_estimate(self, error: BaseException) -> BaseException:
         """Return an error; if it is about memory, with an estimate of how much is enough."""
         if not isinstance(error, TooManyCurves):
             return error

@@ -10,7 +10,8 @@ from ogive.engines.csv import Broken, csv_batches, numeric_types, raise_broken
 from ogive.engines.formats import column_names, open_table
 from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Where
-from ogive.errors import FileFormatError, OgiveError, need
+from ogive.errors import FileFormatError, OgiveError
+from ogive.readers.arrow import pa
 from ogive.readers.csv import decimal_of, number_columns
 from ogive.readers.csv_text import check_rows, check_utf8, open_bytes, scan
 from ogive.readers.guard import CSV, guarded, printable, suffix_of
@@ -112,7 +113,6 @@ def split_columns(piece: Piece, columns: Sequence[str]) -> tuple[list[str], dict
 def _with_constants(batch: Any, values: dict[str, str]) -> Any:  # noqa: ANN401
     if not values:
         return batch
-    pa = need("pyarrow", extra="files")
     columns = [*batch.columns, *(pa.repeat(value, batch.num_rows) for value in values.values())]
     return pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, *values])
 
@@ -123,7 +123,6 @@ def _count_csv(counts: Counts, piece: Piece, advance: Advance | None) -> None:
     It has its own tally, so that nothing is counted twice if it has to be read again, and nothing
     is counted of a file whose lines and rows do not add up.
     """
-    pa = need("pyarrow", extra="files")
     plan = counts.plan
     found = scan(piece.path)
     plan = replace(plan, decimal=decimal_of(piece.path, number_columns(plan.layout)))
@@ -138,7 +137,7 @@ def _count_csv(counts: Counts, piece: Piece, advance: Advance | None) -> None:
 
 
 def _read_csv(counts: Counts, piece: Piece, advance: Advance | None, *, newlines: bool) -> Any:  # noqa: ANN401
-    pa, plan = need("pyarrow", extra="files"), counts.plan
+    plan = counts.plan
     columns, constant = split_columns(piece, plan.needed)
     broken = Broken(plan.skip_bad, piece.path) if plan.text else None
     where = Where(str(piece.path), 0, piece.path)

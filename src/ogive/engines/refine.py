@@ -151,6 +151,11 @@ def curves_of(
     return Reading(curves, rows, skipped, passes, vectors)
 
 
+def pass_words(passes: int) -> str:
+    """Return what progress says of a pass over a log."""
+    return "reading" if passes == 1 else f"reading again ({passes})"
+
+
 def limit_in(budget: int) -> int:
     """Return how many rows a further reading may collect in this many bytes.
 

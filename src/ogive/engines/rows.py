@@ -9,9 +9,9 @@ import numpy as np
 
 from ogive._validate import HEAVIEST, MOST_REPETITIONS, SUM_TOLERANCE
 from ogive.engines.grouping import groupings_of
-from ogive.errors import FileFormatError, InvalidInput, need
+from ogive.errors import FileFormatError, InvalidInput
 from ogive.predictions import distance_from_one, divided_by_sum
-from ogive.readers.arrow import is_list, list_lengths, numbers_of, to_numpy
+from ogive.readers.arrow import is_list, list_lengths, numbers_of, pa, pc, to_numpy
 from ogive.readers.classes import shown
 from ogive.readers.csv_text import line_of, number
 from ogive.readers.guard import printable
@@ -114,7 +114,6 @@ def read_rows(batch: Any, plan: Plan, where: Where | None = None) -> Rows:  # no
             msg = f"{at}: {why}. Correct it, or skip such rows: --skip-bad (skip_bad=True)."
             raise InvalidInput(msg) from None
         skipped = int(bad.sum())
-        pa = need("pyarrow", extra="files")
         kept = _of_part(batch.filter(pa.array(~bad)), plan)
         rows = _rows(kept, plan)
     rows.skipped = skipped
@@ -125,8 +124,6 @@ def _of_part(batch: Any, plan: Plan) -> Any:  # noqa: ANN401
     """Return the rows of the part that is asked for."""
     if plan.layout.part is None:
         return batch
-    pc = need("pyarrow.compute", extra="files")
-    pa = need("pyarrow", extra="files")
     part = batch.column(plan.layout.part)
     part = part.dictionary_decode() if pa.types.is_dictionary(part.type) else part
     part = part.cast(pa.string(), safe=False)
@@ -179,7 +176,6 @@ def _truth(batch: Any, plan: Plan) -> AnyArray:  # noqa: ANN401
     column = batch.column(layout.truth)
     if layout.classes is None and layout.positive is None:
         return numbers(column, layout.truth, plan)
-    pa, pc = need("pyarrow", extra="files"), need("pyarrow.compute", extra="files")
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     words = column.cast(pa.string())
@@ -210,8 +206,7 @@ def _refuse() -> None:
 def _whole(truth: AnyArray) -> IntArray:
     if not (np.isfinite(truth) & (np.floor(truth) == truth)).all():
         _refuse()
-    whole: IntArray = truth.astype(np.int64)
-    return whole
+    return truth.astype(np.int64)
 
 
 def numbers(column: Any, name: str, plan: Plan) -> AnyArray:  # noqa: ANN401
@@ -219,7 +214,6 @@ def numbers(column: Any, name: str, plan: Plan) -> AnyArray:  # noqa: ANN401
     found = numbers_of(column)
     if found is not None:
         return found
-    pa = need("pyarrow", extra="files")
     if plan.text and pa.types.is_string(column.type):
         return np.array([number(text, plan.decimal) for text in column.to_pylist()])
     msg = f"the column `{name}` must be numbers, but is {column.type}."
@@ -307,7 +301,6 @@ def _note_matrix(batch: Any, plan: Plan, note: Any) -> None:  # noqa: ANN401
         lists = batch.column(column)
         good = to_numpy(lists.is_valid()) & (list_lengths(lists) == plan.K)
         note(~good, column, f"must be a list of {plan.K} numbers")
-        pa = need("pyarrow", extra="files")
         batch = batch.filter(pa.array(good))
     bad = np.zeros(n, dtype=np.bool_)
     if batch.num_rows:

@@ -12,14 +12,12 @@ import json
 import os
 import sys
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ogive.curve.summary import COUNTED, WEIGHED
-from ogive.engines.cluster import Frame, is_paths, shares
-from ogive.engines.files import open_log
+from ogive.engines.cluster import is_paths, planned, shares, source_of
 from ogive.engines.plan import Options
-from ogive.engines.refine import curves_of, limit_in, without_groups
+from ogive.engines.refine import curves_of, pass_words, without_groups
 from ogive.engines.spark_tasks import (
     SENT,
     of_frame,
@@ -32,8 +30,8 @@ from ogive.engines.spark_tasks import (
 )
 from ogive.engines.tally import Tally
 from ogive.engines.watch import watching
-from ogive.errors import InvalidType, OgiveError, need
-from ogive.readers.memory import parse_memory
+from ogive.errors import OgiveError, need
+from ogive.readers.arrow import pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
     from ogive.engines.files import Log
     from ogive.engines.plan import Plan, ReadOptions
     from ogive.engines.refine import Reading
-    from ogive.readers.source import Columns
 
 
 _THIS_MACHINE = "local[*,4]"  # all cores, and up to four attempts of a task
@@ -128,11 +125,8 @@ def read_log(
         In tasks.
     """
     asked = Options(**options)
-    log, frame = _source(data, asked.columns, skip_bad=asked.skip_bad)
-    plan = log.plan(view, **options)
-    budget = parse_memory(asked.memory)
-    log.check_memory(plan.needed, budget)
-    plan, limit = replace(plan, budget=budget), limit_in(budget)
+    log, frame = _source(data, asked)
+    plan, limit = planned(log, view, options)
     with session_of(master, session if frame is None else frame.sparkSession) as spark:
         job = _Job(log, frame, spark, progress)
         return curves_of(job.run, plan, exact=not asked.one_pass, limit=limit)
@@ -155,7 +149,6 @@ def mapped(
         return []
 
     def work(batches: Iterable[Any]) -> Iterator[Any]:
-        pa = need("pyarrow", extra="files")
         for batch in batches:
             for number in batch.column("id").to_pylist():
                 try:
@@ -220,21 +213,15 @@ def _at_hand(sql: Any, master: str | None) -> Any:  # noqa: ANN401
     return session
 
 
-def _source(data: Any, columns: Columns | None, *, skip_bad: bool) -> tuple[Log, Any]:  # noqa: ANN401
-    """Return what is read: the log of files, or the frame's columns with the frame."""
-    if is_paths(data):
-        return open_log(data, columns, skip_bad=skip_bad), None
-    sql = need("pyspark.sql", extra="spark")
-    if not isinstance(data, sql.DataFrame):
-        msg = f"`data` must be a Spark data frame or paths, not {type(data).__name__}."
-        raise InvalidType(msg)
+def _source(data: Any, asked: Options) -> tuple[Log, Any]:  # noqa: ANN401
+    sql: Any = None if is_paths(data) else need("pyspark.sql", extra="spark")
 
     def width(name: str) -> int:
         sizes = data.select(sql.functions.size(f"`{name}`").alias("n"))
         first = sizes.where("n > 0").head()
         return 0 if first is None else int(first["n"])
 
-    return Frame(data.columns, width, columns), data
+    return source_of(data, object if sql is None else sql.DataFrame, "Spark", width, asked)
 
 
 class _Job:
@@ -262,8 +249,7 @@ class _Job:
             total = rows.mapInArrow(sent(count), f"{SENT} binary")
         else:
             total = _added(rows.mapInArrow(count, schema), sums)
-        what = "reading" if self.passes == 1 else f"reading again ({self.passes})"
-        with watching(self.spark, what, self.progress), _worded():
+        with watching(self.spark, pass_words(self.passes), self.progress), _worded():
             table = total.toArrow()
         table = received(table) if here else table
         raise_first(table)

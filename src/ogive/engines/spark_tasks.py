@@ -14,6 +14,7 @@ from ogive.engines.cluster import count_share, cut
 from ogive.engines.rows import Where
 from ogive.engines.tally import Tally
 from ogive.errors import OgiveError, need
+from ogive.readers.arrow import pa, pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,7 +49,6 @@ def of_frame(plan: Plan) -> Batches:
 
 
 def _count(batches: Iterable[Any], plan: Plan, number: int) -> Tally:
-    pa = need("pyarrow", extra="files")
     counts, where = Tallier(plan), Where(f"partition {number} of the data frame")
     # Spark sends 10,000 rows at a time: too few for the tables of a count.
     for several in _gathered(batches):
@@ -76,7 +76,6 @@ def _table(count: Callable[[], Tally], plan: Plan, number: int) -> Iterator[Any]
     Buckets have task 0 and add up. Rows that carry numbers of rows, or an error, have the task's
     own number and stay apart.
     """
-    pa = need("pyarrow", extra="files")
     weighted = plan.layout.weight is not None
     try:
         tally, words = count(), ""
@@ -101,7 +100,6 @@ def sent(count: Batches) -> Batches:
     """
 
     def work(batches: Iterable[Any]) -> Iterator[Any]:
-        pa = need("pyarrow", extra="files")
         tables = list(count(batches))
         if tables:
             stream = pa.BufferOutputStream()
@@ -116,7 +114,6 @@ def sent(count: Batches) -> Batches:
 
 def received(values: Any) -> Any:  # noqa: ANN401 - tables of Arrow
     """Return the tables that tasks have sent, one below the other."""
-    pa = need("pyarrow", extra="files")
     return pa.concat_tables(
         pa.ipc.open_stream(value.as_buffer()).read_all() for value in values[SENT]
     )
@@ -131,13 +128,11 @@ def unpacked(words: str) -> OgiveError:
     """Return the error that was packed, of its own kind."""
     name, message = json.loads(words)
     kind = getattr(errors, name, OgiveError)
-    made: OgiveError = kind(message)
-    return made
+    return kind(message)
 
 
 def raise_first(table: Any) -> None:  # noqa: ANN401
     """Raise the error of the first task that has one."""
-    pc = need("pyarrow.compute", extra="files")
     bad = table.filter(pc.equal(table["view"], _ERROR)).sort_by("task")
     if bad.num_rows:
         raise unpacked(bad["group"][0].as_py())

@@ -11,7 +11,8 @@ from ogive.curve import Curve
 from ogive.curve.counter import Adder
 from ogive.curve.summary import COUNTED, LEAST_BITS, WEIGHED, Summary, added, empty, summarise
 from ogive.engines.vectors import NONE, Vectors
-from ogive.errors import InvalidInput, need
+from ogive.errors import InvalidInput
+from ogive.readers.arrow import pa
 from ogive.readers.memory import in_words
 
 if TYPE_CHECKING:
@@ -96,7 +97,6 @@ class Tally:
         One more row, of the view "(rows)", carries the rows read as its count, those skipped as
         its hits, and `vectors`. Tables of one plan can be concatenated as they are.
         """
-        pa = need("pyarrow", extra="files")
         s = self.summary
         sums = WEIGHED if s.weighted else COUNTED
         sure = (self.rows, self.skipped, *self.vectors.sums)

@@ -58,12 +58,10 @@ def output(model: Any, X: ArrayLike, classes: AnyArray) -> AnyArray:  # noqa: AN
         values = whole
     if classes.size > _TWO:
         return values
-    column: AnyArray = values[:, 1] - values[:, 0] if kind == "logits" else values[:, 1]
-    return column
+    return values[:, 1] - values[:, 0] if kind == "logits" else values[:, 1]
 
 
 def _places(known: AnyArray, classes: AnyArray) -> IntArray:
     """Return the column of each class that the model knows."""
     order = np.argsort(classes, kind="stable")  # a fitted model may have any order
-    place: IntArray = order[np.searchsorted(classes, known, sorter=order)]
-    return place
+    return order[np.searchsorted(classes, known, sorter=order)]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partialmethod
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -92,42 +93,21 @@ class Traced:
     name: str
     integer: bool = False
 
-    def __add__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.graph.node("Add", self, other)
+    def _with(self, other: Any, op: str) -> Any:  # noqa: ANN401
+        return self.graph.node(op, self, other)
 
-    __radd__ = __add__
+    def _after(self, other: Any, op: str) -> Any:  # noqa: ANN401
+        return self.graph.node(op, other, self)
 
-    def __sub__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.graph.node("Sub", self, other)
-
-    def __rsub__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.graph.node("Sub", other, self)
-
-    def __mul__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.graph.node("Mul", self, other)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.graph.node("Div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.graph.node("Div", other, self)
+    __add__ = __radd__ = partialmethod(_with, op="Add")
+    __mul__ = __rmul__ = partialmethod(_with, op="Mul")
+    __sub__, __rsub__ = partialmethod(_with, op="Sub"), partialmethod(_after, op="Sub")
+    __truediv__, __rtruediv__ = partialmethod(_with, op="Div"), partialmethod(_after, op="Div")
+    __lt__, __gt__ = partialmethod(_with, op="Less"), partialmethod(_with, op="Greater")
+    __le__, __and__ = partialmethod(_with, op="LessOrEqual"), partialmethod(_with, op="And")
 
     def __neg__(self) -> Any:  # noqa: ANN401
         return self.graph.node("Neg", self)
-
-    def __lt__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.graph.node("Less", self, other)
-
-    def __le__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.graph.node("LessOrEqual", self, other)
-
-    def __gt__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.graph.node("Greater", self, other)
-
-    def __and__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.graph.node("And", self, other)
 
 
 def clip(xp: Namespace, x: Array, low: Array, high: Array) -> Array:

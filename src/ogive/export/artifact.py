@@ -156,7 +156,7 @@ def save(
         "fitted_on": about,
         "map": _map_fields(calibrator),
     }
-    document["checksum"] = _checksum(document)
+    document["checksum"] = checksum_of(document)
     with replacing(path) as beside:
         beside.write_text(json.dumps(document, allow_nan=False) + "\n", encoding="utf-8")
 
@@ -286,7 +286,7 @@ def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
         way_out = "newer than this library reads: pip install --upgrade ogive" if newer else "none"
         msg = f"{path} has schema version {shown(version)}, {way_out} (this one reads {VERSION})."
         raise ArtifactError(msg)
-    if document.pop("checksum", None) != _checksum(document):
+    if document.pop("checksum", None) != checksum_of(document):
         msg = f"{path} was altered after it was written: its checksum does not match. Fit it again."
         raise ArtifactError(msg)
     return document
@@ -327,6 +327,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _checksum(document: dict[str, Any]) -> str:
+def checksum_of(document: dict[str, Any]) -> str:
+    """Return the checksum of a document, whatever the order of its fields."""
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()

@@ -60,7 +60,7 @@ def batch(
         return values.astype(dtype)
 
 
-def expected(  # noqa: PLR0911 - one for each kind of map
+def expected(
     calibrator: Fitted,
     values: AnyArray,
     kind: Kind,
@@ -73,23 +73,18 @@ def expected(  # noqa: PLR0911 - one for each kind of map
 
     `one_number`: of vectors fitted with a view, that view's score. `groups`: (n, columns).
     """
-    if isinstance(calibrator, GroupedMap):
-        assert groups is not None  # noqa: S101 - `groups_for` gives them
-        return _expected_in_groups(calibrator, values, kind, groups, from_scores=from_scores)
-    if from_scores and isinstance(calibrator, Map):
-        return calibrator(values)
+    own = () if groups is None else (groups,)
+    if from_scores and isinstance(calibrator, Map | GroupedMap):
+        return calibrator(values, *own)
     # log-odds of +inf are a score of exactly 1; as logits of predictions they are refused
     certain = values == np.inf if values.ndim == 1 else np.zeros(values.shape[0], dtype=np.bool_)
-    if certain.any() and isinstance(calibrator, Map):
-        found = expected(calibrator, np.where(certain, 0.0, values), kind, from_scores=False)
-        found[certain] = calibrator(1.0)
-        return found
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LooksLikeProbabilities)
-        preds = Predictions(values, kind=kind)
-    if isinstance(calibrator, Map):
+        preds = Predictions(np.where(certain, 0.0, values) if certain.any() else values, kind=kind)
+    if isinstance(calibrator, Map | GroupedMap):
         rows = score_rows(preds, calibrator.view)
-        return calibrator.from_tails(rows.high, rows.tail)
+        high, tail = rows.high | certain, np.where(certain, 0.0, rows.tail)
+        return calibrator.from_tails(high, tail, *own)
     assert isinstance(calibrator, MatrixMap | ClassViewMap)  # noqa: S101 - the only other kinds
     found = calibrator(preds)
     if calibrator.view == "score":
@@ -97,25 +92,6 @@ def expected(  # noqa: PLR0911 - one for each kind of map
     if one_number and found.ndim > 1 and calibrator.view != "vector":
         return score_rows(Predictions(found, kind="probs"), calibrator.view).score
     return found
-
-
-def _expected_in_groups(
-    calibrator: GroupedMap,
-    values: AnyArray,
-    kind: Kind,
-    groups: AnyArray,
-    *,
-    from_scores: bool,
-) -> FloatArray:
-    if from_scores:
-        return calibrator(values, groups)
-    certain = values == np.inf if values.ndim == 1 else np.zeros(values.shape[0], dtype=np.bool_)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LooksLikeProbabilities)
-        preds = Predictions(np.where(certain, 0.0, values) if certain.any() else values, kind=kind)
-    rows = score_rows(preds, calibrator.view)
-    high, tail = rows.high | certain, np.where(certain, 0.0, rows.tail)
-    return calibrator.from_tails(high, tail, groups)
 
 
 def compare(

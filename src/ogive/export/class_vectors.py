@@ -10,7 +10,7 @@ from ogive.calibrators.multiclass.class_structure import FARTHEST, LEAST_LOG
 from ogive.calibrators.stick_breaking import MARGIN
 from ogive.export.arrays import Bank, safe_log
 from ogive.export.forms import form_of
-from ogive.export.vectors import Vectors, filled, lifted
+from ogive.export.vectors import HUGE, Vectors, filled, lifted
 from ogive.views import parse_view, rank_range
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ogive.calibrators.multiclass.class_structure import ClassStructure
     from ogive.calibrators.multiclass.class_view import ClassViewMap
     from ogive.export.arrays import Array, Constants, Namespace
-
-_HUGE = 1e308
 
 
 class _Classes(Vectors):
@@ -41,7 +39,7 @@ class _Classes(Vectors):
     def scores(self, xp: Namespace, c: Constants, x: Array) -> Array:
         """Return the scores of the classes, (n, K)."""
         if self.kind == "logits":
-            gaps = lifted(xp, x - xp.max(x), x < -_HUGE, self.floor)
+            gaps = lifted(xp, x - xp.max(x), x < -HUGE, self.floor)
         else:
             gaps = lifted(xp, safe_log(xp, x), x <= 0.0, self.floor)
             gaps = gaps - xp.max(gaps)
@@ -68,7 +66,7 @@ class _Classes(Vectors):
         derivatives finite where the other classes have almost no mass.
         """
         own = xp.gather(s, top)
-        largest = xp.max(xp.scatter(s, top, 0.0 * own - _HUGE))
+        largest = xp.max(xp.scatter(s, top, 0.0 * own - HUGE))
         e = xp.exp(xp.maximum(-xp.maximum(largest - s, 0.0), FARTHEST))
         return xp.scatter(e, top, 0.0 * own), xp.maximum(largest - xp.max(s), FARTHEST)
 

@@ -324,6 +324,32 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
+class Nullable:
+    """Null, or what a rule says."""
+
+    rule: Rule
+    optional: bool = False
+
+    def check(self, value: Any, where: str) -> None:  # noqa: ANN401, D102
+        if value is not None:
+            self.rule.check(value, where)
+
+    def schema(self) -> dict[str, Any]:  # noqa: D102
+        return {"anyOf": [{"type": "null"}, self.rule.schema()]}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a function checks, given the value and its place; no schema describes it."""
+
+    check: Callable[[Any, str], None]
+    optional: bool = False
+
+    def schema(self) -> dict[str, Any]:  # noqa: D102
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
 class Relation:
     """A rule between fields: its words, and whether it holds."""
 

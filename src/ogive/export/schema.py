@@ -20,6 +20,7 @@ from ogive.export.rules import (
     Flag,
     GroupName,
     Listing,
+    Nullable,
     Number,
     Object,
     Relation,
@@ -440,20 +441,6 @@ MAPS = SCORE_MAPS | VECTOR_MAPS | GROUP_MAPS | CLASS_VIEW_MAPS | SHIFTED_MAPS
 
 
 @dataclass(frozen=True, slots=True)
-class Checksums:
-    """Null, or a list of checksums of files."""
-
-    optional: bool = False
-
-    def check(self, value: Any, where: str) -> None:  # noqa: ANN401, D102
-        if value is not None:
-            Listing(item=Text(), most=MAX_FILES).check(value, where)
-
-    def schema(self) -> dict[str, Any]:  # noqa: D102
-        return {"anyOf": [{"type": "null"}, Listing(item=Text(), most=MAX_FILES).schema()]}
-
-
-@dataclass(frozen=True, slots=True)
 class Rates:
     """Null, the share of class 1, or that of every class."""
 
@@ -468,21 +455,6 @@ class Rates:
     def schema(self) -> dict[str, Any]:  # noqa: D102
         several = Array(item=_SHARE, least=2, most=MAX_CLASSES)
         return {"anyOf": [_AT_ONE.schema(), several.schema()]}
-
-
-@dataclass(frozen=True, slots=True)
-class Nullable:
-    """Null, or what a rule says."""
-
-    rule: Rule
-    optional: bool = False
-
-    def check(self, value: Any, where: str) -> None:  # noqa: ANN401, D102
-        if value is not None:
-            self.rule.check(value, where)
-
-    def schema(self) -> dict[str, Any]:  # noqa: D102
-        return {"anyOf": [{"type": "null"}, self.rule.schema()]}
 
 
 _IN_BINS = Array(shape=("bins",), item=_NOT_NEGATIVE, most=MAX_KNOTS)
@@ -530,7 +502,7 @@ FITTED_ON = Object(
         **dict.fromkeys(("log_loss_before", "log_loss_after"), _LOSS),
         "folds": Number(low=2, high=1e6, whole=True, null=True, optional=True),
         "rows": Text(null=True, optional=True),
-        "files": Checksums(optional=True),
+        "files": Nullable(Listing(item=Text(), most=MAX_FILES), optional=True),
         "part": Text(null=True, optional=True),
         "date": Text(null=True, optional=True),
         "tag": Text(null=True, optional=True),

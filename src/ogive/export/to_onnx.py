@@ -20,9 +20,8 @@ import ogive
 from ogive.calibrators.grouped_map import NO_GROUP, GroupedMap
 from ogive.errors import need
 from ogive.export.arrays import Traced
-from ogive.export.group_arrays import GroupProgram
+from ogive.export.programs import program_of
 from ogive.export.schema import description
-from ogive.export.vectors import program_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,9 +65,7 @@ def model(
     """
     onnx = need("onnx", extra="onnx")
     grouped = calibrator if isinstance(calibrator, GroupedMap) else None
-    program: Any = (
-        program_of(calibrator, kind, ends) if grouped is None else GroupProgram(grouped, kind)
-    )
+    program = program_of(calibrator, kind, ends)
     graph = _Graph(onnx)
     one = program.one_column
     name = {"logits": "log_odds", "probs": "scores"}[kind] if one else str(kind)
@@ -146,8 +143,7 @@ def run(
     for name, column in zip(others, () if groups is None else groups.T, strict=True):
         given[name] = np.array(["" if value is None else value for value in column], dtype=object)
     results = session.run(None, given)
-    found: FloatArray = results[0] if len(results) == 1 else np.stack(results, axis=1)
-    return found
+    return results[0] if len(results) == 1 else np.stack(results, axis=1)
 
 
 class _Graph:

@@ -32,7 +32,7 @@ import numpy as np
 from ogive.calibrators.grouped_map import NO_GROUP, GroupedMap
 from ogive.errors import need
 from ogive.export.group_arrays import GroupProgram
-from ogive.export.vectors import program_of
+from ogive.export.programs import program_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,11 +62,7 @@ def module(calibrator: Fitted, *, kind: Kind = "logits", ends: Sequence[Map] = (
         band, a tuple of score, low and high.
     """
     torch = need("torch", extra="torch")
-    program: Any = (
-        GroupProgram(calibrator, kind)
-        if isinstance(calibrator, GroupedMap)
-        else program_of(calibrator, kind, ends)
-    )
+    program = program_of(calibrator, kind, ends)
     namespace = _Torch(torch)
 
     class Calibrator(torch.nn.Module):  # type: ignore[misc, name-defined]
@@ -182,17 +178,12 @@ class _Torch:
     def __deepcopy__(self, memo: Any) -> _Torch:  # noqa: ANN401 - a module cannot be copied
         return self
 
-    def exp(self, x: Any) -> Any:  # noqa: ANN401
-        return self.torch.exp(x)
-
-    def log(self, x: Any) -> Any:  # noqa: ANN401
-        return self.torch.log(x)
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """Return the function of torch, where it has the same name and meaning."""
+        return getattr(self.torch, name)
 
     def absolute(self, x: Any) -> Any:  # noqa: ANN401
         return self.torch.where(x > 0.0, x, -x)  # the slope at 0 is one side's, not 0
-
-    def sqrt(self, x: Any) -> Any:  # noqa: ANN401
-        return self.torch.sqrt(x)
 
     def places(self, groups: Any, sizes: Sequence[int]) -> list[Any]:  # noqa: ANN401
         """Return the places of groups, (n, 1) each; the number of values for any not there."""
@@ -250,6 +241,3 @@ class _Torch:
 
     def sum_to_the_end(self, x: Any) -> Any:  # noqa: ANN401
         return x.flip(1).cumsum(1).flip(1)
-
-    def matmul(self, x: Any, y: Any) -> Any:  # noqa: ANN401
-        return x @ y

@@ -13,21 +13,16 @@ import numpy as np
 
 from ogive.calibrators.log_odds import FARTHEST_LOG_ODDS
 from ogive.calibrators.log_values import FARTHEST_VALUE
-from ogive.calibrators.matrix_map import MatrixMap
-from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.calibrators.stick_breaking import MARGIN
-from ogive.errors import InvalidType
-from ogive.export.arrays import Bank, ScoreProgram, clip, masses, safe_log, sides
+from ogive.export.arrays import Bank, clip, masses, safe_log, sides
 from ogive.export.forms import form_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ogive._typing import AnyArray, Kind
-    from ogive.calibrators.maps import Fitted, Map
+    from ogive.calibrators.matrix_map import MatrixMap
     from ogive.export.arrays import Array, Constants, Namespace
 
-_HUGE = 1e308
+HUGE = 1e308
 _LARGEST = 1.7976931348623157e308  # a logit below its negative is −inf
 _SMALLEST = float(np.log(2.0**-52))  # where Dirichlet calibration clips log-probabilities
 _TWO = 2
@@ -105,13 +100,13 @@ class Vectors:
         """Return the logits, or the log-probabilities, with zeros at the floor."""
         if self.kind == "probs":
             return lifted(xp, self.log_softmax(xp, x), x <= 0.0, floor)
-        values = lifted(xp, x, x < -_HUGE, floor + xp.max(x))
+        values = lifted(xp, x, x < -HUGE, floor + xp.max(x))
         return clip(xp, values, -FARTHEST_VALUE, FARTHEST_VALUE)
 
 
 def lifted(xp: Namespace, logs: Array, zero: Array, level: Array) -> Array:
     """Put zeros at the level, but never above the smallest positive number of their row."""
-    lowest = -xp.max(xp.where(zero, -_HUGE, -xp.where(zero, 0.0, logs)))
+    lowest = -xp.max(xp.where(zero, -HUGE, -xp.where(zero, 0.0, logs)))
     return xp.where(zero, xp.minimum(lowest, level), xp.where(zero, 0.0, logs))
 
 
@@ -207,7 +202,7 @@ class OneAgainstTheRest(Vectors):
             return clip(xp, log_odds, -FARTHEST_LOG_ODDS, FARTHEST_LOG_ODDS)
         logs = safe_log(xp, x)
         if self.factor != 1.0:  # the stand-in for log 0 must stay beyond the farthest
-            logs = xp.where(x > 0.0, self.factor * logs, -_HUGE)
+            logs = xp.where(x > 0.0, self.factor * logs, -HUGE)
         log_odds = xp.columns(logs, 1, 2) - xp.columns(logs, 0, 1)
         if self.factor != 1.0:
             return clip(xp, log_odds, -FARTHEST_LOG_ODDS, FARTHEST_LOG_ODDS)
@@ -320,52 +315,3 @@ def filled(  # noqa: PLR0917 - internal
     m = xp.minimum(xp.sum(over), others - 1.0)
     chosen = xp.sum(xp.where(xp.absolute(c["capped"] - m) < 0.5, scale, 0.0))  # noqa: PLR2004
     return xp.minimum(chosen * weights, cap)
-
-
-class Shifted(Vectors):
-    """Another calibrator, moved to other shares of the classes."""
-
-    def __init__(self, gamma: Any, kind: Kind) -> None:  # noqa: ANN401 - a ShiftedVectorMap
-        super().__init__(gamma, kind)
-        self.inner = program_of(gamma.inner, kind)
-        ratio = gamma.ratio / gamma.ratio[0] if self.one_column else gamma.ratio
-        self.constants = {**self.inner.constants, "ratio": ratio[1:] if self.one_column else ratio}
-
-    def __call__(self, xp: Namespace, c: Constants, x: Array) -> Array:
-        """Return the calibrated probabilities of a batch: (n, K), or (n, 1) of class 1."""
-        q = self.inner(xp, c, x)
-        event = q * c["ratio"]
-        return event / (event + (1.0 - q)) if self.one_column else event / xp.sum(event)
-
-
-_PROGRAMS: dict[str, Callable[[Any, Kind], Vectors]] = {
-    "dir-odir": Odir,
-    "every-rank": EveryRank,
-    "ms-odir": Odir,
-    "ovr": OneAgainstTheRest,
-    "ranks": Ranks,
-    "shifted-vector": Shifted,
-    "temperature": Temperature,
-    "vector": Vector,
-}
-
-
-def program_of(calibrator: Fitted, kind: Kind, ends: Sequence[Map] = ()) -> ScoreProgram | Vectors:
-    """Return what a calibrator, and the ends of its band, compute, as array arithmetic."""
-    if isinstance(calibrator, ClassViewMap):
-        from ogive.export import class_vectors  # noqa: PLC0415 - it reads this file
-
-        return class_vectors.ClassView(calibrator, kind)
-    if not isinstance(calibrator, MatrixMap):
-        forms = [form_of(gamma) for gamma in (calibrator, *ends)]  # type: ignore[arg-type]
-        return ScoreProgram(forms, calibrator.view, kind)
-    if calibrator.method in {"free", "keep"}:
-        from ogive.export import class_vectors  # noqa: PLC0415 - it reads this file
-
-        return {"free": class_vectors.Free, "keep": class_vectors.Kept}[calibrator.method](
-            calibrator, kind
-        )
-    if calibrator.method not in _PROGRAMS:
-        msg = f"`calibrator` is a {type(calibrator).__name__}, which cannot be exported."
-        raise InvalidType(msg)
-    return _PROGRAMS[calibrator.method](calibrator, kind)

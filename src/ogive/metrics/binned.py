@@ -132,8 +132,7 @@ def equal_width(bins: int = BINS) -> FloatArray:
     >>> equal_width(4)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
-    edges: FloatArray = np.arange(_as_bins(bins) + 1.0) / bins  # each j / B correctly rounded
-    return edges
+    return np.arange(_as_bins(bins) + 1.0) / bins  # each j / B correctly rounded
 
 
 def equal_mass(curve: Curve, bins: int = BINS) -> FloatArray:

@@ -224,8 +224,7 @@ def _unlikely(spans: Spans) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatA
 def _mean(count: FloatArray, total: FloatArray, spans: Spans) -> FloatArray:
     """Return mean tails, kept inside the rows; anything where there is no sample."""
     a, b = spans.ends
-    mean: FloatArray = np.clip(total / np.where(count > 0, count, 1.0), a, b)
-    return mean
+    return np.clip(total / np.where(count > 0, count, 1.0), a, b)
 
 
 def _brier(spans: Spans) -> Bracket:

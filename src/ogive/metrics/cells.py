@@ -102,8 +102,7 @@ class Cells:
         tail = self._tail[:, None]
         each = log_add(np.log1p(-tail), np.log(tail) + step) - tail * step
         start = np.flatnonzero(np.diff(self._of, prepend=-1))
-        result: FloatArray = np.add.reduceat(self._rows[:, None] * each, start, axis=0)
-        return result
+        return np.add.reduceat(self._rows[:, None] * each, start, axis=0)
 
     @property
     def laws_hold(self) -> bool:
@@ -133,8 +132,7 @@ def cell_of(eta: FloatArray, variance: FloatArray) -> IntArray:
     by_variance = np.floor(middle(variance) * CELLS)
     by_log_odds = np.floor(eta * CELLS_PER_LOG_ODDS)
     change = (np.diff(by_variance) != 0) | (np.diff(by_log_odds) != 0)
-    result: IntArray = np.concatenate([[0], np.cumsum(change)])
-    return result
+    return np.concatenate([[0], np.cumsum(change)])
 
 
 def middle(part: FloatArray) -> FloatArray:

@@ -279,8 +279,7 @@ def _same(first: float, last: float) -> bool:
 def _squares(curve: Curve, p: FloatArray) -> FloatArray:
     """Return the sum of w² (y − p)² at each score, (m,)."""
     hits = curve.square_hits
-    result: FloatArray = hits * (1.0 - p) ** 2 + (curve.square - hits) * p**2
-    return result
+    return hits * (1.0 - p) ** 2 + (curve.square - hits) * p**2
 
 
 def _noise(curve: Curve, p: FloatArray) -> float:

@@ -56,5 +56,4 @@ def false_discovery(pvalues: ArrayLike, families: ArrayLike) -> FloatArray:
     for family in range(distinct.size):
         own = index == family
         adjusted[own] = benjamini_hochberg(p[own])
-    result: FloatArray = np.minimum(adjusted * distinct.size, 1.0)
-    return result
+    return np.minimum(adjusted * distinct.size, 1.0)

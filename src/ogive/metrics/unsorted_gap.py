@@ -90,8 +90,7 @@ def _first() -> int:
 def _log2(x: FloatArray | float) -> FloatArray:
     """Return the exponent and the linear part after it: the bits of a float64, as a number."""
     mantissa, exponent = np.frexp(x)
-    result: FloatArray = 2.0 * mantissa + exponent
-    return result
+    return 2.0 * mantissa + exponent
 
 
 def cell_of(scores: FloatArray, space: FloatArray) -> IntArray:

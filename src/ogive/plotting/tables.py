@@ -8,6 +8,7 @@ import numpy as np
 
 from ogive.plotting.marks import Axis, Cells, Dots, Label, Mark, Panel, Segment, axis
 from ogive.plotting.panels import percent
+from ogive.studies.layout import format_pvalue
 
 if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray
@@ -48,7 +49,7 @@ def ranks_panel(r: Ranks) -> Panel:
 
 def differences_panel(d: Differences) -> Panel:
     """Draw how much each method loses to the best, with two standard errors."""
-    m, names = len(d.methods), tuple(_short(name, _MAX_MODEL_LENGTH) for name in d.methods)
+    m, names = len(d.methods), tuple(short_name(name, _MAX_MODEL_LENGTH) for name in d.methods)
     y = np.arange(m, 0.0, -1.0)
     left, right = d.loss - 2 * d.error, d.loss + 2 * d.error
     # A method far beyond the others would press them together: it is named at the edge instead.
@@ -83,7 +84,7 @@ def differences_panel(d: Differences) -> Panel:
 
 def groups_panel(g: GroupErrors) -> Panel:
     """Draw the KS error of each group with its interval, and what would be found in it."""
-    m, names = len(g.names), tuple(_short(name, _MAX_GROUP_LENGTH) for name in g.names)
+    m, names = len(g.names), tuple(short_name(name, _MAX_GROUP_LENGTH) for name in g.names)
     y = np.arange(m, 0.0, -1.0)
     # A small group has a wide interval, which would press the others together: it is cut.
     sure = g.high[g.off].max(initial=0.0)
@@ -122,7 +123,7 @@ def groups_panel(g: GroupErrors) -> Panel:
 
 def models_panel(d: ModelErrors) -> Panel:
     """Draw the KS error of each model or day with its interval, and after calibration."""
-    m, names = len(d.names), tuple(_short(name, _MAX_MODEL_LENGTH) for name in d.names)
+    m, names = len(d.names), tuple(short_name(name, _MAX_MODEL_LENGTH) for name in d.names)
     y = np.arange(m, 0.0, -1.0)
     known = ~np.isnan(d.after)
     low, high = (np.where(np.isnan(ends), d.ks, ends) for ends in (d.low, d.high))
@@ -166,7 +167,7 @@ def heat_panel(h: ClassHeat) -> Panel:
     scale = heat_scale(h)
     named = K <= _NAMED
     text = tuple(
-        f"{name}: {percent(s)}, p = {p:.2g}"
+        f"{name}: {percent(s)}, {format_pvalue(float(p))}"
         for name, s, p in zip(h.names, h.signed, h.pvalue, strict=True)
     )
     x, y = (at % columns).astype(float), (rows - 1 - at // columns).astype(float)
@@ -175,7 +176,7 @@ def heat_panel(h: ClassHeat) -> Panel:
     if named:
         for a, b, name, error in zip(x, y, h.names, h.signed, strict=True):
             value = percent(float(error), 1)
-            marks.append(Label(a + 0.5, b + 0.56, _short(name), "reference", "middle"))
+            marks.append(Label(a + 0.5, b + 0.56, short_name(name), "reference", "middle"))
             marks.append(Label(a + 0.5, b + 0.5, value, "reference", "middle", -1.0))
     worst = np.argsort(-np.abs(h.signed))[:3]
     most = ", ".join(f"{h.names[i]} {percent(float(h.signed[i]))}" for i in worst)
@@ -200,7 +201,7 @@ def heat_scale(h: ClassHeat) -> float:
     return float(np.abs(h.signed).max()) or 1.0
 
 
-def _short(name: str, most: int = _MAX_NAME_LENGTH) -> str:
+def short_name(name: str, most: int = _MAX_NAME_LENGTH) -> str:
     """Return a name on one line, cut if it is long."""
     name = "".join(c if c.isprintable() else " " for c in name)
     return name if len(name) <= most else name[: most - 1] + "…"

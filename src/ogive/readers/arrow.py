@@ -1,4 +1,4 @@
-"""Arrow's columns as arrays, and back, without pandas.
+"""pyarrow, loaded when it is first used; its columns as arrays, and back, without pandas.
 
 pyarrow's own conversions import pandas wherever it is installed, only to ask it whether a column is
 one of its kinds: half a second and 40 MB that are not needed.
@@ -6,6 +6,8 @@ one of its kinds: half a second and 40 MB that are not needed.
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +19,38 @@ if TYPE_CHECKING:
 
     from ogive._typing import AnyArray, IntArray
 
+_CHOICE = "ARROW_DEFAULT_MEMORY_POOL"
+
+
+class _Module:
+    """A module of pyarrow, imported when something of it is asked for, or an error that says how.
+
+    At the first import the system's allocator is chosen: Arrow's own ones keep freed memory, and
+    the system's shares it with NumPy. If the environment names one, or pyarrow was imported before,
+    that choice stands. Arrow reads the environment once, so it is put back
+    (``docs/design/global-state.md``).
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever pyarrow has
+        if name.startswith("__"):  # asked by those who copy or pickle it
+            raise AttributeError(name)
+        chosen = "pyarrow" in sys.modules or _CHOICE in os.environ
+        if chosen:
+            return getattr(need(self._name, extra="files"), name)
+        os.environ[_CHOICE] = "system"
+        try:
+            return getattr(need(self._name, extra="files"), name)
+        finally:
+            del os.environ[_CHOICE]
+
+
+pa, pc = _Module("pyarrow"), _Module("pyarrow.compute")
+arrow_csv, arrow_json = _Module("pyarrow.csv"), _Module("pyarrow.json")
+feather, parquet = _Module("pyarrow.feather"), _Module("pyarrow.parquet")
+
 
 def to_numpy(column: Any) -> AnyArray:  # noqa: ANN401 - a pyarrow.Array
     """Return an array of the values: of numbers the memory itself, read-only.
@@ -27,7 +61,7 @@ def to_numpy(column: Any) -> AnyArray:  # noqa: ANN401 - a pyarrow.Array
     >>> to_numpy(pa.array([1, None])), to_numpy(pa.array(["a"]))
     (array([ 1., nan]), array(['a'], dtype=object))
     """
-    types = need("pyarrow", extra="files").types
+    types = pa.types
     array: AnyArray
     if column.null_count == 0 and len(column):
         if types.is_floating(column.type) or types.is_integer(column.type):
@@ -47,7 +81,6 @@ def from_indices(index: IntArray) -> Any:  # noqa: ANN401
     >>> from_indices(np.array([2, 0])).to_pylist()
     [2, 0]
     """
-    pa = need("pyarrow", extra="files")
     whole = np.ascontiguousarray(index, dtype=np.int64)
     return pa.Array.from_buffers(pa.int64(), whole.size, [None, pa.py_buffer(whole)])
 
@@ -57,7 +90,6 @@ def checked(data: Any, path: object) -> Any:  # noqa: ANN401 - a pyarrow.Table o
 
     pyarrow does not check the offsets of an Arrow file, which it uses as addresses in memory.
     """
-    pa = need("pyarrow", extra="files")
     try:
         data.validate(full=True)
     except pa.ArrowException as error:
@@ -74,7 +106,6 @@ def numbers_of(column: Any) -> AnyArray | None:  # noqa: ANN401 - a pyarrow.Arra
     >>> numbers_of(pa.array([decimal.Decimal("0.25")])), numbers_of(pa.array(["a"]))
     (array([0.25]), None)
     """
-    pa = need("pyarrow", extra="files")
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
@@ -91,15 +122,13 @@ def numbers_of(column: Any) -> AnyArray | None:  # noqa: ANN401 - a pyarrow.Arra
 
 def is_list(kind: Any) -> bool:  # noqa: ANN401 - a pyarrow.DataType
     """Return whether a type is one of lists."""
-    types = need("pyarrow", extra="files").types
-    return any(
-        check(kind) for check in (types.is_list, types.is_large_list, types.is_fixed_size_list)
-    )
+    types = pa.types
+    kinds = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    return any(check(kind) for check in kinds)
 
 
 def list_lengths(column: Any) -> AnyArray:  # noqa: ANN401 - a pyarrow.Array of lists
     """Return the length of every list of a column, 0 where there is none."""
-    pc = need("pyarrow.compute", extra="files")
     return to_numpy(pc.fill_null(pc.list_value_length(column), 0))
 
 

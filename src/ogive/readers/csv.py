@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from ogive.errors import FileFormatError, InvalidInput, need
+from ogive.errors import FileFormatError, InvalidInput
+from ogive.readers.arrow import arrow_csv, pa, pc
 from ogive.readers.columns import find_columns
 from ogive.readers.csv_text import (
     check_rows,
@@ -39,7 +40,6 @@ MAX_ROWS_TO_FIND_A_DECIMAL = 100_000
 
 def load_csv(path: Path, columns: Columns) -> Any:  # noqa: ANN401
     """Read the predictions of a CSV file as a pyarrow.Table."""
-    pa = need("pyarrow", extra="files")
     found = scan(path)
     if found.records <= 1:
         msg = f"{path} has no rows: it is empty."
@@ -60,7 +60,6 @@ def load_csv(path: Path, columns: Columns) -> Any:  # noqa: ANN401
 
 def load_text(path: Path) -> Any:  # noqa: ANN401
     """Read all columns of a CSV file as the text they are: 007 stays 007, and a date a date."""
-    pa = need("pyarrow", extra="files")
     return _read(path, scan(path), dict.fromkeys(header(path), pa.string()))
 
 
@@ -95,7 +94,6 @@ def write_csv(
     decimal: str,
 ) -> None:
     """Write a table as CSV, with quotes around the cells that need them."""
-    pa, pc = need("pyarrow", extra="files"), need("pyarrow.compute", extra="files")
     lines = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(lines, delimiter=separator, lineterminator="\n")
     writer.writerow(table.column_names)
@@ -122,16 +120,15 @@ def wrong_cells(path: Path, row: Any) -> str:  # noqa: ANN401 - pyarrow.csv.Inva
 
 def _read(path: Path, found: Scan, types: dict[str, Any], layout: Layout | None = None) -> Any:  # noqa: ANN401
     """Read the columns of a layout; without one those that have a type."""
-    csv = need("pyarrow.csv", extra="files")
     names, decimal = list(types), "."
     if layout is not None:
         names, decimal = layout.needed, decimal_of(path, number_columns(layout))
-    return csv.read_csv(
+    return arrow_csv.read_csv(
         path,
-        parse_options=csv.ParseOptions(
+        parse_options=arrow_csv.ParseOptions(
             newlines_in_values=found.has_newlines, delimiter=separator_of(path)
         ),
-        convert_options=csv.ConvertOptions(
+        convert_options=arrow_csv.ConvertOptions(
             include_columns=names, column_types=types, decimal_point=decimal
         ),
     )
@@ -139,7 +136,6 @@ def _read(path: Path, found: Scan, types: dict[str, Any], layout: Layout | None 
 
 def _raise_first(path: Path, found: Scan, layout: Layout, error: Exception) -> None:
     """Return the error for the first line with a wrong number of cells, or with a bad number."""
-    pa, csv = need("pyarrow", extra="files"), need("pyarrow.csv", extra="files")
     check_utf8(path)
     broken: list[Any] = []
 
@@ -148,15 +144,17 @@ def _raise_first(path: Path, found: Scan, layout: Layout, error: Exception) -> N
         return "skip"
 
     names = number_columns(layout)
-    table = csv.read_csv(
+    table = arrow_csv.read_csv(
         path,
-        csv.ReadOptions(use_threads=False),
-        csv.ParseOptions(
+        arrow_csv.ReadOptions(use_threads=False),
+        arrow_csv.ParseOptions(
             newlines_in_values=found.has_newlines,
             invalid_row_handler=note,
             delimiter=separator_of(path),
         ),
-        csv.ConvertOptions(include_columns=names, column_types=dict.fromkeys(names, pa.string())),
+        arrow_csv.ConvertOptions(
+            include_columns=names, column_types=dict.fromkeys(names, pa.string())
+        ),
     )
     if broken:
         msg = f"{wrong_cells(path, broken[0])}. Mend the line."

@@ -315,5 +315,4 @@ def _line_ends(text: np.ndarray) -> IntArray:
         alone = text == _CR
         alone[:-1] &= text[1:] != _LF
         ends |= alone
-    found: IntArray = np.flatnonzero(ends)
-    return found
+    return np.flatnonzero(ends)

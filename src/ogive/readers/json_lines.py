@@ -6,9 +6,9 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from ogive.errors import FileFormatError, InvalidInput, need
+from ogive.errors import FileFormatError, InvalidInput
+from ogive.readers.arrow import arrow_json, pa
 from ogive.readers.csv_text import open_bytes
-from ogive.readers.memory import arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,9 +22,7 @@ MAX_LINE_BYTES = 1 << 26
 def load_json_lines(path: Path) -> Any:  # noqa: ANN401
     """Read a file as one pyarrow.Table."""
     schema = schema_of(path)
-    return arrow().concat_tables(
-        [parsed(path, block, first, schema) for block, first in blocks(path)]
-    )
+    return pa.concat_tables([parsed(path, block, first, schema) for block, first in blocks(path)])
 
 
 def blocks(path: Path) -> Iterator[tuple[bytes, int]]:
@@ -48,7 +46,6 @@ def blocks(path: Path) -> Iterator[tuple[bytes, int]]:
 
 def schema_of(path: Path) -> Any:  # noqa: ANN401
     """Return the columns of all lines; numbers of several types become one, dates stay text."""
-    pa = arrow()
     schemas = [_as_text(parsed(path, *block).schema) for block in blocks(path)]
     if not schemas:
         msg = f"{path} has no rows: it is empty."
@@ -58,11 +55,10 @@ def schema_of(path: Path) -> Any:  # noqa: ANN401
 
 def parsed(path: Path, block: bytes, first: int, schema: Any = None) -> Any:  # noqa: ANN401
     """Return lines as a table with the columns of a schema; `first` is the line of the first."""
-    pa, reader = arrow(), need("pyarrow.json", extra="files")
-    how = reader.ParseOptions(explicit_schema=schema)
-    size = reader.ReadOptions(use_threads=False, block_size=len(block) + 1)
+    how = arrow_json.ParseOptions(explicit_schema=schema)
+    size = arrow_json.ReadOptions(use_threads=False, block_size=len(block) + 1)
     try:
-        table = reader.read_json(io.BytesIO(block), size, how)
+        table = arrow_json.read_json(io.BytesIO(block), size, how)
     except pa.ArrowInvalid as error:
         _raise_first(path, block, first, error)
         raise
@@ -71,7 +67,6 @@ def parsed(path: Path, block: bytes, first: int, schema: Any = None) -> Any:  # 
 
 def _as_text(schema: Any) -> Any:  # noqa: ANN401
     """Return a schema in which dates are the text that they are in the file."""
-    pa = arrow()
     for i, field in enumerate(schema):
         if pa.types.is_timestamp(field.type):
             schema = schema.set(i, pa.field(field.name, pa.string()))

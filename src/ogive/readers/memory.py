@@ -1,4 +1,4 @@
-"""Memory: sizes such as 500MB, what a file needs, and which allocator Arrow uses."""
+"""Memory: sizes such as 500MB, and what a file needs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
-from ogive.errors import FileFormatError, InvalidInput, need
+from ogive.errors import FileFormatError, InvalidInput
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _PATTERN = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?)(I?)B?\s*", re.IGNORECASE)
-_CHOICE = "ARROW_DEFAULT_MEMORY_POOL"
 #: The smallest memory limit: one batch and its sums need this much.
 LEAST = 64 * 10**6
 # What measuring takes, from peaks of 5e6 scores and 1e6 rows of 10 classes: the libraries, the keys
@@ -103,19 +101,3 @@ def in_words(size: int) -> str:
             whole = size >= 1000 * unit
             return f"{size / unit:,.0f} {name}" if whole else f"{size / unit:.3g} {name}"
     return f"{size / 10**6:,.0f} MB"
-
-
-def arrow() -> Any:  # noqa: ANN401 - the module pyarrow
-    """Import pyarrow with the system's allocator, which is chosen at its first import.
-
-    Arrow's own allocators keep freed memory; the system's shares it with NumPy.
-    If the environment names one, or pyarrow was imported before, that choice stands. Arrow reads
-    the environment once, so it is put back (``docs/design/global-state.md``).
-    """
-    if "pyarrow" in sys.modules or _CHOICE in os.environ:
-        return need("pyarrow", extra="files")
-    os.environ[_CHOICE] = "system"
-    try:
-        return need("pyarrow", extra="files")
-    finally:
-        del os.environ[_CHOICE]

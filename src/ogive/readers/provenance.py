@@ -18,6 +18,7 @@ import numpy as np
 
 from ogive._files import replacing
 from ogive.errors import OgiveError, need
+from ogive.readers.arrow import pa, parquet
 from ogive.readers.guard import TEXT, suffix_of
 
 if TYPE_CHECKING:
@@ -174,12 +175,11 @@ def _of_npz(path: Path) -> str | None:
 
 
 def _of_parquet(path: Path) -> bytes | None:
-    meta = need("pyarrow.parquet", extra="files").read_metadata(path).metadata
+    meta = parquet.read_metadata(path).metadata
     return (meta or {}).get(KEY.encode())
 
 
 def _of_arrow(path: Path) -> bytes | None:
-    pa = need("pyarrow", extra="files")
     with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
         return (file.schema.metadata or {}).get(KEY.encode())
 

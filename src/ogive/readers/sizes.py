@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ogive.errors import need
-from ogive.readers.arrow import first_length, is_list
+from ogive.readers.arrow import first_length, is_list, parquet
 from ogive.readers.columns import find_columns
 from ogive.readers.csv_text import open_bytes
 from ogive.readers.guard import TEXT, check_regular, guarded, suffix_of
@@ -45,7 +44,7 @@ def _table_bytes(path: Path, columns: Columns, *, whole: bool) -> int:
         batches, words = batches_of(path)
         size = sum(batch.size for batch in (*batches, *words))
         return needed_bytes(size, sum(batch.rows for batch in batches), 1)
-    with need("pyarrow.parquet", extra="files").ParquetFile(path) as file:
+    with parquet.ParquetFile(path) as file:
         names = file.schema_arrow.names
         layout = find_columns(names, columns, path)
         width = 2 if layout.is_list or len(layout.values) > 1 else 1

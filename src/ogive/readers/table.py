@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._files import replacing
-from ogive.errors import FileFormatError, need, rows_that
-from ogive.readers.arrow import checked, is_list, list_lengths, numbers_of, to_numpy
+from ogive.errors import FileFormatError, rows_that
+from ogive.readers.arrow import (
+    checked,
+    feather,
+    is_list,
+    list_lengths,
+    numbers_of,
+    pa,
+    parquet,
+    pc,
+    to_numpy,
+)
 from ogive.readers.classes import is_positive
 from ogive.readers.columns import find_columns
 from ogive.readers.csv import decimal_of, load_csv, load_text, number_columns, write_csv
@@ -19,7 +29,7 @@ from ogive.readers.csv_text import separator_of
 from ogive.readers.guard import CSV, TEXT, suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.json_lines import load_json_lines
-from ogive.readers.memory import arrow, check_fits
+from ogive.readers.memory import check_fits
 from ogive.readers.provenance import KEY
 from ogive.readers.sizes import table_bytes
 from ogive.readers.source import WHOLE, Columns, Part, Source
@@ -91,14 +101,13 @@ def load(path: Path, columns: Columns | None = None, *, whole: bool = True) -> A
         return load_csv(path, columns)
     if suffix in TEXT:
         return load_json_lines(path)
-    pa = arrow()
 
     def wanted(names: list[str]) -> list[str]:
         return names if whole else find_columns(names, columns, path).needed
 
     if suffix == ".parquet":
         # Not read_table: it would look for a dataset, and import pandas.
-        with need("pyarrow.parquet", extra="files").ParquetFile(path, pre_buffer=True) as file:
+        with parquet.ParquetFile(path, pre_buffer=True) as file:
             table = file.read(columns=None if whole else wanted(file.schema_arrow.names))
             return checked(table, path)
     batches_of(path)  # a damaged header is refused before pyarrow follows it
@@ -133,7 +142,6 @@ def calibrated_table(source: Source, results: dict[str, Calibrated]) -> Any:  # 
 
 
 def _with_results(source: Source, results: dict[str, Calibrated]) -> Any:  # noqa: ANN401
-    pa = need("pyarrow", extra="files")
     rest: _Rest = source.rest
     values = _scatter(rest.rows, {part: r.values for part, r in results.items()})
     first = next(iter(results.values()))
@@ -225,10 +233,10 @@ def _store(
 ) -> None:
     """Write a table in a format; text with the separator of its source, if that is text too."""
     if suffix == ".parquet":
-        need("pyarrow.parquet", extra="files").write_table(table, path)
+        parquet.write_table(table, path)
         return
     if suffix not in TEXT:
-        need("pyarrow.feather", extra="files").write_feather(table, path)
+        feather.write_feather(table, path)
         return
     with gzip.open(path, "wb") if suffix.endswith(".gz") else path.open("wb") as file:
         if suffix in CSV:
@@ -268,8 +276,8 @@ def _lists(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
     if odd.any() or not lengths[0]:
         first = int(lengths[int(odd.argmax())])
         msg = (
-            f"{path}: every row of `{name}` must be a list of as many numbers, one for each class: "
-            f"row 0 has {lengths[0]:,}numbers, but not {rows_that(odd)} ({first:,} numbers)."
+            f"{path}: every row of `{name}` must be a list with one number for each class. Row 0 "
+            f"has {lengths[0]:,}; other lengths: {rows_that(odd)} ({first:,} numbers)."
         )
         raise FileFormatError(msg)
     return flat.reshape(table.num_rows, int(lengths[0]))
@@ -290,7 +298,6 @@ def _column(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
     values = numbers_of(column)
     if values is not None:
         return values.view(np.bool_) if str(column.type) == "bool" else values
-    pa, pc = need("pyarrow", extra="files"), need("pyarrow.compute", extra="files")
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     names = [str(word) for word in column.dictionary.to_pylist()]
@@ -301,14 +308,13 @@ def _column(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
             f"{_MAX_NAME_CHARACTERS:,}: is it another column?"
         )
         raise FileFormatError(msg)
-    words: AnyArray = np.array(names, dtype=np.str_)[to_numpy(column.indices)]
-    return words
+    return np.array(names, dtype=np.str_)[to_numpy(column.indices)]
 
 
 def _joined(table: Any, name: str, path: Path) -> Any:  # noqa: ANN401
     column = table.column(name).combine_chunks()
     if hasattr(column, "chunks"):  # too long for one array of its type
-        column = need("pyarrow", extra="files").concat_arrays(column.chunks)
+        column = pa.concat_arrays(column.chunks)
     _no_nulls(column, name, path)
     return column
 

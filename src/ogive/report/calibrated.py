@@ -10,12 +10,19 @@ from ogive.curve import Curve
 from ogive.curve.classes import class_curves
 from ogive.diagrams import ClassHeat, CumulativeDifference
 from ogive.metrics.vector import vector_scores
-from ogive.predictions import Predictions
 from ogive.report.contents import Section, class_section, method_table
 from ogive.report.graphs import Graph, Table, four_graphs, method_graphs
-from ogive.report.series import BEFORE, Subject, curve_of, fitted_line, series_of, subjects_of
+from ogive.report.series import BEFORE, Subject, fitted_line, series_of, subjects_of
 from ogive.studies.compare import compare_rows
-from ogive.studies.fitting import SCORE_ONLY, VECTOR, apply, fit, reads_all_columns
+from ogive.studies.fitting import (
+    SCORE_ONLY,
+    VECTOR,
+    apply,
+    curve_of,
+    fit,
+    reads_all_columns,
+    with_vectors,
+)
 from ogive.studies.graphs import calibrated_curves, calibrated_panels
 from ogive.studies.measure import measure
 from ogive.views import rate_name, usual_views
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ogive._typing import Progress
+    from ogive.predictions import Predictions
     from ogive.studies.compare import Comparison
     from ogive.studies.fitting import Rows
     from ogive.studies.measurement import Measurement
@@ -171,10 +179,4 @@ def _calibrated_matrix(
         return None
     vectors = apply(fit(cal, method, VECTOR), test, VECTOR).vectors
     assert vectors is not None  # noqa: S101 - of whole vectors
-    return Predictions(
-        vectors,
-        test.labels,
-        kind="probs",
-        sample_weight=test.sample_weight,
-        weight_kind=test.weight_kind,
-    )
+    return with_vectors(test, vectors)

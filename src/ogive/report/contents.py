@@ -156,7 +156,7 @@ def vector_number(test: Predictions, after: float | None) -> tuple[Number, ...]:
     if test.one_column:
         return ()
     losses = vector_rows(test)[1]
-    weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
+    weights = test.row_weights
     mean, error, _ = hall_t(losses, weights / weights.sum(), test.clusters)
     low, high = max(mean - HALF_WIDTH_95 * error, 0.0), mean + HALF_WIDTH_95 * error
     if test.fitted_rows:

@@ -11,6 +11,7 @@ from ogive.diagrams import BeforeAfter
 from ogive.plotting.figures import panels_of
 from ogive.plotting.marks import Axis, Band, Bars, Dots, Label, Line, Panel, Segment, axis
 from ogive.plotting.panels import corner, free_corner, percent
+from ogive.plotting.tables import short_name
 from ogive.report.graphs import Graph, Table, spread, trace_table
 from ogive.report.series import MIN_ROWS_TO_SHOW_A_RATE, THRESHOLDS, enough_rows, rows_near
 
@@ -157,7 +158,7 @@ def worst_graph(name: str, what: str, subjects: Sequence[Subject]) -> Graph:
 def _pairs_panel(what: str, subjects: Sequence[Subject]) -> Panel:
     """Draw a tick for the error before calibration and a dot for that after it."""
     m = len(subjects)
-    names = tuple(_cut(one.name) for one in subjects)
+    names = tuple(short_name(one.name, MAX_NAME_LENGTH) for one in subjects)
     errors = np.array([[line.signed for line in one.series] for one in subjects])
     before, after = errors[:, 0], errors[:, -1] if errors.shape[1] > 1 else None
     end = 1.15 * (float(np.abs(errors).max()) or 1e-3)
@@ -188,9 +189,3 @@ def _pairs_panel(what: str, subjects: Sequence[Subject]) -> Panel:
         shape=0.16 + 0.062 * max(m + 2, 4),
         names=max(map(len, names)),
     )
-
-
-def _cut(name: str) -> str:
-    """Return a name on one line, cut if it is long."""
-    name = "".join(c if c.isprintable() else " " for c in name)
-    return name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 1] + "…"

@@ -12,10 +12,10 @@ from ogive.plotting.panels import percent
 from ogive.report.contents import SIGNS, Section
 from ogive.report.figure import worst_graph
 from ogive.report.graphs import Table
-from ogive.report.series import MAX_SUBJECTS_IN_DETAIL, Subject, curve_of, series_of
+from ogive.report.series import MAX_SUBJECTS_IN_DETAIL, Subject, series_of
 from ogive.studies.compare import compare_rows
 from ogive.studies.compare_groups import GROUPS, by_group
-from ogive.studies.fitting import Rows
+from ogive.studies.fitting import Rows, curve_of
 from ogive.studies.group_curves import grouping_of
 from ogive.studies.losses import scores_of
 from ogive.studies.wording import way_off

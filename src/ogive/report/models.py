@@ -24,6 +24,7 @@ from ogive.plotting.panels import percent, reliability_panel, score_range
 from ogive.report.calibrated import curve_method
 from ogive.report.graphs import Graph, Table
 from ogive.report.page import NOTHING, About, Page
+from ogive.studies.compare import distance_words
 from ogive.studies.fitting import VECTOR, Rows, apply, fit
 from ogive.studies.layout import format_interval, of_summary
 from ogive.studies.losses import CRITICAL_T, hall_t, scores_of
@@ -190,7 +191,7 @@ def _measured(subject: Subject, view: str | None, method: str, *, score_only: bo
 
 def _shares(rows: Predictions) -> FloatArray:
     """Return the share of the weight that each row has, (N,)."""
-    weights = np.ones(rows.n) if rows.sample_weight is None else rows.sample_weight
+    weights = rows.row_weights
     shares: FloatArray = weights / weights.sum()
     return shares
 
@@ -311,19 +312,15 @@ def _log_loss(
         half = HALF_WIDTH_95 * error
         ends = NOT_KNOWN if np.isnan(half) else f"{max(mean - half, 0):.4f} to {mean + half:.4f}"
         row = [_marked(one), f"{mean:.4f}", ends, f"{one.brier:.4f}"]
-        row += [_above_words(*versus[one.name])] if versus else []
+        if versus:
+            loss, off, noise = versus[one.name]
+            row.append(distance_words(loss, off, noise=noise))
         if one.after is not None:
             row += [f"{one.after['nll']:.4f}", percent(one.after["ks"])]
         elif fitted:
             row += [NOT_KNOWN, NOT_KNOWN]
         rows.append(tuple(row))
     return Table(head, tuple(rows))
-
-
-def _above_words(loss: float, error: float, noise: bool) -> str:
-    if loss == error == 0.0:
-        return "best"
-    return f"{loss:+.4f} ± {error:.4f}{' (noise)' if noise else ''}"
 
 
 def _marked(one: _One) -> str:

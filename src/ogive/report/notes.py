@@ -6,6 +6,7 @@ import shlex
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from ogive.metrics.proper import CLIP
 from ogive.plotting.marks import MINUS
 from ogive.studies.layout import of_clusters
 from ogive.views import rate_name
@@ -77,7 +78,7 @@ def how_it_was_computed(before: Measurement, after: AfterCalibration | None) -> 
     intervals = (
         "The interval of ECE is a bootstrap interval corrected for bias, those of the Brier score "
         f"and the log loss are ± 1.96 standard errors, that of the {rate_name(before.view)} is "
-        f"Wilson's. The log loss clips to [1e-7, 1 {MINUS} 1e-7]."
+        f"Wilson's. The log loss clips to [{CLIP:.0e}, 1 {MINUS} {CLIP:.0e}].".replace("e-0", "e-")
     )
     words = (
         "The verdict says miscalibrated where the calibration test, one p-value for many kinds of "

@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ogive.curve import Curve
 from ogive.diagrams.graphs import Reliability, wilson
-from ogive.errors import FallbackWarning, FewClusters
+from ogive.errors import FallbackWarning
 from ogive.metrics.significance import CRITICAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ogive._typing import BoolArray, FloatArray
-    from ogive.predictions import Predictions
-    from ogive.studies.fitting import Rows
+    from ogive.curve import Curve
 
 _LOW, _HIGH = [0.0, 0.001, 0.002, 0.005], [0.995, 0.998, 0.999, 1.0]
 #: Thresholds at which rows are counted: hundredths, finer near 0 and 1.
@@ -210,23 +208,6 @@ def enough_rows(series: Series) -> BoolArray:
     for one, two in pairwise(some.tolist()):
         enough[one:two] |= score[two] - score[one] <= MAX_STEP_OF_SCORES
     return enough
-
-
-def curve_of(rows: Rows, test: Predictions, view: str, at: Any = None) -> Curve:  # noqa: ANN401
-    """Return the curve of calibrated rows, or of some of them, with the weights of the test set."""
-    at = slice(None) if at is None else at
-    assert rows.hit is not None  # noqa: S101 - there are labels
-    weights, clusters = test.sample_weight, test.clusters
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FewClusters)  # said of the test set already
-        return Curve.from_scores(
-            rows.score[at],
-            np.asarray(rows.hit)[at],
-            sample_weight=None if weights is None else weights[at],
-            weight_kind=test.weight_kind,
-            clusters=None if clusters is None else clusters[at],
-            view=view,
-        )
 
 
 def subjects_of(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ogive.calibrators.grouped_map import GroupedMap
+from ogive.curve.ties import squares
 from ogive.errors import GuessedLabels, InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map
 from ogive.readers import open_file
@@ -117,9 +118,9 @@ def calibrated_parts(
         judged = own if check_by is None else groups_of(source, part, check_by)
         if judged is not None and preds.labels is not None:
             before, after = _of_outcomes(gamma, preds, results[part])
-            weight = preds.sample_weight
-            square = weight**2 if weight is not None and preds.weight_kind == "sampling" else None
-            harm.add(judged, before, after, weight, square)
+            weights = preds.row_weights
+            square = squares(weights, preds.weight_kind)
+            harm.add(judged, before, after, weights, square)
     return results
 
 

@@ -25,8 +25,9 @@ from ogive.calibrators.grouped_map import GroupedMap
 from ogive.engines import find_engine
 from ogive.engines.files import open_log
 from ogive.engines.formats import column_names, open_table
-from ogive.errors import FileFormatError, OgiveError, OutputRefused, need
+from ogive.errors import FileFormatError, OgiveError, OutputRefused
 from ogive.export.artifact import load_map
+from ogive.readers.arrow import pa, parquet
 from ogive.readers.classes import settle
 from ogive.readers.columns import find_columns
 from ogive.readers.folders import is_glob
@@ -306,7 +307,6 @@ class FileJob:
         harm: Harm,
     ) -> int:
         gamma = load_map(calibrator)
-        pq = need("pyarrow.parquet", extra="files")
         writer, n = None, 0
         layout = find_columns(column_names(self.file), self._columns, self.file)
         names = ("cal", "test") if layout.part is not None else ("",)
@@ -317,7 +317,7 @@ class FileJob:
                     raise KeyboardInterrupt
                 table = stamped(self._calibrated(gamma, chunk, n, harm), origin)
                 if writer is None:
-                    writer = pq.ParquetWriter(beside, table.schema)
+                    writer = parquet.ParquetWriter(beside, table.schema)
                 writer.write_table(table.cast(writer.schema))
                 n += table.num_rows
             if writer is None:
@@ -331,7 +331,6 @@ class FileJob:
 
     def _chunks(self) -> Iterator[Any]:
         """Yield the file's rows as tables with all their columns."""
-        pa = need("pyarrow", extra="files")
         names = column_names(self.file)
         layout = find_columns(names, self._columns, self.file)
         table = open_table(self.file)

@@ -9,8 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ogive.errors import OgiveWarning, need
+from ogive.errors import OgiveWarning
 from ogive.export.artifact import load_fitted_on
+from ogive.readers.arrow import pa, parquet
 from ogive.readers.provenance import Provenance, file_checksum, provenance_of, rows_checksum
 
 if TYPE_CHECKING:
@@ -114,9 +115,8 @@ def finished(target: Path, mark: dict[str, Any]) -> int | None:
 
 def _metadata(target: Path) -> dict[str, Any] | None:
     """Return what `apply_log` wrote about a file into it; None if there is nothing."""
-    pa, pq = need("pyarrow", extra="files"), need("pyarrow.parquet", extra="files")
     try:
-        meta = pq.read_metadata(target)
+        meta = parquet.read_metadata(target)
         said = json.loads((meta.metadata or {})[_KEY])
     except (pa.ArrowException, OSError, ValueError, KeyError, RecursionError):
         return None

@@ -182,10 +182,15 @@ def _cells(row: MethodResult) -> tuple[str, ...]:
 
 def above_the_best(row: MethodResult) -> str:
     """Say how far the log loss of a method is above the best, and whether that may be noise."""
-    if row.nll_diff == row.nll_diff_se == 0.0 and not row.stopped_early:
+    noise = row.tied_with_best or row.too_few_rows_to_tell
+    return distance_words(row.nll_diff, row.nll_diff_se, noise=noise, best=not row.stopped_early)
+
+
+def distance_words(loss: float, error: float, *, noise: bool, best: bool = True) -> str:
+    """Say how far a log loss is above the best; a distance of exactly 0 is the best itself."""
+    if loss == error == 0.0 and best:
         return "best"
-    noise = " (noise)" if row.tied_with_best or row.too_few_rows_to_tell else ""
-    return f"{row.nll_diff:+.4f} ± {row.nll_diff_se:.4f}{noise}"
+    return f"{loss:+.4f} ± {error:.4f}{' (noise)' if noise else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,9 +309,8 @@ def _compared(
         progress("done", len(chosen), len(chosen))
     outcomes = _finished(outcomes, cal, test, name)
     best = min(outcomes, key=lambda outcome: (outcome.stopped, outcome.numbers["nll"]))
-    weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
     none = next((one for one in outcomes if one.method == "none"), None)
-    rows = (_against(outcome, best, none, weights, test.clusters) for outcome in outcomes)
+    rows = (_against(outcome, best, none, test.row_weights, test.clusters) for outcome in outcomes)
     ranked = tuple(sorted(rows, key=_place))
     whole = VECTOR if view is None and not (cal.one_column or score_only) else name
     plain = tuple(row for row in ranked if row.method != GROUPS)

@@ -122,7 +122,7 @@ def by_group(
     """Return what each method does to each group, from its calibrated rows and their losses."""
     found = [grouping_of(column) for column in value_columns(groups.test)]
     cells = combined(found, range(len(found)), test.n)
-    weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
+    weights = test.row_weights
     table = []
     for name, at in cells.segments():
         own = cells.order[at]

@@ -122,7 +122,7 @@ def judged_curve(preds: Predictions, view: str) -> Curve:
 def gain_on_test(fitted: Fitted, cal: Predictions, test: Predictions, method: str) -> Gain:
     """Return the log loss that a calibrator saves on a test set, and what its posterior expects."""
     view = fitted.view
-    weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
+    weights = test.row_weights
     before = scores_of(apply(fit(cal, "none", view), test, view), test, view)[1]
     after = scores_of(apply(fitted, test, view), test, view)[1]
     share = weights / weights.sum()
@@ -215,7 +215,7 @@ def judge_fit(
     return judge(seen, gain, method=method)
 
 
-def with_verdict(told: Summary, calibrator: MatrixMap, preds: Predictions) -> Summary:
+def with_verdict(summary: Summary, calibrator: MatrixMap, preds: Predictions) -> Summary:
     """Return the summary of a calibrator with the verdict on the rows it was fitted to.
 
     Methods that take minutes are not cross-validated: nothing is decided then.
@@ -225,9 +225,9 @@ def with_verdict(told: Summary, calibrator: MatrixMap, preds: Predictions) -> Su
     info = fitted_on(preds, calibrator, cv=0 if own is not None or slow else FOLDS)
     verdict = judge_fit(preds, calibrator, info)
     found: Any = {"decision": verdict.word, "verdict": str(verdict)}
-    if isinstance(told, VectorSummary):
+    if isinstance(summary, VectorSummary):
         found |= {key: getattr(verdict, key) for key in ("log_loss_before", "log_loss_after")}
-    return replace(told, **found)
+    return replace(summary, **found)
 
 
 def _plain_method(gamma: MatrixMap) -> str:
@@ -244,5 +244,5 @@ def _expected(
         if fitted.view == VECTOR and cal.K != TWO_CLASSES:
             return None, None
         cal = judged_curve(cal, fitted.view)
-    gamma: Any = spline_of(cal)
+    gamma = spline_of(cal)
     return gamma.expected_gain, gamma.expected_total

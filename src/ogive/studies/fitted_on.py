@@ -29,7 +29,16 @@ from ogive.predictions import Predictions
 from ogive.readers.provenance import file_checksum, rows_checksum
 from ogive.studies.base_rate import calibration_scores
 from ogive.studies.base_rates import MAX_CLASSES_IN_BINS, class_scores
-from ogive.studies.fitting import TWO_CLASSES, VECTOR, Rows, apply, fit, may_move
+from ogive.studies.fitting import (
+    TWO_CLASSES,
+    VECTOR,
+    Rows,
+    apply,
+    curve_of,
+    fit,
+    may_move,
+    with_vectors,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -142,7 +151,7 @@ def _scores(data: Predictions | Curve, calibrator: Fitted) -> dict[str, list[flo
         and isinstance(data, Predictions)
         and data.K == TWO_CLASSES
     ):
-        count = np.ones(data.n) if data.sample_weight is None else data.sample_weight
+        count = data.row_weights
         return calibration_scores(calibrator(data)[:, 1], count, count * (data.labels == 1))
     return None
 
@@ -153,7 +162,7 @@ def _class_scores(data: Predictions | Curve, calibrator: Fitted) -> dict[str, An
         return None
     if not TWO_CLASSES < data.K <= MAX_CLASSES_IN_BINS:
         return None
-    count = np.ones(data.n) if data.sample_weight is None else data.sample_weight
+    count = data.row_weights
     return class_scores(calibrator(data), data.labels, count)
 
 
@@ -220,15 +229,7 @@ def _errors(preds: Predictions, vectors: FloatArray | None, view: str) -> _Error
     if view != VECTOR:
         curve = Curve.from_predictions(preds, view)
         return _Errors(ks_error(curve), nll(curve))
-    rows = preds
-    if vectors is not None:
-        rows = Predictions(
-            vectors,
-            preds.labels,
-            kind="probs",
-            sample_weight=preds.sample_weight,
-            weight_kind=preds.weight_kind,
-        )
+    rows = preds if vectors is None else with_vectors(preds, vectors)
     top = "class-1" if preds.one_column else "top-1"
     return _Errors(ks_error(Curve.from_predictions(rows, top)), nll_vector(preds, vectors))
 
@@ -258,8 +259,7 @@ def _after(
         return None
     if rows.vectors is not None and view == VECTOR:
         return _errors(preds, rows.vectors, VECTOR)
-    weights, kind = preds.sample_weight, preds.weight_kind
-    curve = Curve.from_scores(rows.score, rows.hit, sample_weight=weights, weight_kind=kind)
+    curve = curve_of(rows, preds)
     return _Errors(ks_error(curve), nll(curve))
 
 
@@ -319,7 +319,7 @@ def _after_of_curve(curve: Curve, method: str, cv: int) -> _Errors | None:
     for rest, part in dealt(curve, cv):
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", OgiveWarning)  # the fit to all has told already
+                warnings.simplefilter("ignore", OgiveWarning)  # the fit to all has warned already
                 gamma = fit(rest, method)
         except NotEnoughData:
             return None
@@ -342,5 +342,5 @@ def _fitted(
     **how: Any,  # noqa: ANN401 - those of `fit`
 ) -> Fitted:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has told already
+        warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has warned already
         return fit(train, method, view, **how)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ogive.calibrators import MULTICLASS, Method, find_method
 from ogive.calibrators.grouped_map import GroupedMap
@@ -13,7 +16,7 @@ from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.class_view import ClassViewMap, fit_view, reads_classes
 from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.curve import Curve
-from ogive.errors import InvalidInput, InvalidType, UnknownName
+from ogive.errors import FewClusters, InvalidInput, InvalidType, UnknownName
 from ogive.predictions import Predictions
 from ogive.readers.source import Calibrated
 from ogive.studies.group_curves import curves_of_cells
@@ -55,6 +58,36 @@ class Rows:
     hit: BoolArray | None
     vectors: FloatArray | None = None
     prediction: AnyArray | None = None
+
+
+def curve_of(
+    rows: Rows,
+    preds: Predictions,
+    view: str = "score",
+    at: Any = None,  # noqa: ANN401 - an index
+) -> Curve:
+    """Return the curve of calibrated rows, or of some, with weights and clusters of predictions."""
+    if rows.hit is None:
+        msg = "the predictions have no labels, so that they have no curve. Give labels."
+        raise InvalidInput(msg)
+    at = slice(None) if at is None else at
+    weights, clusters = preds.sample_weight, preds.clusters
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewClusters)  # the predictions have warned already
+        return Curve.from_scores(
+            rows.score[at],
+            np.asarray(rows.hit)[at],
+            sample_weight=None if weights is None else weights[at],
+            weight_kind=preds.weight_kind,
+            clusters=None if clusters is None else clusters[at],
+            view=view,
+        )
+
+
+def with_vectors(preds: Predictions, vectors: FloatArray) -> Predictions:
+    """Return the same rows with other probabilities of every class."""
+    how: Any = {"sample_weight": preds.sample_weight, "weight_kind": preds.weight_kind}
+    return Predictions(vectors, preds.labels, kind="probs", **how)
 
 
 def named(method: str, classes: int | None = None) -> tuple[Method, str]:

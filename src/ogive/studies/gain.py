@@ -142,7 +142,7 @@ def gain_of(data: Predictions | Curve, calibrator: Fitted, *, cv: int = 5) -> Ga
     if not isinstance(gamma, Map) or gamma.method == "none" or cv < _MIN_FOLDS:
         return None
     with suppress(NotEnoughData), warnings.catch_warnings():
-        warnings.simplefilter("ignore", FallbackWarning)  # the fit to all rows has told already
+        warnings.simplefilter("ignore", FallbackWarning)  # the fit to all rows has warned already
         found = cross_fitted_gain(data, gamma.method, view=gamma.view, cv=cv)
         return replace(found, view=calibrator.view)
     return None

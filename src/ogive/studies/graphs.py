@@ -25,7 +25,7 @@ from ogive.errors import InvalidInput, UnknownName
 from ogive.metrics.significance import LEVEL
 from ogive.studies import CURVE_GRAPHS, DECISION_GRAPHS, GRAPHS
 from ogive.studies.compare import compare
-from ogive.studies.fitting import TWO_CLASSES, apply, fit
+from ogive.studies.fitting import TWO_CLASSES, apply, curve_of, fit
 from ogive.studies.watch.watch import rule_of
 
 if TYPE_CHECKING:
@@ -127,24 +127,8 @@ def calibrated_curves(
 ) -> tuple[Curve, Curve, float]:
     """Fit on the cal part; return both parts' calibrated curves, and how many rows were fitted."""
     gamma = fit(cal, method, view, score_only=score_only)
-    curves = []
-    for preds in (cal, test):
-        rows = apply(gamma, preds)
-        if rows.hit is None:
-            msg = "the predictions have no labels, so that nothing can be drawn. Give labels."
-            raise InvalidInput(msg)
-        weights, kind = preds.sample_weight, preds.weight_kind
-        curves.append(
-            Curve.from_scores(
-                rows.score,
-                rows.hit,
-                sample_weight=weights,
-                weight_kind=kind,
-                clusters=preds.clusters,
-                view=view,
-            )
-        )
-    return curves[0], curves[1], gamma.n
+    inside, outside = (curve_of(apply(gamma, preds), preds, view) for preds in (cal, test))
+    return inside, outside, gamma.n
 
 
 def calibrated_panels(inside: Curve, outside: Curve, n: float, method: str) -> Sequence[FourPanel]:

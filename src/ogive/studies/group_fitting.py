@@ -137,7 +137,7 @@ def _checked(
     scores: list[list[FloatArray]] = [[] for _ in ("before", *names)]
     parts: list[Curve] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has told already
+        warnings.simplefilter("ignore", OgiveWarning)  # the fit to all rows has warned already
         for fold in _folds(curves, cv):
             try:
                 calibrate = fit(fold.rest)
@@ -208,15 +208,12 @@ def fitted_on_groups(
 ) -> FittedOn:
     """Return what is saved beside a calibrator of groups."""
     files = [] if is_curve_file(file) else expand([file])
+    errors = ("ks_before", "ks_after", "log_loss_before", "log_loss_after")
     return FittedOn(
         n=gamma.n,
         view=gamma.view,
         method=gamma.method,
-        ks_before=None if check is None else check.ks_before,
-        ks_after=None if check is None else check.ks_after,
-        log_loss_before=None if check is None else check.log_loss_before,
-        log_loss_after=None if check is None else check.log_loss_after,
-        folds=None if check is None else cv,
+        **({} if check is None else {"folds": cv, **{key: getattr(check, key) for key in errors}}),
         files=tuple(map(file_checksum, files)) if 0 < len(files) <= MAX_FILES else None,
         part=part,
         date=date,

@@ -22,6 +22,7 @@ from ogive.calibrators.grouped_map import ANY, JOIN, value_columns
 from ogive.engines.grouping import Grouping, chosen_columns, combined
 from ogive.errors import OgiveWarning
 from ogive.metrics.many import false_discovery
+from ogive.metrics.proper import CLIP
 from ogive.metrics.significance import LEVEL
 from ogive.studies.group_curves import DEPTH, grouping_of
 
@@ -35,7 +36,6 @@ MIN_ROWS_TO_JUDGE_A_GROUP = 30
 #: Groups that are kept apart while a log is calibrated; rows of others are not judged.
 MAX_GROUPS_JUDGED = 100_000
 MAX_GROUPS_NAMED = 5  # in a sentence; the JSON has all
-_CLIP = 1e-7  # as log losses clip probabilities
 _SUMS = 5  # of a group: w, w d, and w² times 1, d and d²
 
 
@@ -68,7 +68,7 @@ class Harm:
         """
         w = np.ones(before.size) if count is None else count
         w2 = w if square is None else square
-        old, new = (np.clip(p, _CLIP, 1.0 - _CLIP) for p in (before, after))
+        old, new = (np.clip(p, CLIP, 1.0 - CLIP) for p in (before, after))
         d = np.log(old / new)
         if isinstance(groups, str):
             cells = Grouping(np.zeros(d.size, dtype=np.int64), [groups])

@@ -11,7 +11,7 @@ from ogive.calibrators.grouped_map import JOIN, NO_GROUP
 from ogive.metrics.multicalibration import MulticalibrationError, largest_error
 from ogive.metrics.significance import LEVEL
 from ogive.studies.group_curves import columns_of_group
-from ogive.studies.layout import percent
+from ogive.studies.layout import format_pvalue, percent
 from ogive.studies.wording import judge_many
 from ogive.views import rate_name
 
@@ -173,8 +173,10 @@ class GroupMeasurements:
             f"{self.by:<16}{'n':>12}{'KS':>10}{'p':>9}{'adjusted':>10}{'mean score':>12}{rate:>12}"
         )
         lines = [
-            f"{one.group:<16}{one.n:>12,}{percent(one.ks):>10}{one.pvalue:>9.2g}"
-            f"{one.pvalue_adjusted:>10.2g}{percent(one.mean_score):>12}{percent(one.base_rate):>12}"
+            f"{one.group:<16}{one.n:>12,}{percent(one.ks):>10}"
+            f"{format_pvalue(one.pvalue, cell=True):>9}"
+            f"{format_pvalue(one.pvalue_adjusted, cell=True):>10}"
+            f"{percent(one.mean_score):>12}{percent(one.base_rate):>12}"
             for one in (self.overall, *self.groups)
         ]
         return "\n".join([head, *lines, self.verdict, *self.notes])

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri, stdtr
 
-from ogive.curve import Curve
 from ogive.curve.clusters import summed
-from ogive.errors import FewClusters
 from ogive.metrics.binned import ece, mce
 from ogive.metrics.ks import ks_error
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import CLIP
 from ogive.metrics.significance import EXPECTED_KS, VarianceReader, ks_test
 from ogive.metrics.vector import vector_rows
-from ogive.studies.fitting import VECTOR
+from ogive.studies.fitting import VECTOR, curve_of
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
+    from ogive.curve import Curve
     from ogive.predictions import Predictions
     from ogive.studies.fitting import Rows
 
@@ -29,9 +27,9 @@ CRITICAL_T = 1.96  # of `hall_t`: 2.5 % of equally good methods are found worse
 
 def scores_of(rows: Rows, test: Predictions, view: str) -> tuple[dict[str, float], FloatArray]:
     """Return the numbers of calibrated rows, and their log losses, (N,)."""
-    weights = np.ones(test.n) if test.sample_weight is None else test.sample_weight
+    weights = test.row_weights
     hit = np.asarray(rows.hit, dtype=np.float64)
-    curve = _curve(rows, test)
+    curve = curve_of(rows, test)
     if view == VECTOR:
         squares, losses, _ = vector_rows(test, rows.vectors)
     else:
@@ -49,15 +47,6 @@ def scores_of(rows: Rows, test: Predictions, view: str) -> tuple[dict[str, float
         "base_rate": float(np.average(hit, weights=weights)),
     }
     return numbers, losses
-
-
-def _curve(rows: Rows, test: Predictions) -> Curve:
-    """Return the curve of calibrated rows, with the weights and clusters of the test set."""
-    assert rows.hit is not None  # noqa: S101 - there are labels
-    how: Any = {"weight_kind": test.weight_kind, "clusters": test.clusters}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FewClusters)  # the test set has told already
-        return Curve.from_scores(rows.score, rows.hit, sample_weight=test.sample_weight, **how)
 
 
 def _expected(curve: Curve) -> float:

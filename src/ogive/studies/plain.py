@@ -86,15 +86,8 @@ def measure(
         outcomes, view = None, outcomes
     rows: Any = {"sample_weight": sample_weight, "weight_kind": weight_kind, "clusters": clusters}
     given = as_data(data, outcomes, kind, classes, **rows)
-    return measuring.measure(
-        given,
-        view,
-        bins=bins,
-        random_state=random_state,
-        resamples=resamples,
-        more=more,
-        progress=progress,
-    )
+    how: Any = {"bins": bins, "random_state": random_state, "resamples": resamples, "more": more}
+    return measuring.measure(given, view, **how, progress=progress)
 
 
 def measure_all(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
+from ogive.curve.ties import squares
 from ogive.engines.files import is_log, open_log
 from ogive.engines.local import read_log
 from ogive.engines.row_sample import sampled_rows
@@ -108,6 +107,5 @@ def scored_rows(preds: Predictions, view: str | None) -> Unlabelled:
         view = "class-1"
     name = check_view(view, preds).name
     scored = score_rows(preds, name)
-    count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
-    square = count**2 if preds.weight_kind == "sampling" else count
-    return Unlabelled(name, scored.high, scored.tail, count, square)
+    count = preds.row_weights
+    return Unlabelled(name, scored.high, scored.tail, count, squares(count, preds.weight_kind))

@@ -93,22 +93,13 @@ class Verdict:
 
     def withheld(self, sentence: str) -> Verdict:
         """Return it without a decision and p-value: the rows fitted the calibrator."""
-        return Verdict(
-            view=self.view,
-            n=self.n,
-            calibrate=None,
-            miscalibrated=None,
-            pvalue=None,
-            too_few_rows=False,
-            rows_needed=None,
-            direction="none found",
-            method=None,
-            log_loss_before=None,
-            log_loss_after=None,
-            log_loss_error=None,
-            basis=None,
-            sentences=(sentence,),
+        unknown = (
+            *("calibrate", "miscalibrated", "pvalue", "rows_needed", "method", "basis"),
+            *("log_loss_before", "log_loss_after", "log_loss_error"),
         )
+        none: Any = dict.fromkeys(unknown)
+        none |= {"too_few_rows": False, "direction": "none found", "sentences": (sentence,)}
+        return replace(self, **none)
 
     @property
     def word(self) -> str | None:
@@ -211,14 +202,14 @@ def judge(
     few = seen.rows_needed is not None and (seen.n < MIN_ROWS or not clear)
     calibrate = None if gain is None or few else not gain.leave_alone
     decision = [] if gain is None or few else [gain.verdict]
-    told = list(seen.sentences)
+    shown = list(seen.sentences)
     if few:
-        told = [_too_few(seen)]
+        shown = [_too_few(seen)]
     if calibrate and seen.pvalue >= LEVEL:
-        told[0] = told[0].replace(NOT_FOUND, "Miscalibration is likely, but not certain")
+        shown[0] = shown[0].replace(NOT_FOUND, "Miscalibration is likely, but not certain")
     if calibrate and lead:
         decision = [lead, *decision]
-    sentences = [*decision, *more, *told] if lead else [*told, *decision, *more]
+    sentences = [*decision, *more, *shown] if lead else [*shown, *decision, *more]
     known = gain is not None and gain.before is not None
     return Verdict(
         view=seen.view if gain is None else gain.view,

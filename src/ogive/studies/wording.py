@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ogive.calibrators import METHODS
+from ogive.calibrators.spline import fit_spline
 from ogive.diagrams.graphs import narrowed
 from ogive.errors import FallbackWarning
 from ogive.studies.layout import percent
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ogive._typing import FloatArray
+    from ogive.calibrators.spline_map import SplineMap
     from ogive.curve import Curve
     from ogive.metrics.significance import CalibrationTest
 
@@ -74,11 +75,11 @@ def judge_many(names: Sequence[str], ways: Sequence[str], tests: str) -> str:
     return f"{found} Scores {'; '.join(parts)}." if parts else found
 
 
-def spline_of(curve: Curve) -> Any:  # noqa: ANN401 - a SplineMap
+def spline_of(curve: Curve) -> SplineMap:
     """Return the default calibrator of a curve."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)  # too few rows: its band is wide
-        return METHODS["spline"].fit(curve)
+        return fit_spline(curve)
 
 
 def about_scores(curve: Curve, calibrator: Any = None) -> str:  # noqa: ANN401 - a SplineMap

@@ -11,7 +11,8 @@ import numpy as np
 
 from ogive import Curve, GroupWatch, Watch
 from ogive.errors import OgiveError
-from ogive.studies.watch.state import State, _checksum, load_state, save_state
+from ogive.export.artifact import checksum_of
+from ogive.studies.watch.state import State, load_state, save_state
 from tests.export.mutants import check_error, mutate_artifact
 
 
@@ -45,7 +46,7 @@ def check_state_once(seed):
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = Path(folder, "state.json")
-        text = json.dumps({**document, "checksum": _checksum(document)})
+        text = json.dumps({**document, "checksum": checksum_of(document)})
         path.write_bytes(text.replace("Infinity", "1e999").encode("utf-8", "surrogatepass"))
         try:
             watch = load_state(path).watch

@@ -11,11 +11,11 @@ from ogive.studies.watch.starts import (
     MIN_OUTCOMES_TO_BET,
     day_of,
     first_bet,
-    fitted,
     kept,
     past_of,
     saved_by,
 )
+from ogive.studies.wording import spline_of
 from tests import naive
 
 
@@ -29,7 +29,7 @@ def test_the_evidence_is_that_of_the_definition(rng):
     days = list(days_of(rng, [60, 45, 80, 10, 70, 65, 50], power=1.3))
 
     def fit(rows):
-        gamma = fitted(past_of(Curve.from_scores(*zip(*rows, strict=True))))
+        gamma = spline_of(past_of(Curve.from_scores(*zip(*rows, strict=True))))
         return lambda score: float(gamma([score])[0])
 
     rows = [list(zip(*day, strict=True)) for day in days]
@@ -63,7 +63,7 @@ def test_both_sums_are_martingales_also_when_starts_are_dropped(rng, days):
 @pytest.mark.parametrize("bits", [4, 52])
 def test_a_bet_is_fair_on_scores_and_no_better_on_a_summary(rng, bits):
     scores, outcomes = next(days_of(rng, [500], power=2.0))
-    gamma = fitted(Curve.from_scores(scores, outcomes))
+    gamma = spline_of(Curve.from_scores(scores, outcomes))
     day = np.array([0.5, 0.501, 0.506, 0.51, 0.512, 0.3, 0.9, 0.0, 1.0])
     mean = 0.0
     for outcomes in itertools.product([0, 1], repeat=day.size):
@@ -111,7 +111,7 @@ def test_few_starts_are_kept_and_no_row_is_lost(rng):
 
 
 def test_an_impossible_outcome_counts_once_at_the_clip_of_the_log_loss():
-    gamma = fitted(Curve.from_scores(np.repeat([0.2, 0.5, 0.6, 0.8], 50), [0, 1] * 100))
+    gamma = spline_of(Curve.from_scores(np.repeat([0.2, 0.5, 0.6, 0.8], 50), [0, 1] * 100))
     wrong = Curve.from_scores([1.0], [0])
     assert 0.0 < saved_by(gamma, wrong) < -np.log(1e-7)
 
@@ -121,7 +121,7 @@ def test_a_long_day_is_summarised_and_loses_next_to_nothing(rng):
     watch = Watch()
     for number, day in enumerate(days):
         watch = watch.update(day, number)
-    gamma = fitted(past_of(days[0]))
+    gamma = spline_of(past_of(days[0]))
     exact = saved_by(gamma, days[1])
     found = watch.starts[0].log_e - first_bet(day_of(days[0]))
     assert found == pytest.approx(exact, abs=0.05)

@@ -53,14 +53,14 @@ def test_a_state_that_was_altered_or_is_foreign_is_refused(tmp_path):
      ("starts", [{"number": 1, "rows": "AAAA", "map": None, "log_e": 0}])],
 )  # fmt: skip
 def test_fields_are_checked_also_where_the_checksum_is_right(tmp_path, where, value):
-    from ogive.studies.watch.state import _checksum
+    from ogive.export.artifact import checksum_of
 
     path = tmp_path / "state.json"
     updated(Watch(), [1, 2]).save(path)
     document = json.loads(path.read_text())
     del document["checksum"]
     document["watch"][where] = value
-    path.write_text(json.dumps(document | {"checksum": _checksum(document)}))
+    path.write_text(json.dumps(document | {"checksum": checksum_of(document)}))
     with pytest.raises(ArtifactError, match="is not a state that can be used"):
         Watch.load(path)
 

@@ -168,12 +168,12 @@ def _peer(
 
 
 def _timed(
-    peer: Callable[..., Any], given: FloatArray, came_true: object, asked: FloatArray
+    peer: Callable[..., Any], given: FloatArray, outcomes: object, asked: FloatArray
 ) -> tuple[object, float]:
-    """Call another library; whatever goes wrong in it is told, not raised."""
+    """Call another library; whatever goes wrong in it becomes the reason why it is left out."""
     try:
         start = time.perf_counter()
-        predict = peer(given, np.asarray(came_true).astype(np.int64))
+        predict = peer(given, np.asarray(outcomes).astype(np.int64))
         seconds = time.perf_counter() - start
         return predict(asked), seconds
     except ImportError as error:

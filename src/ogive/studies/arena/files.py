@@ -162,9 +162,9 @@ def families_of(
     family: dict[str, str] = {}
     first: dict[tuple[str, Any], str] = {}
     for name, fact in facts.items():
-        told = _told(name, said or {})
-        if told is not None:
-            family[name] = told
+        given = _given(name, said or {})
+        if given is not None:
+            family[name] = given
             continue
         marks = [(kind, fact[kind]) for kind in ("order", "counts") if fact[kind] is not None]
         known = [first[mark] for mark in marks if mark in first]
@@ -174,7 +174,7 @@ def families_of(
     return family
 
 
-def _told(name: str, said: Mapping[str, str]) -> str | None:
+def _given(name: str, said: Mapping[str, str]) -> str | None:
     return next((family for pattern, family in said.items() if fnmatchcase(name, pattern)), None)
 
 

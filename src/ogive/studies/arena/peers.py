@@ -62,7 +62,7 @@ def own_entrants(methods: Iterable[str]) -> list[Entrant]:
 
 
 def peer_entrants(sources: Any, view: str | None, taken: Iterable[str]) -> list[Entrant]:  # noqa: ANN401
-    """Return the peers of all sources; one whose name is taken is told by its source."""
+    """Return the peers of all sources; one whose name is taken gets the name of its source."""
     labels = set(taken)
     found: list[Entrant] = []
     single = isinstance(sources, str) or hasattr(sources, "__fspath__") or hasattr(sources, "items")

@@ -1,4 +1,4 @@
-"""Many tasks on all cores, each done once: what is finished is kept, and told as it comes."""
+"""Many tasks on all cores, each done once: finished results are kept, and returned as they come."""
 
 from __future__ import annotations
 

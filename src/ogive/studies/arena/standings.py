@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive.metrics.line import HIGH, LOW
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
 _DECIMALS = 12  # the same method in two libraries differs in the last bits
 _DRAWS = 4000
-_ENDS = (0.025, 0.975)
 _LEAST_FAMILIES = 2
 
 ByMetric = dict[str, float]
@@ -100,8 +101,7 @@ def means_of_families(values: FloatArray, family: IntArray, times: FloatArray) -
     """
     sums = np.zeros((times.shape[1], values.shape[1]))
     np.add.at(sums, family, values)
-    result: FloatArray = (times @ sums) / (times @ np.bincount(family))[:, None]
-    return result
+    return (times @ sums) / (times @ np.bincount(family))[:, None]
 
 
 def _interval(values: FloatArray, family: IntArray, random_state: int) -> list[Interval | None]:
@@ -111,7 +111,7 @@ def _interval(values: FloatArray, family: IntArray, random_state: int) -> list[I
         return [None] * values.shape[1]
     rng = np.random.default_rng(random_state)
     times = rng.multinomial(count, np.full(count, 1 / count), size=_DRAWS).astype(np.float64)
-    ends = np.quantile(means_of_families(values, family, times), _ENDS, axis=0)
+    ends = np.quantile(means_of_families(values, family, times), (LOW, HIGH), axis=0)
     return [(float(low), float(high)) for low, high in ends.T]
 
 

@@ -328,7 +328,7 @@ def _first(reasons: dict[str, str]) -> str:
 
 
 def _mean_seconds(scores: Scores, label: str, names: list[str]) -> float | None:
-    """Return the mean time of a fit, where each is told."""
+    """Return the mean time of a fit, where each is known."""
     times = [scores[name][label].get("seconds") for name in names]
-    told = [time for time in times if isinstance(time, int | float) and np.isfinite(time)]
-    return float(np.mean(told)) if len(told) == len(times) else None
+    known = [time for time in times if isinstance(time, int | float) and np.isfinite(time)]
+    return float(np.mean(known)) if len(known) == len(times) else None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from ogive.calibrators.multiclass.every_rank import fit_every_rank
 from ogive.calibrators.paper_spline import fit_paper_spline
 from ogive.calibrators.scaling.odir import fit_dir_odir, fit_ms_odir
 from ogive.calibrators.scaling.temperature import fit_temperature
 from ogive.calibrators.scaling.vector import fit_vector
 from ogive.curve import Curve
+from ogive.curve.curve import rescored
 from ogive.metrics.binned import ece, mce
 from ogive.metrics.kde import kde_ece
 from ogive.metrics.ks import ks_error
@@ -150,13 +149,7 @@ class Bench:
 
 def recalibrated(calibrator: Map, curve: Curve) -> Curve:
     """Return the curve of the same rows with calibrated scores."""
-    scores = calibrator.from_log_odds(curve.log_odds)
-    weights = np.concatenate([curve.hits, curve.count - curve.hits])
-    hits = np.repeat([1, 0], scores.size)
-    seen = weights > 0
-    return Curve.from_scores(
-        np.tile(scores, 2)[seen], hits[seen], sample_weight=weights[seen], view=curve.view
-    )
+    return rescored(curve, calibrator.from_log_odds(curve.log_odds))
 
 
 def _value(metric: str, curve: Curve) -> float:

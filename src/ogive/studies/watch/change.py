@@ -23,8 +23,8 @@ import numpy as np
 from ogive._numerics.logistic import intercept_for_share
 from ogive.calibrators.grouped_trials import trials_of
 from ogive.calibrators.platt import platt_line
-from ogive.studies.watch.starts import fitted, saved_by, since
-from ogive.studies.wording import about_scores
+from ogive.studies.watch.starts import saved_by, since
+from ogive.studies.wording import about_scores, spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +84,7 @@ def change_of(starts: Sequence[Start], times: Sequence[Time], group: str | None 
     `group` is named in the words, if the rows are those of one.
     """
     rows = since(starts)
-    maps = [fitted(curve) for curve in rows]
+    maps = [spline_of(curve) for curve in rows]
     gains = np.array([saved_by(g, curve) for g, curve in zip(maps, rows, strict=True)])
     best = int(gains.argmax())
     near = np.flatnonzero(gains >= gains[best] - log(LIKELIHOOD_RATIO_OF_INTERVAL))

@@ -12,6 +12,7 @@ import numpy as np
 from ogive.calibrators.grouped_map import JOIN, NO_GROUP
 from ogive.calibrators.maps import Map
 from ogive.curve import Curve
+from ogive.curve.curve import rescored
 from ogive.curve.packing import keys_of_scores
 from ogive.engines.periods import period_of
 from ogive.errors import DoesNotApply, InvalidInput
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from ogive._typing import AnyArray
+    from ogive._typing import AnyArray, Progress
     from ogive.calibrators.maps import Fitted
     from ogive.engines.periods import Every
     from ogive.studies.watch.grouped import GroupWatch
@@ -65,7 +66,7 @@ def watch_files(
     clustered: bool = False,
     skip_late: bool = False,
     skip_untimed: bool = False,
-    step: Callable[[str, float, int], None] | None = None,
+    step: Progress | None = None,
 ) -> Watched:
     """Return the watch after all days of a log that it has not counted.
 
@@ -123,7 +124,7 @@ def _counted(
     *,
     complete: bool,
     skip_late: bool,
-    step: Callable[[str, float, int], None] | None,
+    step: Progress | None,
 ) -> tuple[Watch | GroupWatch, int, dict[Time, float]]:
     """Return the watch after the new days, their number, and by how many rows old days differ.
 
@@ -269,11 +270,4 @@ def _calibrated(curve: Curve, calibrator: Map) -> Curve:
     if calibrator.view != curve.view:
         msg = f"the calibrator is of the view {calibrator.view!r}, the log of {curve.view!r}."
         raise DoesNotApply(msg)
-    q = calibrator.from_tails(curve.high, curve.tail)
-    weights = np.concatenate([curve.hits, curve.count - curve.hits])
-    some = weights > 0
-    outcomes = np.repeat([1, 0], q.size)
-    scores = np.concatenate([q, q])
-    return Curve.from_scores(
-        scores[some], outcomes[some], sample_weight=weights[some], view=curve.view
-    )
+    return rescored(curve, calibrator.from_tails(curve.high, curve.tail))

@@ -125,9 +125,7 @@ class GroupWatch(Watching):
         of all rows together: it is exact. The KS error of all rows cannot be known from those of
         the groups, and is None.
         """
-        if (self.alpha, self.run_length) != (other.alpha, other.run_length):
-            msg = "watches with different rules (`alpha`, `run_length`) cannot be merged."
-            raise InvalidInput(msg)
+        self._check_same_rule(other)
         if twice := sorted(set(self.groups) & set(other.groups)):
             msg = f"both watches have the group {twice[0]!r}: only different groups can be merged."
             raise InvalidInput(msg)

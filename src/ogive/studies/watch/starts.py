@@ -34,7 +34,6 @@ Likewise p and 1 − p are not taken below 1e-7, which makes factors smaller, ne
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from math import inf, log
 from typing import TYPE_CHECKING
@@ -42,9 +41,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._tails import LOG_LOSS_CLIP
-from ogive.calibrators.spline import fit_spline
 from ogive.curve.summary import LEAST_BITS
-from ogive.errors import FallbackWarning
+from ogive.studies.wording import spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -107,7 +105,7 @@ class Start:
         return cls(number, past_of(curve), first, first - log(number * (number + 1.0)), first)
 
     def after(self, saved: float, gamma: SplineMap | None) -> Start:
-        """Return the start after a day on which its map saved so many nats."""
+        """Return the start after a day on which its map saved this much log loss."""
         moved = {name: getattr(self, name) + saved for name in ("log_e", "log_share", "log_sum")}
         return replace(self, gamma=gamma, **moved)
 
@@ -143,7 +141,7 @@ def day_of(curve: Curve) -> Curve:
 
 
 def saved_by(gamma: SplineMap, curve: Curve) -> float:
-    """Return the log loss, in nats over all rows, that a map saves on a curve: log of the factors.
+    """Return the log loss of all rows that a map saves on a curve: log of the factors.
 
     >>> from ogive import Curve
     >>> import numpy as np
@@ -188,7 +186,7 @@ def first_bet(curve: Curve) -> float:
 
 
 def bet(starts: Sequence[Start], curve: Curve) -> tuple[list[Start], float]:
-    """Return the starts after a day, and what the leading start saved on it, in nats."""
+    """Return the starts after a day, and what the leading start saved on it."""
     lead = max(starts, key=lambda one: one.log_e, default=None)
     found, of_lead, day = [], 0.0, day_of(curve)
     for start, past in _pasts(starts):
@@ -220,14 +218,7 @@ def _map_for(start: Start, past: Curve) -> SplineMap | None:
         return start.gamma
     if min(past.total_hits, past.n - past.total_hits) < MIN_OUTCOMES_TO_BET:
         return None
-    return fitted(past)
-
-
-def fitted(curve: Curve) -> SplineMap:
-    """Return the default spline of a curve; with few rows it is a line, and nobody is warned."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FallbackWarning)
-        return fit_spline(curve)
+    return spline_of(past)
 
 
 def kept(starts: Sequence[Start], today: int, alarm: int = 0) -> list[Start]:

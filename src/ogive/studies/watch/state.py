@@ -21,7 +21,6 @@ as one that never stopped. A file may come from anyone: every field is checked.
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -30,9 +29,9 @@ from typing import TYPE_CHECKING, Any, cast
 import ogive
 from ogive._files import replacing
 from ogive.errors import ArtifactError, OgiveError
-from ogive.export.artifact import build
+from ogive.export.artifact import build, checksum_of
 from ogive.export.curve_file import curve_bytes, curve_of_bytes
-from ogive.export.rules import MAX_TEXT, Listing, Number, Object, Text, broken, shown
+from ogive.export.rules import MAX_TEXT, Checked, Listing, Number, Object, Text, broken, shown
 from ogive.studies.watch.grouped import GroupWatch
 from ogive.studies.watch.starts import Start
 from ogive.studies.watch.times import as_time, in_order
@@ -55,64 +54,25 @@ _NUMBERS = ("number", "log_e", "log_share", "log_sum")
 _ROUNDING = 1e-9  # of sums of weights
 
 
-@dataclass(frozen=True, slots=True)
-class _Time:
-    """A time as `as_time` writes it."""
-
-    optional: bool = False
-
-    def check(self, value: Any, where: str) -> None:  # noqa: ANN401
-        if isinstance(value, bool) or not isinstance(value, str | int) or as_time(value) != value:
-            raise broken(where, "a time", value)
-
-    def schema(self) -> dict[str, Any]:
-        return {"type": ["string", "integer"]}
+def _check_time(value: Any, where: str) -> None:  # noqa: ANN401
+    if isinstance(value, bool) or not isinstance(value, str | int) or as_time(value) != value:
+        raise broken(where, "a time", value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """A name from the data: any characters."""
-
-    null: bool = False
-    optional: bool = False
-
-    def check(self, value: Any, where: str) -> None:  # noqa: ANN401
-        right = isinstance(value, str) and len(value) <= MAX_TEXT
-        if not right and not (self.null and value is None):
-            raise broken(where, f"a text of at most {MAX_TEXT:,} characters", value)
-
-    def schema(self) -> dict[str, Any]:
-        return {"type": ["string", "null"] if self.null else "string", "maxLength": MAX_TEXT}
+def _check_name(value: Any, where: str) -> None:  # noqa: ANN401
+    """Take a name from the data: any characters."""
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
+        raise broken(where, f"a text of at most {MAX_TEXT:,} characters", value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """Lines of text by name; a value may be null."""
-
-    optional: bool = True
-
-    def check(self, value: Any, where: str) -> None:  # noqa: ANN401
-        if not isinstance(value, dict) or len(value) > MAX_ITEMS:
-            raise broken(where, "an object of words", value)
-        for name, word in value.items():
-            Text().check(name, where)
-            _Name(null=True).check(word, f"{where}.{name}")
-
-    def schema(self) -> dict[str, Any]:
-        return {"type": "object", "additionalProperties": _Name(null=True).schema()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Anything:
-    """A field that what reads it checks: the bytes of a curve, a map."""
-
-    optional: bool = False
-
-    def check(self, value: Any, where: str) -> None:  # noqa: ANN401
-        pass
-
-    def schema(self) -> dict[str, Any]:
-        return {}
+def _check_words(value: Any, where: str) -> None:  # noqa: ANN401
+    """Take lines of text by name; a value may be null."""
+    if not isinstance(value, dict) or len(value) > MAX_ITEMS:
+        raise broken(where, "an object of words", value)
+    for name, word in value.items():
+        Text().check(name, where)
+        if word is not None:
+            _check_name(word, f"{where}.{name}")
 
 
 def _many(item: Rule) -> Listing:
@@ -120,13 +80,14 @@ def _many(item: Rule) -> Listing:
 
 
 _SHARE = Number(low=0.0, high=1.0)
+_ANYTHING = Checked(lambda *_: None)  # what reads it checks it: a curve, a map
 _RULE = {
     "alpha": Number(above=0.0, high=1.0),
     "run_length": Number(low=2.0, null=True),
 }
 _DAY = Object(
     {
-        "time": _Time(),
+        "time": Checked(_check_time),
         "n": Number(above=0.0),
         **dict.fromkeys(("log_e", "log_sum", "saved"), Number()),
         **dict.fromkeys(("ks", "ks_low", "ks_high"), Number(low=0.0, high=1.0, null=True)),
@@ -137,40 +98,32 @@ _START = Object(
     {
         "number": Number(low=1, high=MAX_ITEMS, whole=True),
         **dict.fromkeys(_NUMBERS[1:], Number()),
-        "rows": _Anything(),
-        "map": _Anything(),
+        "rows": _ANYTHING,
+        "map": _ANYTHING,
     }
 )
 _ONE = Object({**_RULE, "days": _many(_DAY), "starts": _many(_START)})
-_GROUP = Object({"group": _Name(), "share": Number(above=0.0, high=1.0), "watch": _ONE})
+_GROUP = Object(
+    {"group": Checked(_check_name), "share": Number(above=0.0, high=1.0), "watch": _ONE}
+)
 
 
-class _OneOrGroups:
-    """A watch, or one with groups."""
+_GROUPS = Object({**_RULE, "days": _many(_DAY), "whole": _ANYTHING, "groups": _many(_GROUP)})
 
-    optional = False
 
-    @staticmethod
-    def check(value: Any, where: str) -> None:  # noqa: ANN401
-        rule = _ONE
-        if isinstance(value, dict) and "groups" in value:
-            rule = Object(
-                {**_RULE, "days": _many(_DAY), "whole": _Anything(), "groups": _many(_GROUP)}
-            )
-            if value.get("whole") is not None:
-                _ONE.check(value["whole"], f"{where}.whole")
-        rule.check(value, where)
-
-    @staticmethod
-    def schema() -> dict[str, Any]:
-        return {"type": "object"}
+def _check_watch(value: Any, where: str) -> None:  # noqa: ANN401
+    """Take a watch, or one with groups."""
+    grouped = isinstance(value, dict) and "groups" in value
+    (_GROUPS if grouped else _ONE).check(value, where)
+    if grouped and value["whole"] is not None:
+        _ONE.check(value["whole"], f"{where}.whole")
 
 
 STATE = Object(
     {
-        "settings": _Words(),
+        "settings": Checked(_check_words, optional=True),
         "files": Listing(item=Text(), most=MAX_ITEMS, optional=True),
-        "watch": _OneOrGroups(),
+        "watch": Checked(_check_watch),
     },
     open_=True,
 )
@@ -205,7 +158,7 @@ def save_state(state: State, path: str | os.PathLike[str]) -> None:
         "files": sorted(state.files),
         "watch": _plain_groups(watch) if isinstance(watch, GroupWatch) else _plain(watch),
     }
-    text = json.dumps(document | {"checksum": _checksum(document)}, allow_nan=False)
+    text = json.dumps(document | {"checksum": checksum_of(document)}, allow_nan=False)
     with replacing(path) as beside:
         beside.write_text(text + "\n", encoding="utf-8")
 
@@ -216,7 +169,7 @@ def load_state(path: str | os.PathLike[str]) -> State:
     if document is None:
         msg = f"{path} is not the state of a watch. Give the file that --state wrote, or a new one."
         raise ArtifactError(msg)
-    if document.pop("checksum", None) != _checksum(document):
+    if document.pop("checksum", None) != checksum_of(document):
         msg = (
             f"{path} was altered after it was written: its checksum does not match. Restore it, or "
             "delete it and run the watch over all days again."
@@ -252,11 +205,6 @@ def _document(path: str | os.PathLike[str]) -> dict[str, Any] | None:
         msg = f"{path} is not the state of a watch, or it is cut short."
         raise ArtifactError(msg) from error
     return document if isinstance(document, dict) and document.get("format") == FORMAT else None
-
-
-def _checksum(document: dict[str, Any]) -> str:
-    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _plain(watch: Watch) -> dict[str, Any]:

@@ -106,6 +106,11 @@ class Watching:
             msg = f"`run_length` must be a number of days from 2 on, not {self.run_length!r}."
             raise InvalidInput(msg)
 
+    def _check_same_rule(self, other: Watching) -> None:
+        if (self.alpha, self.run_length) != (other.alpha, other.run_length):
+            msg = "watches with different rules (`alpha`, `run_length`) cannot be merged."
+            raise InvalidInput(msg)
+
     @property
     def log_e(self) -> float:
         """Log of the mixture after the last day."""
@@ -254,9 +259,7 @@ class Watch(Watching):
         of the days are not known, and None. To lose nothing, merge the curves of each day
         (`Curve.merge`) before they are counted.
         """
-        if (self.alpha, self.run_length) != (other.alpha, other.run_length):
-            msg = "watches with different rules (`alpha`, `run_length`) cannot be merged."
-            raise InvalidInput(msg)
+        self._check_same_rule(other)
         if [day.time for day in self.days] != [day.time for day in other.days]:
             msg = "only watches of the same days can be merged: shards of one log."
             raise InvalidInput(msg)
