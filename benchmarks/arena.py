@@ -39,8 +39,8 @@ def counted(result: Arena) -> str:
 def table(result: Arena, *, ours: tuple[str, ...]) -> str:
     """Return the standings; the library's own rows are in bold where there are peers."""
     head = (
-        "method", "NLL rank", "95 %", "without a family", "excess x 1000", "worst x 1000", "wins",
-        "Brier rank", "KS rank", "mean KS %", "fit s",
+        "method", "log loss rank", "95 %", "without a family", "excess x 1000", "worst x 1000",
+        "wins", "Brier rank", "KS rank", "mean KS %", "fit s",
     )  # fmt: skip
 
     def row(one: Standing) -> list[str]:
@@ -82,7 +82,7 @@ def without(result: Arena, family: str | None) -> dict[str, Standing]:
 
 def by_family(result: Arena) -> str:
     """Return how the default stands without each family in turn."""
-    head = ("without", "experiments", "NLL rank", "next", "excess x 1000", "worst x 1000",
+    head = ("without", "experiments", "log loss rank", "next", "excess x 1000", "worst x 1000",
             "Brier rank", "next", "KS / isotonic's")  # fmt: skip
 
     def row(family: str | None) -> list[str]:
@@ -108,8 +108,8 @@ def by_family(result: Arena) -> str:
 
 def vectors(result: Arena) -> str:
     """Return means over experiments of whole vectors, ours in bold."""
-    head = ("method", "NLL", "Brier", "top-1 KS %", "NLL rank", "95 %", "Brier rank", "KS rank",
-            "fit s")  # fmt: skip
+    head = ("method", "log loss", "Brier", "top-1 KS %", "log loss rank", "95 %", "Brier rank",
+            "KS rank", "fit s")  # fmt: skip
 
     def row(one: Standing) -> list[str]:
         return [
@@ -135,7 +135,7 @@ def aims(result: Arena) -> str:
     brier = min(row.rank["brier"] for row in others)
     ratio = ours.mean["ks"] / rows["isotonic"].mean["ks"]
     checks = [
-        (f"mean NLL rank at most 2.6 of {len(rows)}", f"{ours.rank['nll']:.2f}",
+        (f"mean log loss rank at most 2.6 of {len(rows)}", f"{ours.rank['nll']:.2f}",
          ours.rank["nll"] <= 2.6),
         ("first by Brier", f"{ours.rank['brier']:.2f}, next {brier:.2f}",
          ours.rank["brier"] < brier),

@@ -270,7 +270,10 @@ def bad_scores(scores: AnyArray, name: str = "scores") -> InvalidInput:
     elif scores.min() >= 0 and 2 <= scores.max() <= 100:  # noqa: PLR2004 - percent
         way_out = "Percent? Divide them by 100."
     else:
-        way_out = "Log-odds? Use Predictions(..., kind='logits')."
+        way_out = (
+            "Log-odds? In Python, pass kind='logits' to Predictions; in a file, use columns "
+            "`label`, `logit_0` (zeros) and `logit_1` (the log-odds)."
+        )
     msg = f"`{name}` must lie in [0, 1]: {rows_that(bad)} ({first}). {way_out}"
     return InvalidInput(msg)
 

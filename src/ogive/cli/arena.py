@@ -120,7 +120,7 @@ def arena(
 
 # What each column reads, less being better, and its digits; the sign is not shown.
 _COLUMNS: dict[str, tuple[Callable[[Standing], float | None], str]] = {
-    "NLL rank": (lambda row: row.rank["nll"], ".2f"),
+    "log loss rank": (lambda row: row.rank["nll"], ".2f"),
     "excess": (lambda row: row.excess["nll"], ".5f"),
     "worst": (lambda row: row.worst["nll"], ".4f"),
     "wins": (lambda row: -row.wins["nll"], ".3g"),
@@ -132,7 +132,7 @@ _COLUMNS: dict[str, tuple[Callable[[Standing], float | None], str]] = {
 
 
 def show_arena(out: Console, result: Arena) -> None:
-    """Print methods as rows, the lowest mean NLL rank first; * marks the best of a column."""
+    """Print methods as rows, the lowest mean log loss rank first; * marks the best of a column."""
     from ogive.cli.tables import show_table  # noqa: PLC0415
 
     shared = len(result.families)

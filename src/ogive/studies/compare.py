@@ -98,7 +98,7 @@ class MethodResult:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Methods compared on one view, lowest NLL first."""
+    """Methods compared on one view, lowest log loss first."""
 
     view: str
     n_cal: int
@@ -111,7 +111,7 @@ class Comparison:
 
     @property
     def best(self) -> MethodResult:
-        """The method with the lowest NLL."""
+        """The method with the lowest log loss."""
         return self.methods[0]
 
     @property

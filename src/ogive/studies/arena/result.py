@@ -108,7 +108,7 @@ class Arena:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        head = ("method", "NLL rank", "excess", "worst", "Brier rank", "KS rank", "KS %")
+        head = ("method", "log loss rank", "excess", "worst", "Brier rank", "KS rank", "KS %")
         rows = [
             (
                 row.method,
