@@ -143,7 +143,7 @@ def day_of(curve: Curve) -> Curve:
 def saved_by(gamma: SplineMap, curve: Curve) -> float:
     """Return the log loss of all rows that a map saves on a curve: log of the factors.
 
-    >>> from ogive import Curve
+    >>> from ogive import Curve, fit_spline
     >>> import numpy as np
     >>> scores = np.arange(1, 100) / 100
     >>> curve = Curve.from_scores(scores, scores > 0.5)
