@@ -4,7 +4,7 @@ import pytest
 
 from tests.slow import cluster_simulations as simulations
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ogive.errors.FewClusters")]
 
 
 @pytest.mark.parametrize("icc", [0.1, 0.3, 0.5])
