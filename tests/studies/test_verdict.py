@@ -5,7 +5,7 @@ from ogive import Curve
 from ogive.calibrators import METHODS
 from ogive.studies import wording
 from ogive.studies.measure import measure
-from ogive.studies.wording import about_scores, ranges_off
+from ogive.studies.wording import about_scores, ranges_off, spline_of
 
 
 class Band:
@@ -46,8 +46,9 @@ class Band:
 def test_what_is_said_of_scores_comes_from_the_band(truth, words, monkeypatch):
     monkeypatch.setattr(wording, "spline_of", lambda _: Band(truth))
     scores = (np.arange(1000) + 0.5) / 1000
-    assert about_scores(Curve.from_scores(scores, scores > 0.5)) == words
-    top = about_scores(Curve.from_scores(scores, scores > 0.5, view="top-1"))
+    outcomes = np.diff(np.floor(np.cumsum(truth(scores).clip(0, 1))), prepend=0)  # at that rate
+    assert about_scores(Curve.from_scores(scores, outcomes)) == words
+    top = about_scores(Curve.from_scores(scores, outcomes, view="top-1"))
     for way, name in {"too high": "overconfident", "too low": "underconfident"}.items():
         words = words.replace(way, f"{way} ({name})")
     assert top == words
@@ -99,3 +100,11 @@ def test_more_than_the_noise_of_the_fit_is_miscalibration():
     assert found.verdict.startswith("Miscalibrated: the remaining KS error, ")
     assert "is larger than sampling noise for 1,000 calibration rows (up to " in found.verdict
     assert found.verdict.endswith("Fit a calibrator to the model's own outputs on rows like these.")
+
+
+def test_no_score_is_too_low_where_no_outcome_is_one():
+    odds = np.concatenate([np.linspace(-80.0, -5.0, 100), np.linspace(-5.0, 30.0, 185)])
+    scores = 1.0 / (1.0 + np.exp(-odds))
+    curve = Curve.from_scores(scores, np.zeros(285))
+    found = ranges_off(curve, spline_of(curve))
+    assert {one.direction for one in found} == {"too high"}

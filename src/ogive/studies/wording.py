@@ -110,7 +110,7 @@ def ranges_off(
     *,
     simultaneous: bool = False,
 ) -> list[RangeOff]:
-    """Return the ranges of scores that the band of a calibrator leaves out."""
+    """Return the ranges of scores that the band of a calibrator leaves out, as their rows do."""
     place = curve.at_fractiles(np.arange(1, 201) / 200)
     score = np.where(place.high, 1.0 - place.tail, place.tail)
     low, high = calibrator.band(score, simultaneous=simultaneous)
@@ -122,11 +122,21 @@ def ranges_off(
     found = []
     for first, stop in zip(starts, [*starts[1:], side.size], strict=True):
         share = place.after[stop - 1] - place.before[first]
-        if side[first] and share >= _MIN_SHARE_OF_RANGE:
-            ends = float(score[first]), float(score[stop - 1])
+        ends = float(score[first]), float(score[stop - 1])
+        if share >= _MIN_SHARE_OF_RANGE and side[first] * _excess(curve, *ends) > 0.0:
             way = _WAYS[int(side[first] < 0)]
             found.append(RangeOff(*ends, way, _range(place.tail, score, int(first), int(stop))))
     return found
+
+
+def _excess(curve: Curve, first: float, last: float) -> float:
+    """Return by how much outcomes exceed the scores between two scores, both included.
+
+    Where all outcomes are 0, a nearly straight map that lowers the high scores lifts those next
+    to 0, which no row speaks for.
+    """
+    at = slice(np.searchsorted(curve.score, first), np.searchsorted(curve.score, last, "right"))
+    return float(np.sum(curve.hits[at] - curve.count[at] * curve.score[at]))
 
 
 def _joined(side: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:
