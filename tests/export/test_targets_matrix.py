@@ -43,13 +43,13 @@ def fitted(method, view):
     return fit(rows, method, view)
 
 
-def rooms(gamma):
+def targets(gamma):
     """Yield the targets, the kinds they take, and whether they read scores."""
     of_a_score = not hasattr(gamma, "K")
-    for room, bound in ((to_python, 1e-9), (to_sql, 1e-9), (to_onnx, 2e-6), (to_torch, 2e-6)):
-        text = room in {to_python, to_sql}
+    for target, bound in ((to_python, 1e-9), (to_sql, 1e-9), (to_onnx, 2e-6), (to_torch, 2e-6)):
+        text = target in {to_python, to_sql}
         for kind in ("probs",) if text and of_a_score else KINDS:
-            yield room, kind, text and of_a_score, bound
+            yield target, kind, text and of_a_score, bound
 
 
 @pytest.mark.with_parts
@@ -58,44 +58,44 @@ def rooms(gamma):
 def test_every_method_of_every_view_in_every_target(method, view, tmp_path):
     gamma = fitted(method, view)
     assert gamma.view == view
-    for room, kind, from_scores, bound in rooms(gamma):
+    for target, kind, from_scores, bound in targets(gamma):
         dtype = "float64"
         values = batch(
             gamma, kind, from_scores=from_scores, dtype=dtype, points=300, random_state=0
         )
         values = values[:: max(1, values.shape[0] // 400)]
-        found = run(room, gamma, kind, values)
+        found = run(target, gamma, kind, values)
         if found is None:
             continue
-        options = {"from_scores": from_scores, "bound": bound, "one_number": room is to_sql}
+        options = {"from_scores": from_scores, "bound": bound, "one_number": target is to_sql}
         checked = compare(gamma, values, found, kind, **options)
         # Venn-Abers steps at every score of the fit, and many points are put beside steps.
         share = 0.3 if method.startswith("venn-abers") else 0.05
         assert checked.at_jumps <= share * checked.points
         assert ((found >= 0.0) & (found <= 1.0)).all()
-        if room is to_sql and view not in {"vector", "score"}:
+        if target is to_sql and view not in {"vector", "score"}:
             assert found.ndim == 1
 
 
-def run(room, gamma, kind, values):
+def run(target, gamma, kind, values):
     """Return what a target gives; None where it says why it has no form, or is not installed."""
-    if room is to_sql:
+    if target is to_sql:
         forms = {"temperature", "vector", "class-view"}
         has_form = not hasattr(gamma, "K") or gamma.method in forms
         if not has_form or (hasattr(gamma, "K") and kind == "probs"):
             with pytest.raises(ExportError, match=r"cannot be exported as one|columns of logits"):
-                room.write(gamma, kind=kind)
+                target.write(gamma, kind=kind)
             return None
-        return room.run(room.write(gamma), values, room.default_column(gamma))
-    if room is to_python:
-        return room.run(room.write(gamma, kind=kind), values)
+        return target.run(target.write(gamma), values, target.default_column(gamma))
+    if target is to_python:
+        return target.run(target.write(gamma, kind=kind), values)
     try:
-        if room is to_torch:  # the module; test_targets has the file of torch.export
+        if target is to_torch:  # the module; test_targets has the file of torch.export
             import torch
 
             with torch.no_grad():
-                return room.module(gamma, kind=kind)(torch.tensor(values)).numpy()
-        return room.run(room.write(gamma, kind=kind, dtype="float64"), values, dtype="float64")
+                return target.module(gamma, kind=kind)(torch.tensor(values)).numpy()
+        return target.run(target.write(gamma, kind=kind, dtype="float64"), values, dtype="float64")
     except ImportError:
         return None
 

@@ -297,14 +297,14 @@ def check_columns(files: Iterable[Path]) -> None:
     from ogive.readers.guard import suffix_of  # noqa: PLC0415
 
     for file in files:
-        room = FORMATS.get(suffix_of(file))
-        if room not in {None, "table"} and file.is_file():
+        form = FORMATS.get(suffix_of(file))
+        if form not in {None, "table"} and file.is_file():
             refuse(f"{file} has arrays, not columns", *_COLUMN_OPTIONS)
-        if room not in {None, "table", "npz"} and file.is_file():
+        if form not in {None, "table", "npz"} and file.is_file():
             refuse(f"{file} has no named arrays, as .npz files do", "cluster")
-        if room not in {None, "hdf5"} and file.is_file():
+        if form not in {None, "hdf5"} and file.is_file():
             refuse(f"{file} holds no experiments, as .h5 files do", "experiment")
-        if room not in {None, "npy"} and file.is_file():
+        if form not in {None, "npy"} and file.is_file():
             refuse(f"{file} holds more than one array, unlike .npy files", "kind", "labels")
 
 

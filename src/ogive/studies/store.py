@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FORMAT = {"format": "ogive-arena-cells", "version": 1}  # the paper's tables are kept so too
-#: Rooms whose code has no part in the numbers.
+#: Packages whose code has no part in the numbers.
 _BYSTANDERS = {"cli", "plotting", "report", "diagrams", "export"}
 
 
