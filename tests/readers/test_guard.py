@@ -27,7 +27,7 @@ def test_pipes_devices_and_sockets_are_refused_at_once(tmp_path, read):
 
 @BOTH
 def test_a_name_that_no_file_can_have_is_refused(tmp_path, read):
-    with pytest.raises(FileFormatError, match=r"is not the name of a file \(embedded null"):
+    with pytest.raises(FileFormatError, match=r"is not the name of a file \(.*embedded null"):
         read(tmp_path / "a\0.csv")
 
 
