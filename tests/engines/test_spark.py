@@ -14,6 +14,7 @@ import pyarrow.feather
 import pytest
 
 from ogive.engines import local
+from ogive.engines.files import open_log
 from ogive.errors import FileFormatError, InvalidInput, InvalidType, OgiveError, UnknownName
 from tests.engines.contract import PLAIN, AsLocal
 from tests.engines.logs import (
@@ -103,7 +104,7 @@ def test_another_fault_keeps_its_kind(session, table, tmp_path):
 
 def test_what_spark_cannot_finish_is_said_in_a_line(session, table, tmp_path):
     log = write_log(tmp_path / "log", table.select(PLAIN), 2)
-    opened = engine.open_log(log)
+    opened = open_log(log)
     assert opened.pieces
     plan = opened.plan()
     with pytest.raises(OgiveError, match="Spark could not finish the work: TypeError"):
