@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ogive.errors import InvalidType
 from ogive.plotting.marks import Band, Bars, Cells, Dots, Label, Line, Segment
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _draw(mark: Mark, place: _Place) -> str:
             return _label(mark, place)
         case Cells():  # of a heat map
             msg = "heat maps are drawn by matplotlib alone."
-            raise NotImplementedError(msg)
+            raise InvalidType(msg)
 
 
 def _path(x: FloatArray, y: FloatArray, place: _Place) -> str:
