@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive._numerics.blocks import BLOCK, blocks, for_each_block, thread_count
+from ogive._numerics.blocks import BLOCK, blocks, for_each_block, in_threads, thread_count
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,20 @@ def test_an_error_in_a_block_comes_out(n_jobs):
             raise ValueError("second block")
 
     with pytest.raises(ValueError, match="second block"):
-        for_each_block(work, 3 * BLOCK, n_jobs=n_jobs)
+        for_each_block(work, 99 * BLOCK, n_jobs=n_jobs)  # 32 blocks start a thread
+
+
+def test_items_are_worked_off_by_the_caller_and_others():
+    seen, at_work = [], threading.Barrier(3)
+
+    def work(item):
+        if item < 3:  # three threads must hold one of these at the same time
+            at_work.wait(timeout=60)
+        seen.append((item, threading.get_ident()))
+
+    in_threads(work, range(20), 3)
+    assert sorted(item for item, _ in seen) == list(range(20))
+    assert threading.get_ident() in {who for _, who in seen}
 
 
 def test_the_environment_decides_unless_told(monkeypatch):
@@ -50,7 +63,6 @@ def test_small_inputs_start_no_thread(monkeypatch, rng):
         raise AssertionError("a thread was started")
 
     monkeypatch.setattr("ogive._numerics.blocks.ThreadPoolExecutor", refuse)
-    monkeypatch.setattr("ogive._numerics.sorting.ThreadPoolExecutor", refuse)
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     preds = ogive.Predictions(
         rng.normal(size=(5_000, 10)), rng.integers(0, 10, 5_000), kind="logits"

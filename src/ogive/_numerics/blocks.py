@@ -7,6 +7,7 @@ its own place: results are the same for any number of threads.
 from __future__ import annotations
 
 import os
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,8 +21,9 @@ Item = TypeVar("Item")
 BLOCK = 15 << 10
 
 
-#: Blocks for which another thread is started: fewer take about as long as starting it.
-_MIN_BLOCKS_PER_THREAD = 4
+#: Blocks for which another thread is started: fewer take at most a millisecond, and two threads
+#: that pass Python's lock to and fro for so short a time are slower than one.
+_MIN_BLOCKS_PER_THREAD = 32
 
 
 def thread_count(n_jobs: int | None = None) -> int:
@@ -65,13 +67,7 @@ def for_each_block(
             work(slice(0, n))
         return
     cuts = list(blocks(n, width=width, together=together))
-    count = max(1, min(len(cuts), threads_worth(n * width, n_jobs)))
-
-    def stripe(first: int) -> None:
-        for rows in cuts[first::count]:
-            work(rows)
-
-    in_threads(stripe, range(count), count)
+    in_threads(work, cuts, min(len(cuts), threads_worth(n * width, n_jobs)))
 
 
 def threads_worth(numbers: int, n_jobs: int | None = None) -> int:
@@ -81,10 +77,30 @@ def threads_worth(numbers: int, n_jobs: int | None = None) -> int:
 
 
 def in_threads(work: Callable[[Item], None], items: Iterable[Item], count: int) -> None:
-    """Call ``work(item)`` for each item, in so many threads; with one, none is started."""
+    """Call ``work(item)`` for each item, in so many threads; with one, none is started.
+
+    The caller is one of them. If it only waited, the system could put two new threads on the core
+    that the caller has just left, and short work would be done before one of them is moved.
+    """
+    waiting = deque(items)
+
+    def work_off() -> None:
+        try:
+            while waiting:
+                try:
+                    item = waiting.popleft()
+                except IndexError:  # another thread took the last one
+                    return
+                work(item)
+        except BaseException:
+            waiting.clear()  # so that the others stop too
+            raise
+
     if count == 1:
-        for item in items:
-            work(item)
+        work_off()
         return
-    with ThreadPoolExecutor(count) as pool:
-        list(pool.map(work, items))
+    with ThreadPoolExecutor(count - 1) as pool:
+        others = [pool.submit(work_off) for _ in range(count - 1)]
+        work_off()
+        for other in others:
+            other.result()

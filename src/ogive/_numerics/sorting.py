@@ -7,10 +7,9 @@ same for any number of threads, as there is only one sorted order of integers.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from ogive._numerics.blocks import thread_count
+from ogive._numerics.blocks import in_threads, thread_count
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,9 +35,7 @@ def sort_in_place(keys: KeyArray, *, n_jobs: int | None = None) -> None:
     wanted = min(thread_count(n_jobs), keys.size // _MIN_KEYS_PER_THREAD)
     while 2 * len(parts) <= wanted:
         parts = [half for part in parts for half in _halves(part)]
-    with ThreadPoolExecutor(len(parts)) as pool:
-        for done in [pool.submit(part.sort) for part in parts]:
-            done.result()
+    in_threads(lambda part: part.sort(), parts, len(parts))
 
 
 def _halves(keys: KeyArray) -> tuple[KeyArray, KeyArray]:
