@@ -5,7 +5,7 @@ With :math:`n_j` rows, :math:`k_j` of outcome 1, at score :math:`s_j` it minimis
 .. math:: \sum_j n_j \Bigl(\frac{k_j}{n_j} - \gamma_j\Bigr)^2
           \quad\text{over}\quad \gamma_1 \le \gamma_2 \le \dots
 
-(also the likelihood's maximum), by SciPy's pool-adjacent-violators. Between two scores of the
+(also the likelihood's maximum), by pooling adjacent violators. Between two scores of the
 calibration rows the map is the straight line, and beyond the ends it is constant, as in
 scikit-learn. The ends may be exactly 0 or 1.
 """
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._numerics.pooling import pool_corners
 from ogive.calibrators.log_odds import mean_at_one
 from ogive.calibrators.maps import PiecewiseMap
 from ogive.calibrators.platt import fall_back, has_one_outcome
@@ -41,13 +42,12 @@ def fit_isotonic(curve: Curve) -> IsotonicMap | PlattMap:
     >>> gamma([0.0, 0.25, 0.5, 0.9])
     array([0.  , 0.25, 0.5 , 1.  ])
     """
-    from scipy.optimize import isotonic_regression  # noqa: PLC0415 - SciPy where it is used
-
     if has_one_outcome(curve):
         return fall_back(curve, "isotonic")
-    fit = isotonic_regression(curve.hits / curve.count, weights=curve.count)
-    value = np.clip(fit.x, 0.0, 1.0)
-    ends = np.union1d(fit.blocks[:-1], fit.blocks[1:] - 1).astype(np.intp)
+    corners = pool_corners(curve.count, curve.hits)
+    hits, count = (np.add.reduceat(x, corners[:-1]) for x in (curve.hits, curve.count))
+    value = np.clip(hits / count, 0.0, 1.0).repeat(np.diff(corners))
+    ends = np.union1d(corners[:-1], corners[1:] - 1)
     return IsotonicMap(
         view=curve.view,
         n=curve.n,

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._numerics.pooling import pool_corners
 from ogive.calibrators.histogram import StepMap
 from ogive.calibrators.log_odds import mean_at_one
 from ogive.errors import DoesNotApply
@@ -185,10 +186,7 @@ def pairs(
     count: FloatArray, hits: FloatArray, weight: float = 1.0
 ) -> tuple[FloatArray, FloatArray]:
     """Return p₀ and p₁ of new scores below, between and above k scores, (k + 1,) each."""
-    from scipy.optimize import isotonic_regression  # noqa: PLC0415 - SciPy where it is used
-
-    fit = isotonic_regression(hits / count, weights=count)
-    corners = fit.blocks.astype(np.intp)
+    corners = pool_corners(count, hits)
     W, K = (_sums(x) for x in (count, hits))
     high = _upper(W, K, corners, weight)
     # From the other end outcomes of 0 are outcomes of 1.

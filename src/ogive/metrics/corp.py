@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ogive._html import record_form
+from ogive._numerics.pooling import pool_corners
 from ogive._validate import as_choice
 from ogive.curve.curve import Curve, as_curve
 from ogive.metrics.onepass import read
@@ -102,11 +103,9 @@ def _falls(hits: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _pooled(weights: FloatArray, hits: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Pool adjacent violators of rows in order of score."""
-    from scipy.optimize import isotonic_regression  # noqa: PLC0415 - heavy, and only used here
-
-    fit = isotonic_regression(hits / weights, weights=weights)
-    return fit.weights, np.add.reduceat(hits, fit.blocks[:-1])
+    """Return the rows and hits of each pool of rows in order of score."""
+    starts = pool_corners(weights, hits)[:-1]
+    return np.add.reduceat(weights, starts), np.add.reduceat(hits, starts)
 
 
 def decompose(

@@ -31,6 +31,7 @@ import numpy as np
 
 from ogive._html import record_form
 from ogive._numerics.mean_interval import Mean, Part, mean_interval
+from ogive._numerics.pooling import pool_corners
 from ogive._validate import as_floats
 from ogive.curve.curve import as_curve
 from ogive.errors import InvalidInput, InvalidType
@@ -285,10 +286,7 @@ def _envelope(curve: Curve, x: FloatArray) -> FloatArray:
 
     The corners are the pools of the isotonic regression of outcomes on scores, found in one pass.
     """
-    from scipy.optimize import isotonic_regression  # noqa: PLC0415 - heavy, and only used here
-
-    found = isotonic_regression(curve.hits / curve.count, weights=curve.count)
-    starts = found.blocks[:-1]
+    starts = pool_corners(curve.count, curve.hits)[:-1]
     n, ones = float(curve.n), float(curve.total_hits)
     below = np.concatenate([[0.0], np.add.reduceat(curve.hits, starts).cumsum()]) / ones
     rest = np.add.reduceat(curve.count - curve.hits, starts)

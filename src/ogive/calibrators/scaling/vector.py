@@ -157,7 +157,6 @@ def _stopped(preds: Predictions, n_jobs: int | None) -> VectorMap | None:
 
 def _bounded(rows: ScaledRows, worth: float) -> FloatArray:
     """Return the optimum, or the point where separable rows cost log 2 together, (K, 2)."""
-    from scipy.optimize import brentq  # noqa: PLC0415 - heavy
 
     def excess(theta: FloatArray) -> float:
         cost = max(worth * rows.loss(theta)[0], np.finfo(np.float64).tiny)
@@ -177,7 +176,11 @@ def _bounded(rows: ScaledRows, worth: float) -> FloatArray:
     low = high = math.log(RIDGE)
     while at(high) < 0.0:
         low, high = high, high + math.log(100.0)
-    return found[high] if low == high else found[brentq(at, low, high, xtol=1e-13)]
+    if low == high:
+        return found[high]
+    from scipy.optimize import brentq  # noqa: PLC0415 - heavy, and rarely needed
+
+    return found[brentq(at, low, high, xtol=1e-13)]
 
 
 class ScaledRows:
