@@ -167,10 +167,10 @@ class Map(Fitted):
 
         def work(at: slice) -> None:
             s = flat[at].astype(np.float64, copy=False)
-            tail = np.minimum(s, ONE - s)
-            if not tail.min() >= 0.0:
+            least, most = s.min(), s.max()
+            if not (least >= ZERO and most <= ONE):  # NaN is neither
                 raise bad_scores(flat)
-            result[at] = self._of_tails(s > HALF, tail)
+            result[at] = self._of_scores(s, certain=bool(least == ZERO or most == ONE))
 
         for_each_block(work, flat.size, together=_BLOCKS_AT_ONCE)
         return result.reshape(array.shape) if np.ndim(scores) else result[0]
@@ -224,8 +224,12 @@ class Map(Fitted):
         low, high = self.band_ends(simultaneous=simultaneous)
         return low.from_tails(rows.high, rows.tail), high.from_tails(rows.high, rows.tail)
 
+    def _of_scores(self, s: FloatArray, *, certain: bool) -> FloatArray:  # noqa: ARG002
+        """Return the probability of a block of scores, (m,); `certain`: some are exactly 0 or 1."""
+        return self._of_tails(s > HALF, np.minimum(s, ONE - s))
+
     def _of_tails(self, high: BoolArray, tail: FloatArray) -> FloatArray:
-        """Return the probability of a block of scores, (m,)."""
+        """Return the probability of a block of scores given as side and tail, (m,)."""
         result, certain = self._evaluate(high, tail), tail == ZERO
         return self._at_one(result, high & certain) if np.count_nonzero(certain) else result
 
