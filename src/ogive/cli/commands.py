@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+from collections import UserDict
+from importlib import import_module
+from typing import Any
+
 import click
 
 from ogive import __version__
-from ogive.cli.applying import apply
-from ogive.cli.arena import arena
-from ogive.cli.comparing import compare, demo
-from ogive.cli.deciding import decide
-from ogive.cli.expecting import expect
-from ogive.cli.exporting import export
-from ogive.cli.fitting import fit
 from ogive.cli.help import Group
-from ogive.cli.measuring import measure
-from ogive.cli.paper import paper
-from ogive.cli.pictures import plot
-from ogive.cli.reporting import report
-from ogive.cli.shifting import shift
-from ogive.cli.watching import watch
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(UserDict[str, Any]):
+    """Commands by name; the module of one is loaded when it is asked for."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        module = import_module(f"ogive.cli.{_MODULES[name]}")
+        command: click.Command = getattr(module, name)
+        return command
+
+
+_MODULES = {
+    "apply": "applying",
+    "arena": "arena",
+    "compare": "comparing",
+    "decide": "deciding",
+    "demo": "comparing",
+    "expect": "expecting",
+    "export": "exporting",
+    "fit": "fitting",
+    "measure": "measuring",
+    "paper": "paper",
+    "plot": "pictures",
+    "report": "reporting",
+    "shift": "shifting",
+    "watch": "watching",
+}
+
+
+@click.group(
+    cls=Group,
+    commands=Commands(_MODULES),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="ogive", help="Print the version.")
 def ogive() -> None:
     """Measure and correct the calibration of a classifier's probabilities.
@@ -31,22 +53,3 @@ def ogive() -> None:
 
     Begin with `ogive demo`. `ogive COMMAND --help` has the options of a command, with examples.
     """
-
-
-for command in (
-    apply,
-    arena,
-    compare,
-    decide,
-    demo,
-    expect,
-    export,
-    fit,
-    measure,
-    paper,
-    plot,
-    report,
-    shift,
-    watch,
-):
-    ogive.add_command(command)

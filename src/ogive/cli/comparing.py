@@ -33,12 +33,15 @@ if TYPE_CHECKING:
     from ogive.studies.compare import Comparison
     from ogive.studies.compare_groups import GroupsOf
 
+#: A first look: what most people know. Without vector scaling, which loads an optimiser, it takes
+#: a fifth less time.
+_DEMO_METHODS = "spline,temperature,platt,isotonic,none"
 _NEXT_STEPS = """
 Next, with your own predictions:
   ogive measure FILE                    how far off are they, and is it worth calibrating?
   ogive fit FILE -o cal.json{method:12}fit a calibrator on the calibration set
   ogive apply cal.json FILE -o out.npz  calibrate the probabilities
-  ogive compare FILE                    which method has the lowest log loss?
+  ogive compare FILE                    which of all methods has the lowest log loss?
   ogive report FILE -o report.html      all of it on one page, with graphs
 
 `ogive measure --help` says what a FILE of predictions looks like."""
@@ -142,7 +145,8 @@ def _compared(
 def demo(save: Path | None, *, as_json: bool) -> None:
     """Measure, calibrate and compare on real data that is bundled.
 
-    The predictions are those of a LeNet-5 on Fashion-MNIST: 10 classes, 15,000 images.
+    The predictions are those of a LeNet-5 on Fashion-MNIST: 10 classes, 15,000 images. The table
+    compares the methods that most people know; `ogive compare` compares all of them.
     """
     from importlib.resources import as_file, files  # noqa: PLC0415
 
@@ -166,7 +170,7 @@ def _show_demo(cal: Predictions, test: Predictions, *, as_json: bool) -> None:
     from ogive.studies.measure import measure as measured  # noqa: PLC0415
 
     with shared_class_fits():
-        compared = _compared(cal, test)
+        compared = _compared(cal, test, _DEMO_METHODS)
         method = compared.decision.method or "spline"
         if not as_json:
             with progress("measuring"):
