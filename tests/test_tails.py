@@ -13,7 +13,7 @@ from ogive import Curve, Predictions
 from ogive._numerics import double_double, softmax_tails
 from ogive.curve.classes import class_keys
 from ogive.curve.packing import keys_of_view
-from ogive.views import parse_view
+from ogive.views import parse_view, score_rows
 from tests import naive
 
 pytestmark = pytest.mark.filterwarnings("ignore::ogive.errors.LooksLikeProbabilities")
@@ -268,3 +268,15 @@ def test_every_tail_near_a_boundary_is_found(rng):
         near = off <= softmax_tails._slack(K) - exponent
         wanted = np.flatnonzero(near & (tail >= softmax_tails.LEAST))
         np.testing.assert_array_equal(softmax_tails.near_boundary(tail, K), wanted)
+
+
+@pytest.mark.parametrize("top", [-800.0, -41.0, -40.0, 0.0, 599.0, 600.0, 601.0, 1e5])
+def test_scores_do_not_depend_on_the_unit_of_the_masses(rng, top):
+    # Sums of quarters are exact. Distances reach from equal to masses that underflow.
+    far = rng.choice([4.0, 40.0, 700.0, 1400.0], size=(300, 1))
+    z = -np.floor(4.0 * far * rng.random((300, 7))) / 4.0
+    z[np.arange(300), rng.integers(0, 7, 300)] = 0.0
+    at_zero = score_rows(Predictions(z, kind="logits"), "top-1")
+    moved = score_rows(Predictions(z + top, kind="logits"), "top-1")
+    np.testing.assert_array_equal(moved.high, at_zero.high)
+    np.testing.assert_array_equal(moved.tail, at_zero.tail)

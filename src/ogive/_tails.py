@@ -22,6 +22,7 @@ from ogive._numerics.exact_shares import (
     tails_of_sums,
 )
 from ogive._numerics.softmax_tails import (
+    LEAST,
     near_boundary,
     precise_shares,
     precise_tails,
@@ -52,8 +53,7 @@ def tails_of_column(preds: Predictions, at: slice, column: IntArray) -> Tails:
     """Return sides and tails of some rows, whose events are one class each: `column`, (rows,)."""
     if preds.kind == "logits":
         softmax = _Softmax(preds, at)
-        for part, masses in softmax.masses():
-            softmax.put(part, _taken_out(masses, column[part]), row_sums(masses))
+        softmax.fill(lambda masses, i: (_taken_out(masses, column[i]), row_sums(masses)))
         return softmax.settled(lambda i: np.arange(preds.K) == column[i, None])
     if preds.one_column:
         p = preds.values[at].reshape(-1).astype(np.float64, copy=False)
@@ -74,9 +74,7 @@ def tails_of_ranks(preds: Predictions, at: slice, first: int, last: int) -> Tail
         return tails_of_column(preds, at, 1 - preds.choice(at))
     if preds.kind == "logits":
         softmax = _Softmax(preds, at)
-        for part, masses in softmax.masses():
-            event, others = _split_ranked(masses, first, last)
-            softmax.put(part, row_sums(event), row_sums(others))
+        softmax.fill(lambda masses, _: tuple(map(row_sums, _split_ranked(masses, first, last))))
         return softmax.settled(lambda i: _ranked(preds.logits(i + at.start), first, last))
     high, tail = np.empty(at.stop - at.start, dtype=np.bool_), np.empty(at.stop - at.start)
     for part, rows in _parts(at, preds.K):
@@ -115,18 +113,30 @@ class _Softmax:
         n = at.stop - at.start
         self.high, self.tail = np.empty(n, dtype=np.bool_), np.empty(n)
 
-    def masses(self) -> Iterator[tuple[slice, FloatArray]]:
+    def fill(self, split: Callable[[FloatArray, slice | IntArray], tuple[FloatArray, ...]]) -> None:
+        """Find all tails in float64; `split` gives an event's mass and all others', (m,) each.
+
+        It gets masses and their rows' place. Tails that are not rounded must not depend on the
+        unit of the masses: theirs are made again.
+        """
+        for part, masses in self.masses(any_unit=True):
+            self.put(part, *split(masses, part))
+        small = np.flatnonzero(self.tail < LEAST)
+        if small.size:
+            self.put(small, *split(self.preds.masses(small + self.at.start), small))
+
+    def masses(self, *, any_unit: bool = False) -> Iterator[tuple[slice, FloatArray]]:
         """Yield masses block by block, in one array that is used again, with their rows' place."""
         parts = list(_parts(self.at, self.preds.K, together=_BLOCKS_PER_SCRATCH_ARRAY))
         buffer = np.empty((parts[0][0].stop, self.preds.K))
         for part, rows in parts:
             into = buffer[: part.stop - part.start]
-            yield part, self.preds.masses(rows, into, any_unit=True)
+            yield part, self.preds.masses(rows, into, any_unit=any_unit)
 
-    def put(self, part: slice, event: FloatArray, others: FloatArray) -> None:
+    def put(self, part: slice | IntArray, event: FloatArray, others: FloatArray) -> None:
         """Take in the masses of the event and of all other classes."""
-        np.greater(event, others, out=self.high[part])
-        np.divide(np.minimum(event, others), event + others, out=self.tail[part])
+        self.high[part] = event > others
+        self.tail[part] = np.minimum(event, others) / (event + others)
 
     def settled(self, event_of: Callable[[IntArray], BoolArray]) -> Tails:
         """Return sides and tails; `event_of` gives the masks, (m, K), of some of the rows."""
