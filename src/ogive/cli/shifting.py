@@ -131,8 +131,8 @@ def _shift_like(  # noqa: PLR0917 - internal
     as_json: bool,
 ) -> None:
     """Estimate the base rate of new data, and move a calibrator to it."""
+    from ogive._wording import format_pvalue  # noqa: PLC0415
     from ogive.cli import terminal  # noqa: PLC0415
-    from ogive.studies.layout import format_pvalue  # noqa: PLC0415
     from ogive.studies.shifting import shift_like  # noqa: PLC0415
 
     check_columns([like])

@@ -23,6 +23,7 @@ import numpy as np
 
 from ogive._html import record_form
 from ogive._validate import as_floats, as_hits, as_weight_kind
+from ogive._wording import way_of
 from ogive.curve.curve import Curve, as_curve
 from ogive.metrics.gap import extremes
 from ogive.metrics.unsorted_gap import largest_unsorted
@@ -70,7 +71,7 @@ def largest_of(found: Extremes) -> LargestGap:
 def _gap_of(at: Extreme, n: float) -> LargestGap:
     direction: Direction = "none"
     if at.value:
-        direction = "too high" if at.value < 0 else "too low"
+        direction = way_of(at.value)
     signed = at.value / n
     return LargestGap(abs(signed), signed, at.score, at.rows / n, direction)
 

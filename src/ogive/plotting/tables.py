@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._wording import OFF, format_pvalue, percent
 from ogive.plotting.marks import Axis, Cells, Dots, Label, Mark, Panel, Segment, axis
-from ogive.plotting.panels import percent
-from ogive.studies.layout import format_pvalue
 
 if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray
@@ -96,7 +95,7 @@ def groups_panel(g: GroupErrors) -> Panel:
         if least <= end
     ]
     roles: tuple[tuple[Role, str, BoolArray], ...] = (
-        ("hits", "● miscalibrated", g.off),
+        ("hits", f"● {OFF}", g.off),
         ("score", "● not clearly", ~g.off),
     )
     for i, (role, words, at) in enumerate(roles):
@@ -108,7 +107,7 @@ def groups_panel(g: GroupErrors) -> Panel:
         f"{name} {percent(ks)} ({percent(low)} to {percent(high)})"
         for name, ks, low, high in zip(g.names, g.ks, g.low, g.high, strict=True)
     )
-    found = f"{int(g.off.sum())} miscalibrated"
+    found = f"{int(g.off.sum())} {OFF}"
     more = f" {g.more:,} more groups are not shown." if g.more else ""
     return Panel(
         title=f"KS error by {g.by}",
@@ -184,7 +183,7 @@ def heat_panel(h: ClassHeat) -> Panel:
         title="",
         alt=(
             f"Signed KS error of {K} classes, each against the rest; {int(h.off.sum())} are "
-            f"miscalibrated. The largest: {most}. Above 0, the probabilities of the class are too "
+            f"{OFF}. The largest: {most}. Above 0, the probabilities of the class are too "
             "low up to the largest gap; below 0, too high."
         ),
         x=Axis("", 0.0, float(columns)),

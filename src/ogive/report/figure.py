@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._wording import percent
 from ogive.diagrams import BeforeAfter
 from ogive.plotting.figures import panels_of
 from ogive.plotting.marks import Axis, Band, Bars, Dots, Label, Line, Panel, Segment, axis
-from ogive.plotting.panels import corner, free_corner, percent
+from ogive.plotting.panels import corner, free_corner
 from ogive.plotting.tables import short_name
 from ogive.report.graphs import Graph, Table, spread, trace_table
 from ogive.report.series import MIN_ROWS_TO_SHOW_A_RATE, THRESHOLDS, enough_rows, rows_near

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ogive._wording import advice_words, beside_noise_of_fit, headline_words, percent
 from ogive.diagrams import BinnedReliability
-from ogive.plotting.panels import percent
 from ogive.report.series import MIN_ROWS_TO_SHOW_A_RATE
 from ogive.studies.fitting import VECTOR
 from ogive.views import rate_name
 
 if TYPE_CHECKING:
+    from ogive._wording import Tone
     from ogive.curve import Curve
     from ogive.report.calibrated import AfterCalibration
     from ogive.studies.measurement import Measurement
     from ogive.studies.verdict import Verdict
-
-Tone: TypeAlias = Literal["fine", "slight", "calibrated", "off", "unknown"]
 
 #: Where the upper end of the 95 % interval of KS is below this, a model is "slightly off".
 SLIGHT = 0.02
@@ -68,7 +67,9 @@ def headline(
         first, others = f"{first} {others[0]}", others[1:]
         others.append(_what_remains(after))
     tone = _tone(decision, before, after)
-    word, advice = _word(tone, decision, after), _advice(decision, after)
+    found, method = bool(decision.miscalibrated), "" if after is None else after.method
+    word = headline_words(tone, found=found, calibrated=bool(decision.calibrate and method))
+    advice = advice_words(decision.word, decision.rows_needed, method, found=found)
     return Headline(word, first, plain, " ".join(others), advice, tone, decision)
 
 
@@ -83,12 +84,9 @@ def _of_class_1(sentence: str, before: Measurement) -> str:
 
 def _what_remains(after: AfterCalibration) -> str:
     """Say what is left after calibration, beside the noise of the fit."""
-    larger = "no larger" if _within(after) else "larger"
-    return (
-        f"After calibration with {after.method} the KS error is {percent(after.after.ks)}, "
-        f"{larger} than sampling noise for {after.n:,} calibration rows "
-        f"(up to {percent(after.allowed)})."
-    )
+    left = after.after.ks
+    noise = beside_noise_of_fit(left, after.allowed, after.n)
+    return f"After calibration with {after.method} the KS error is {percent(left)}, {noise}."
 
 
 def _within(after: AfterCalibration) -> bool:
@@ -103,37 +101,6 @@ def _tone(decision: Verdict, before: Measurement, after: AfterCalibration | None
     if not decision.miscalibrated:
         return "slight" if decision.calibrate else "fine"
     return "slight" if before.ks_test.high < SLIGHT else "off"
-
-
-def _word(tone: Tone, decision: Verdict, after: AfterCalibration | None) -> str:
-    """Return the verdict in a few words."""
-    if tone == "unknown":
-        return "Too few rows to say"
-    if tone == "fine":
-        return "No miscalibration found"
-    if not decision.miscalibrated:
-        likely = "Miscalibration is likely"
-        return f"{likely}; calibration helps" if after is not None else likely
-    if tone == "calibrated":
-        return "Miscalibrated; calibration repairs it"
-    if tone == "slight":
-        return "Slightly miscalibrated"
-    some = decision.calibrate and after is not None
-    return "Miscalibrated; calibration repairs part of it" if some else "Miscalibrated"
-
-
-def _advice(decision: Verdict, after: AfterCalibration | None) -> str:
-    """Say what to do, in a sentence."""
-    if decision.too_few_rows:
-        many = "more" if decision.rows_needed is None else f"about {decision.rows_needed:,}"
-        return f"Collect {many} labelled rows before deciding."
-    if decision.calibrate and after is not None:
-        return f"Calibrate the scores with {after.method} before they are used."
-    if decision.calibrate:
-        return "Calibrate the scores: fit a calibrator on rows that are not measured here."
-    if after is None and decision.miscalibrated:
-        return "Fit a calibrator on other rows, and see whether the log loss falls."
-    return "Leave the scores as they are."
 
 
 def plain_words(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._html import grid
+from ogive._wording import percent
 from ogive.calibrators import METHODS
 from ogive.calibrators.multiclass.shared_fits import shared_class_fits
 from ogive.calibrators.scaling.vector_probe import stopped_early, to_the_end
@@ -35,7 +36,6 @@ from ogive.studies.fitting import (
     named,
     reads_all_columns,
 )
-from ogive.studies.layout import percent
 from ogive.studies.losses import CRITICAL_T, hall_t, scores_of
 from ogive.views import check_view
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ogive._wording import others_words
 from ogive.calibrators import METHODS
 from ogive.calibrators.gain import Gain
 from ogive.calibrators.multiclass.class_view import ClassViewMap
@@ -27,7 +28,7 @@ from ogive.studies.fitting import (
 from ogive.studies.gain import gain_of
 from ogive.studies.losses import hall_t, scores_of
 from ogive.studies.verdict import judge, look
-from ogive.studies.wording import spline_of
+from ogive.studies.where_off import spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,13 +185,7 @@ def _of_others(methods: Sequence[MethodResult], tried: str, calibrate: bool) -> 
     unsure = [row.method for row in others if row.too_few_rows_to_tell]
     why = " (spline is the default, and preferred)" if tried == DEFAULT_METHOD else ""
     noisy = any(row.method == tried and row.too_few_rows_to_tell for row in methods)
-    if calibrate and noisy:
-        names = ", ".join([*same, *unsure])
-        return [f"Too few rows to tell whether another method is better: {names}{why}."]
-    more = [f"Not significantly different: {', '.join(same)}{why}."] if calibrate and same else []
-    they = "are as good" if calibrate else "would help"
-    words = f"Too few rows to tell whether these {they}: {', '.join(unsure)}."
-    return [*more, words] if unsure else more
+    return others_words(same, unsure, calibrate=calibrate, noisy=noisy, why=why)
 
 
 def judge_fit(

@@ -37,6 +37,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from ogive._html import text_form
+from ogive._wording import percent
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
 from ogive.metrics.binned import BINS, bin_rows
@@ -52,7 +53,6 @@ from ogive.metrics.significance import (
     supremum_tail,
 )
 from ogive.studies.fitting import VECTOR
-from ogive.studies.layout import percent
 from ogive.studies.saving import saving
 
 if TYPE_CHECKING:

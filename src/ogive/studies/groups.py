@@ -22,7 +22,7 @@ from ogive.studies.group_curves import (
     curves_of_groups,
 )
 from ogive.studies.group_measurement import ALL, GroupMeasurement, GroupMeasurements
-from ogive.studies.wording import way_off
+from ogive.studies.where_off import way_off
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

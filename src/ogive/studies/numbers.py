@@ -45,7 +45,7 @@ from ogive.metrics.line import (
     oe_ratio,
 )
 from ogive.metrics.proper import CLIP
-from ogive.studies.wording import ranges_off, spline_of
+from ogive.studies.where_off import ranges_off, spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.calibrators.spline_map import SplineMap
     from ogive.curve import Curve
-    from ogive.studies.wording import RangeOff
+    from ogive.studies.where_off import RangeOff
 
 DRAWS = (
     1000  # of the posterior: the ends of the intervals then vary by a few percent of their width
