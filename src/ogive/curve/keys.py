@@ -31,7 +31,7 @@ ONE = np.uint64(1)
 EVEN = ~ONE  # clears the hit bit: what is left is the score's cell
 HIGH = np.uint64(1 << 63)  # keys from here up are on the high side
 
-_LONG_CURVE_KEYS = (
+_MAX_KEYS_FOR_SHORT_RUNS = (
     1 << 20
 )  # curves with more keys use longer runs: fewer calls, and a run still fits the cache
 
@@ -154,7 +154,7 @@ def places_of_certain(ordered: KeyArray, rows: float) -> tuple[float, float]:
 def runs_of_keys(keys: KeyArray) -> Iterator[Run]:
     """Cut sorted keys into runs that split neither a side nor a group of equal scores."""
     middle = int(np.searchsorted(keys, HIGH))
-    size = 4 * BLOCK if keys.size > _LONG_CURVE_KEYS else 2 * BLOCK
+    size = 4 * BLOCK if keys.size > _MAX_KEYS_FOR_SHORT_RUNS else 2 * BLOCK
     yield from _runs_of_side(keys[:middle], size, high=False)
     yield from _runs_of_side(keys[middle:], size, high=True)
 

@@ -87,7 +87,7 @@ class Dots:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Words beside a point; `rise` lifts them by so many lines of text."""
+    """Words beside a point; `rise` lifts them by lines of text."""
 
     x: float
     y: float

@@ -28,7 +28,7 @@ _GAP = f"cumulative outcomes {MINUS} scores"
 _SHARE = "share of outcomes that are 1"
 HOW_TO_READ_GAPS = f"line falls: scores {TOO_HIGH}; line rises: {TOO_LOW}"
 _DENSITY_HEIGHT = 0.16
-_SMALL_GAP = 0.15  # a peak below this share of the axis has no room for words
+_MIN_GAP_WITH_WORDS = 0.15  # a peak below this share of the axis has no room for words
 
 
 Align: TypeAlias = Literal["start", "middle", "end"]
@@ -73,7 +73,7 @@ def _peak(
     x, y = float(t.fractile[t.peak]), float(t.gap[t.peak])
     text = f"{name} {percent(d.summary.ks.value)}"
     line = Segment((x, x), (0.0, y), role, dashed=True, ends=True)
-    if abs(y) < _SMALL_GAP * size:
+    if abs(y) < _MIN_GAP_WITH_WORDS * size:
         edge = max(d.half_width or 0.0, float(np.abs(t.gap).max()))
         where = (-edge, -1.1) if y < 0 else (edge, 0.4)
         align: Align = "start" if x < 0.5 else "end"  # noqa: PLR2004

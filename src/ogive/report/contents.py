@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
+from ogive._numerics.mean_interval import HALF_WIDTH_95, LEVEL
 from ogive._wording import (
     MIXED,
     TOO_HIGH,
@@ -23,7 +24,6 @@ from ogive.diagrams.graphs import wilson_of
 from ogive.metrics.binned import BINS, bin_rows
 from ogive.metrics.proper import CLIP
 from ogive.metrics.resample import bootstrap
-from ogive.metrics.significance import HALF_WIDTH_95, LEVEL
 from ogive.metrics.vector import vector_rows
 from ogive.report.figure import worst_graph
 from ogive.report.graphs import Table
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ogive.studies.measurement import Measurement
 
 _RESAMPLES = 200
-_MANY_ROWS = 1_000_000  # above this the bootstrap is left out
+_MAX_ROWS_TO_BOOTSTRAP = 1_000_000
 #: Which way scores are off, by a shape and a word: colours alone would not do.
 SIGNS = {TOO_HIGH: f"▲ {TOO_HIGH}", TOO_LOW: f"▼ {TOO_LOW}", MIXED: f"◆ {MIXED}", "": ""}
 #: What the terms in the tables mean; the page lists those that it uses.
@@ -211,7 +211,7 @@ def _mean_interval(curve: Curve, if_hit: FloatArray, if_miss: FloatArray) -> tup
 
 
 def _ece_interval(curve: Curve) -> tuple[float, float] | None:
-    if curve.n > _MANY_ROWS:
+    if curve.n > _MAX_ROWS_TO_BOOTSTRAP:
         return None
     found = bootstrap(curve, "ece", resamples=_RESAMPLES)
     return found.low, found.high

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ogive.studies.verdict import Verdict
 
 #: Where the upper end of the 95 % interval of KS is below this, a model is "slightly off".
-SLIGHT = 0.02
+MAX_KS_OF_SLIGHT = 0.02
 _MAX_DIGITS = 5  # of a percentage: of a million rows, or rarer
 _BINS = 10  # of equal numbers of rows, one of which is put in plain terms
 
@@ -100,7 +100,7 @@ def _tone(decision: Verdict, before: Measurement, after: AfterCalibration | None
         return "calibrated" if _within(after) else "off"
     if not decision.miscalibrated:
         return "slight" if decision.calibrate else "fine"
-    return "slight" if before.ks_test.high < SLIGHT else "off"
+    return "slight" if before.ks_test.high < MAX_KS_OF_SLIGHT else "off"
 
 
 def plain_words(
@@ -134,7 +134,7 @@ def _in_counts(
 ) -> str:
     """Word a score and the share of its outcomes as counts of 100 rows, or of more.
 
-    Of fewer rows than that, their own number is given: 17 of 17 is no promise of 100 of 100.
+    Of fewer rows than that, their own number is given: 17 of 17 does not mean 100 of 100.
     """
     score, share, rows = (float(one[at]) for one in (cells.score, cells.share, cells.count))
     rare = min(score, 1.0 - score)

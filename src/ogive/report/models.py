@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from ogive import __version__
+from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive._wording import FOUND, NOT_DIFFERENT, NOT_FOUND, OFF, listed, percent
 from ogive.curve import Curve
 from ogive.diagrams import Differences, ModelErrors, Reliability
 from ogive.errors import InvalidInput
-from ogive.metrics.significance import HALF_WIDTH_95
 from ogive.plotting.figures import panels_of
 from ogive.plotting.panels import reliability_panel, score_range
 from ogive.report.calibrated import curve_method

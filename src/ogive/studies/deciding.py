@@ -46,7 +46,7 @@ DEFAULT_METHOD = "spline"
 #: Numbers that the fits of a decision may go through, fold after fold: about two seconds. Beyond,
 #: measuring would be slow, and the verdict names the command that decides.
 MAX_NUMBERS_TO_DECIDE = 800_000
-_SHARE_OF_FOLDS = FOLDS - 1  # cross-validation goes through the rows so many times
+_SHARE_OF_FOLDS = FOLDS - 1  # how often cross-validation goes through the rows
 SKIPPED = (
     "Whether to calibrate is not decided here: fitting {n:,} rows of {K:,} classes takes long. "
     "`{command}` decides it."

@@ -28,13 +28,13 @@ import numpy as np
 
 from ogive._html import record_form
 from ogive._numerics.logistic import expit
+from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.calibrators.maps import Map
 from ogive.calibrators.spline_map import SplineMap
 from ogive.curve import Curve
 from ogive.curve.coarse import coarse
 from ogive.errors import DoesNotApply, InvalidInput
 from ogive.metrics.line import HIGH, LOW, MAX_ROWS, Estimate
-from ogive.metrics.significance import HALF_WIDTH_95
 from ogive.predictions import Predictions, kind_or_default
 from ogive.studies.numbers import drawn_curves
 from ogive.studies.unlabelled import Unlabelled, scored_rows, unlabelled

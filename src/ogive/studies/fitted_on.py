@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.maps import Fitted
 
+#: Folds of cross-validation, unless another number is asked for.
 FOLDS = 5
 
 

@@ -37,6 +37,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from ogive._html import text_form
+from ogive._numerics.mean_interval import LEVEL
 from ogive._wording import percent
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
@@ -46,7 +47,6 @@ from ogive.metrics.onepass import read
 from ogive.metrics.significance import (
     EXPECTED_KS,
     LEAST_ABOVE_ZERO,
-    LEVEL,
     TestReader,
     interval_of,
     ks_of,

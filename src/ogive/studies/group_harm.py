@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import stdtr
 
+from ogive._numerics.mean_interval import LEVEL
 from ogive._wording import listed
 from ogive.calibrators.grouped_map import ANY, JOIN, value_columns
 from ogive.engines.grouping import Grouping, chosen_columns, combined
 from ogive.errors import OgiveWarning
 from ogive.metrics.many import false_discovery
 from ogive.metrics.proper import CLIP
-from ogive.metrics.significance import LEVEL
 from ogive.studies.group_curves import DEPTH, grouping_of
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from math import isfinite
 from typing import Any
 
 from ogive._html import text_form
+from ogive._numerics.mean_interval import LEVEL
 from ogive._wording import format_pvalue, many_words, percent
 from ogive.calibrators.grouped_map import JOIN, NO_GROUP
 from ogive.metrics.multicalibration import MulticalibrationError, largest_error
-from ogive.metrics.significance import LEVEL
 from ogive.studies.group_curves import columns_of_group
 from ogive.views import rate_name
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 VECTOR = "vector"
 TWO_CLASSES = 2
 MIN_ROWS_FOR_COARSE_COPY = (
-    1_000_000  # from so many rows on a coarse copy serves where it makes no difference
+    1_000_000  # with more rows a coarse copy serves where it makes no difference
 )
 ALL = "all"
 

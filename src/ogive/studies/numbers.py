@@ -45,6 +45,7 @@ from ogive.metrics.line import (
     oe_ratio,
 )
 from ogive.metrics.proper import CLIP
+from ogive.studies.fitted_on import FOLDS
 from ogive.studies.where_off import ranges_off, spline_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
 DRAWS = (
     1000  # of the posterior: the ends of the intervals then vary by a few percent of their width
 )
-FOLDS = 5
 _MEDIAN, _NINETY = 0.5, 0.9
 _ROUNDING = 1e-12  # a share that should end on a row does, in spite of rounding
 

@@ -21,9 +21,9 @@ from scipy.optimize import brentq
 from scipy.stats import ncx2
 
 from ogive._numerics.logistic import expit
+from ogive._numerics.mean_interval import LEVEL
 from ogive.curve.coarse import coarse
 from ogive.metrics.proper import CLIP
-from ogive.metrics.significance import LEVEL
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray

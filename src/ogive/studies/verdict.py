@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ogive import _wording as wording
+from ogive._numerics.mean_interval import LEVEL
 from ogive.metrics.omnibus import calibration_test, noise_ratio
-from ogive.metrics.significance import LEVEL, ks_test
+from ogive.metrics.significance import ks_test
 from ogive.studies.gain import gain_of
 from ogive.studies.where_off import about_scores, direction_of, spline_of
 

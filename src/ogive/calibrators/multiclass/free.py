@@ -180,8 +180,8 @@ def fit_free(
     >>> logits = 3 * rng.normal(size=(2000, 3))
     >>> truth = logits / 3 + [0.0, 1.0, 0.0]                  # class 1 is seen too seldom
     >>> labels = (truth + rng.gumbel(size=(2000, 3))).argmax(axis=1)
-    >>> gamma = fit_free(Predictions(logits, labels, kind="logits"))
-    >>> gamma(Predictions([[0.0, 0.0, 0.0]], kind="logits")).round(1)      # 0.21, 0.58, 0.21
+    >>> calibrator = fit_free(Predictions(logits, labels, kind="logits"))
+    >>> calibrator(Predictions([[0.0, 0.0, 0.0]], kind="logits")).round(1)      # 0.21, 0.58, 0.21
     array([[0.2, 0.6, 0.2]])
     """
     check_spline(method, "free")

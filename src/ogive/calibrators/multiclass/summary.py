@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive._wording import CONFIDENCE, direction_words, joint_direction, way_of
 from ogive.calibrators.log_values import row_count
 from ogive.calibrators.spline_map import SplineMap
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
 
 _GROUPS = 20
-_CRITICAL_Z = 1.96  # two-sided 5 %
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -110,7 +110,7 @@ def _ranges(p: FloatArray, q: FloatArray, weights: FloatArray) -> list[OffRange]
                       for part in groups])  # fmt: skip
     noise = np.array([np.average(q[part] * (1.0 - q[part])) / part.size for part in groups])
     change = means[:, 1] - means[:, 0]
-    side = np.where(np.abs(change) > _CRITICAL_Z * np.sqrt(noise), np.sign(change), 0.0)
+    side = np.where(np.abs(change) > HALF_WIDTH_95 * np.sqrt(noise), np.sign(change), 0.0)
     edges = np.flatnonzero(np.diff(side, prepend=0.0, append=0.0))
     found = []
     for start, stop in pairwise(edges):

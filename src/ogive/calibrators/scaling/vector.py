@@ -114,8 +114,8 @@ def fit_vector(
     >>> rng = np.random.default_rng(0)
     >>> logits = rng.normal(size=(2000, 3))
     >>> labels = (3 * logits + [0.0, 1.0, 0.0] + rng.gumbel(size=(2000, 3))).argmax(axis=1)
-    >>> gamma = fit_vector(Predictions(logits, labels, kind="logits"))
-    >>> gamma.factor.round(1), gamma.offset.round(1)
+    >>> calibrator = fit_vector(Predictions(logits, labels, kind="logits"))
+    >>> calibrator.factor.round(1), calibrator.offset.round(1)
     (array([3., 3., 3.]), array([-0.4,  0.7, -0.4]))
     """
     preds = with_weight(preds)
