@@ -19,6 +19,7 @@ from ogive._wording import (
     LEAVE_ALONE,
     direction_words,
     joint_direction,
+    percent,
     way_of,
 )
 
@@ -122,9 +123,12 @@ class SplineSummary:
             f"{_LINE:.0f} is a line in log-odds)."
         )
         line = max(self.linear - self.keep, 0.0)
+        none, straight, curve = (
+            percent(weight, 0) for weight in (self.keep, line, max(1.0 - self.linear, 0.0))
+        )
         lines.append(
-            f"Weights of the three kinds of map: no change {self.keep:.0%}, a straight line in "
-            f"log-odds {line:.0%}, a curve {max(1.0 - self.linear, 0.0):.0%}.".replace("%", " %")
+            f"Weights of the three kinds of map: no change {none}, a straight line in log-odds "
+            f"{straight}, a curve {curve}."
         )
         if self.verdict or self.gain is not None:
             lines.append(self.verdict or getattr(self.gain, "verdict", ""))

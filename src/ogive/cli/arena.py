@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ogive._files import replacing
+from ogive._wording import percent
 from ogive.cli.options import (
     as_json_option,
     check_output,
@@ -150,7 +151,7 @@ def show_arena(out: Console, result: Arena) -> None:
     title = f"{result.view}: {count}"
     spare = ("fit s", "wins", "Brier rank", "95 %", "worst")
     show_table(out, title, columns, rows, spare)
-    floor = f"{100 * result.noise_floor:.3f} %"
+    floor = percent(result.noise_floor, 3)
     out.print(f"\nMeans over experiments; * is the best. A perfectly calibrated model: KS {floor}.")
     for what, reasons in (("Skipped", result.skipped), ("Left out", result.left_out)):
         for why in dict.fromkeys(reasons.values()):

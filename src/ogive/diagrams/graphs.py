@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from ogive._numerics.mean_interval import HALF_WIDTH_95
+from ogive._wording import percent
 from ogive.calibrators import find_method
 from ogive.calibrators.maps import Map
 from ogive.diagrams.trace import Summary, summarise
@@ -81,8 +82,7 @@ class CumulativeDifference:
     def title(self) -> str:
         """The label, the KS error and the accuracy or base rate, in words."""
         rate = rate_name(self.summary.view)
-        numbers = f"KS {self.summary.ks.value:.2%}, {rate} {self.summary.accuracy:.2%}"
-        numbers = numbers.replace("%", " %")
+        numbers = f"KS {percent(self.summary.ks.value)}, {rate} {percent(self.summary.accuracy)}"
         return f"{self.label}: {numbers}" if self.label else numbers
 
 

@@ -112,7 +112,7 @@ def plain_words(
     miscalibration was found (`off` is false), they are all scores together: among ten tenths, one
     is far off by chance.
     label : the name of the class, of a view class-k
-    Nothing is said of fewer rows than a rate needs.
+    There are no words for fewer rows than a rate needs.
     """
     if before.n < MIN_ROWS_TO_SHOW_A_RATE:
         return ()
@@ -120,13 +120,13 @@ def plain_words(
     cells = BinnedReliability.from_curve(before, bins, spacing="mass")
     at = int((np.abs(cells.share - cells.score) * cells.count).argmax())
     score = float(cells.score[at])
-    said = [_in_counts(before.view, cells, at, label, mean=not off)]
+    lines = [_in_counts(before.view, cells, at, label, mean=not off)]
     if after is not None and off:
         later = BinnedReliability.from_curve(after, bins, spacing="mass")
         near = int(np.abs(later.score - score).argmin())
         words = _in_counts(before.view, later, near, label)
-        said.append(f"After calibration: {words[0].lower()}{words[1:]}")
-    return tuple(said)
+        lines.append(f"After calibration: {words[0].lower()}{words[1:]}")
+    return tuple(lines)
 
 
 def _in_counts(

@@ -140,7 +140,7 @@ def build_report(
     source : str
         Where the predictions came from: the file's name.
     notes : sequence of str
-        How they were read: said under the heading.
+        How they were read: shown under the heading.
     today : date, optional
     progress : function of (what, done, total), optional
     """

@@ -199,7 +199,7 @@ class _Outcome:
 
     method: str
     numbers: dict[str, float]
-    losses: FloatArray  # (N,) NLL row by row
+    losses: FloatArray  # (N,) log loss row by row
     seconds: float
     rows: Rows
     stopped: bool = False

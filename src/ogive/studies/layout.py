@@ -20,8 +20,8 @@ def one_view(one: Measurement) -> str:
     lines = [f"{name:<16}{value:>10}   {beside}".rstrip() for name, value, beside in _rows(one)]
     also = [line for other in one.also for line in ("", one_view(other))]
     belt = [belt_words(one.belt)] if one.numbers and not one.fitted_rows else []
-    said = [*belt, one.verdict, *of_summary(one)]
-    return "\n".join([f"{one.view}, n = {one.n:,}", *lines, *said, *also])
+    below = [*belt, one.verdict, *of_summary(one)]
+    return "\n".join([f"{one.view}, n = {one.n:,}", *lines, *below, *also])
 
 
 def belt_words(belt: tuple[RangeOff, ...]) -> str:

@@ -33,6 +33,7 @@ from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.logistic import expit
 from ogive._numerics.mean_interval import ByCluster, Part, mean_interval
 from ogive._numerics.natural_spline import NaturalSpline
+from ogive._wording import percent
 from ogive.calibrators.grouped_trials import trials_of
 from ogive.curve.curve import as_curve
 from ogive.curve.folds import folds
@@ -182,7 +183,7 @@ def refinement(
     outcomes, sample_weight, weight_kind : optional
         Of scores, as in `Curve.from_scores`.
     cv, random_state : int
-        How many parts, and the seed that deals the rows to them. Each part is calibrated by the
+        How many parts, and what deals the rows to them at random. Each part is calibrated by the
         default spline, fitted to the others.
 
     Returns
@@ -256,7 +257,7 @@ class Number(NamedTuple):
             return "unknown"
         if np.isinf(value):
             return "∞" if value > 0 else "-∞"
-        return f"{100 * value:.2f} %" if self.percent else f"{value:.4f}"
+        return percent(value) if self.percent else f"{value:.4f}"
 
 
 #: Key, name, whether it is a share shown in percent, and one sentence.
@@ -290,7 +291,7 @@ NUMBERS = (
         "Log loss after cross-fitted calibration: what calibration cannot repair.",
     ),
 )
-#: What is said instead where there is no number.
+#: The words where there is no number.
 UNKNOWN = {
     "oe_ratio": "Unknown: all scores are 0, so that no outcome is expected.",
     "intercept": "Infinite: all outcomes are equal, and no shift makes that mean.",

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from ogive._numerics.logistic import intercept_for_share
+from ogive._wording import percent
 from ogive.calibrators.grouped_trials import trials_of
 from ogive.calibrators.platt import platt_line
 from ogive.studies.watch.starts import saved_by, since
@@ -145,4 +146,4 @@ def _example(curve: Curve, gamma: SplineMap) -> str:
     at = np.flatnonzero(far)[int(np.searchsorted(below, 0.5 * below[-1]))]
     score = round(float(p[at]), 2)
     means = float(gamma([score])[0]) if 0.0 < score < 1.0 else float(q[at])
-    return f"a score of {100 * score:.0f} % means {100 * means:.0f} %"
+    return f"a score of {percent(score, 0)} means {percent(means, 0)}"
