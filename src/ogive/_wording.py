@@ -32,6 +32,20 @@ NOT_FOUND = "No miscalibration found"
 CALIBRATE, LEAVE_ALONE, TOO_FEW_ROWS = "calibrate", "leave alone", "too few rows"
 NOT_DIFFERENT = "Not significantly different"
 REFIT = "Fit a calibrator to the model's own outputs on rows like these."
+#: Whole vectors of many rows: the command is that of the fit.
+TAKES_LONG = (
+    "Whether to calibrate is not decided here: fitting {n:,} rows of {K:,} classes takes long. "
+    "`{command}` decides it."
+)
+
+# Rows that fitted the calibrator have no verdict.
+NO_VERDICT = "No verdict"
+MEASURE_OTHERS = "Measure rows that the calibrator was not fitted to."
+COMPARE_OTHERS = f"{NO_VERDICT}: the test rows fitted the calibrator. Compare on other rows."
+WITHHELD = (
+    "Their calibration error is small by construction, so no p-value, interval or verdict is "
+    f"given. {MEASURE_OTHERS}"
+)
 
 #: A real minus sign: as wide as a plus.
 MINUS = "\u2212"

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ogive._wording import advice_words, beside_noise_of_fit, headline_words, percent
+from ogive._wording import (
+    MEASURE_OTHERS,
+    NO_VERDICT,
+    advice_words,
+    beside_noise_of_fit,
+    headline_words,
+    percent,
+)
 from ogive.diagrams import BinnedReliability
 from ogive.report.series import MIN_ROWS_TO_SHOW_A_RATE
 from ogive.studies.fitting import VECTOR
@@ -60,8 +67,7 @@ def headline(
     decision = before.decision if after is None else after.comparison.decision
     if before.fitted_rows:
         own = before.decision
-        advice = "Measure rows that the calibrator was not fitted on."
-        return Headline("No verdict", before.verdict, plain, "", advice, "unknown", own)
+        return Headline(NO_VERDICT, before.verdict, plain, "", MEASURE_OTHERS, "unknown", own)
     first, *others = (_of_class_1(one, before) for one in decision.sentences)
     if decision.calibrate and after is not None:  # "Use spline.", and what that does
         first, others = f"{first} {others[0]}", others[1:]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._html import grid
-from ogive._wording import percent
+from ogive._wording import COMPARE_OTHERS, percent
 from ogive.calibrators import METHODS
 from ogive.calibrators.multiclass.shared_fits import shared_class_fits
 from ogive.calibrators.scaling.vector_probe import stopped_early, to_the_end
@@ -316,9 +316,7 @@ def _compared(
     plain = tuple(row for row in ranked if row.method != GROUPS)
     decision = judge_methods(cal, test, plain, whole, score_only=score_only)
     if test.fitted_rows:
-        decision = decision.withheld(
-            "No verdict: the test rows fitted the calibrator. Compare on other rows."
-        )
+        decision = decision.withheld(COMPARE_OTHERS)
     origin = (test.calibrated_by, test.fitted_rows)
     found = None
     if groups is not None:

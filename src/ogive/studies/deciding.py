@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ogive._wording import others_words
+from ogive._wording import TAKES_LONG, others_words
 from ogive.calibrators import METHODS
 from ogive.calibrators.gain import Gain
 from ogive.calibrators.multiclass.class_view import ClassViewMap
@@ -47,10 +47,6 @@ DEFAULT_METHOD = "spline"
 #: measuring would be slow, and the verdict names the command that decides.
 MAX_NUMBERS_TO_DECIDE = 800_000
 _SHARE_OF_FOLDS = FOLDS - 1  # how often cross-validation goes through the rows
-SKIPPED = (
-    "Whether to calibrate is not decided here: fitting {n:,} rows of {K:,} classes takes long. "
-    "`{command}` decides it."
-)
 
 
 class Decided(NamedTuple):
@@ -83,7 +79,7 @@ def decide(preds: Predictions, view: str, cal: Predictions | None = None) -> Dec
     if columns and times * rows.n * rows.K > MAX_NUMBERS_TO_DECIDE:
         command = "ogive fit FILE -o cal.json" if cal is None else "ogive compare FILE"
         command += "" if view == VECTOR else f" --view {view}"
-        return Decided(None, (SKIPPED.format(n=rows.n, K=rows.K, command=command),))
+        return Decided(None, (TAKES_LONG.format(n=rows.n, K=rows.K, command=command),))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OgiveWarning)  # nothing is used of what is fitted here
         gain = _gain(preds, view, cal, columns=columns)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
-from ogive._wording import TOO_HIGH, TOO_LOW, class_tests, many_words
+from ogive._wording import TOO_HIGH, TOO_LOW, WITHHELD, class_tests, many_words
 
 if TYPE_CHECKING:
     from ogive.metrics.classwise import Classwise
@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from ogive.studies.numbers import Number
     from ogive.studies.verdict import Verdict
     from ogive.studies.where_off import RangeOff
-
-
-#: What is said of rows that fitted the calibrator.
-WITHHELD = (
-    "Their calibration error is small by construction, so no p-value, interval or verdict is "
-    "given. Measure rows that the calibrator was not fitted to."
-)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
