@@ -10,6 +10,7 @@ import click
 
 from ogive._files import replacing
 from ogive._wording import percent
+from ogive.cli import terminal
 from ogive.cli.options import (
     as_json_option,
     check_output,
@@ -87,7 +88,6 @@ def arena(
     DIR is a folder of files with parts cal and test, or an HDF5 file of experiments. Every number
     is a mean over the same experiments; those that cannot take part are named.
     """
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.arena.study import arena as compared  # noqa: PLC0415
 
     names = names_of(methods)

@@ -31,9 +31,8 @@ ONE = np.uint64(1)
 EVEN = ~ONE  # clears the hit bit: what is left is the score's cell
 HIGH = np.uint64(1 << 63)  # keys from here up are on the high side
 
-_MAX_KEYS_FOR_SHORT_RUNS = (
-    1 << 20
-)  # curves with more keys use longer runs: fewer calls, and a run still fits the cache
+#: Curves with more keys use longer runs: fewer calls, and a run still fits the cache.
+_MAX_KEYS_FOR_SHORT_RUNS = 1 << 20
 
 #: A score of 1 − q is 1.0 in float64 if q is at most this.
 ROUNDS_TO_ONE = 2.0**-54

@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     from ogive.studies.measurement import Measurement
 
 STEPS = 5
-_MIN_NUMBERS_FOR_SLOW_FITS = (
-    5_000_000  # numbers in a matrix from which fits of whole vectors take minutes
-)
+#: Numbers in a matrix from which fits of whole vectors take minutes.
+_MIN_NUMBERS_FOR_SLOW_FITS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,9 +57,8 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
     from ogive.studies.where_off import RangeOff
 
-DRAWS = (
-    1000  # of the posterior: the ends of the intervals then vary by a few percent of their width
-)
+#: Of the posterior: the ends of the intervals then vary by a few percent of their width.
+DRAWS = 1000
 _MEDIAN, _NINETY = 0.5, 0.9
 _ROUNDING = 1e-12  # a share that should end on a row does, in spite of rounding
 
