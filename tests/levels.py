@@ -3,7 +3,7 @@
 # The level of each part: ARCHITECTURE's table. Parts on one level do not import one another,
 # except inside a folder and where a pair is listed in SIDEWAYS.
 LEVELS = [
-    {"errors", "_typing", "_html", "_lazy"},
+    {"errors", "_typing", "_html", "_lazy", "_wording"},
     {"_files", "_validate", "_numerics"},
     {"_labels"},
     {"predictions"},

@@ -1,4 +1,4 @@
-"""How far a classifier's probabilities can be trusted, without bins; and their repair.
+"""How far a classifier's probabilities can be trusted, without bins; and how to calibrate them.
 
 >>> import ogive
 >>> curve = ogive.Curve.from_scores([0.9, 0.8, 0.6, 0.7], [1, 0, 1, 0])

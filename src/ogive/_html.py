@@ -77,8 +77,8 @@ def curve_form(curve: Curve) -> str:
     """Return a curve as a table."""
     rows = {
         "rows": f"{curve.n:,}",
-        "hits": f"{curve.total_hits:,.6g}",
-        "share of outcomes that are 1": f"{curve.total_hits / curve.n:.4f}",
+        "outcomes that are 1": f"{curve.total_hits:,.6g}",
+        "their share": f"{curve.total_hits / curve.n:.4f}",
     }
     return table(f"Curve of {curve.view}", rows)
 

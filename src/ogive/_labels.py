@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ogive._validate import as_array, check_length
+from ogive._wording import percent
 from ogive.errors import InvalidInput, PermutedLabels, rows_that
 
 if TYPE_CHECKING:
@@ -182,9 +183,10 @@ def warn_if_permuted(preds: _Labelled, name: str) -> None:
     if expected - right <= PERMUTED_SIGMAS * np.sqrt(max(variance, 0.0)):
         return
     warnings.warn(
-        f"{name}: only {right / n:.1%} of the rows have their label as the largest column; labels "
-        f"at random would have {expected / n:.1%}. Labels and columns may be permuted: say which "
-        "label is which column with classes=[...] (--classes), or check how the file was made.",
+        f"{name}: only {percent(right / n, 1)} of the rows have their label as the largest column; "
+        f"labels at random would have {percent(expected / n, 1)}. Labels and columns may be "
+        "permuted: say which label is which column with classes=[...] (--classes), or check how "
+        "the file was made.",
         PermutedLabels,
         stacklevel=3,
     )

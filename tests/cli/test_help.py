@@ -13,11 +13,16 @@ from click.shell_completion import ShellComplete
 
 from ogive.calibrators import METHODS
 from ogive.cli.commands import ogive
-from ogive.cli.help import GROUPS, SECTIONS
+from ogive.cli.help import GROUPS, SECTIONS, VIEWS
+from ogive.views import usual_views
 from tests.cli import reference
 
 COMMANDS = sorted(ogive.commands)
 click_writes_help_as_now = not version("click").startswith("8.1.")
+
+
+def test_views_that_are_completed_are_those_that_are_measured():
+    assert (*usual_views(4), "class-0", "class-1", "score") == VIEWS
 
 
 def completed(*words, typed=""):

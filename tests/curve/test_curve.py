@@ -213,7 +213,7 @@ def test_a_curve_is_read_only_and_pickles(rng):
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 0.3
     assert pickle.loads(pickle.dumps(curve)) == curve  # noqa: S301
-    assert repr(curve).startswith("Curve(view='score', n=50, hits=")
+    assert repr(curve).startswith("Curve(view='score', n=50, outcomes=")
 
 
 NAN = float("nan")

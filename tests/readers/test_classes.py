@@ -121,7 +121,7 @@ def test_many_classes_are_not_all_named():
 
 def test_permuted_labels_are_suspected(rng, good):
     z, y = good
-    with pytest.warns(PermutedLabels, match=r"only \d\.\d% of the rows .* may be permuted"):
+    with pytest.warns(PermutedLabels, match=r"only \d\.\d % of the rows .* may be permuted"):
         warn_if_permuted(ogive.Predictions(z, (y + 1) % 3, kind="logits"), "the file")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

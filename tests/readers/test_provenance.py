@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 import ogive
+from ogive._wording import WITHHELD
 from ogive.errors import OgiveWarning
 from ogive.readers import table
 from ogive.readers.provenance import Provenance, parse, provenance_of, rows_checksum
 from ogive.report.model import build_report
-from ogive.studies.measurement import WITHHELD
 
 
 @pytest.fixture

@@ -162,7 +162,7 @@ def test_the_verdict_is_on_top_in_plain_words(page, report):
     head = page[: page.index("<h2")]
     for words in (report.verdict.word, report.verdict.advice, *report.verdict.plain):
         assert words in head
-    assert report.verdict.word == "Miscalibrated; calibration repairs it"
+    assert report.verdict.word == "Miscalibrated; calibration corrects it"
     assert report.verdict.plain[0] == "Of 100 answers given with 96 %, 75 were right."
     assert re.fullmatch(
         r"After calibration: of 100 answers given with 9\d %, 9\d were right.",

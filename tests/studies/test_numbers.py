@@ -7,7 +7,7 @@ import ogive
 from ogive import Curve, Predictions, refinement, spline_errors
 from ogive.curve.folds import folds
 from ogive.studies.numbers import NUMBERS, numbers_of
-from ogive.studies.wording import spline_of
+from ogive.studies.where_off import spline_of
 from tests import naive, strategies
 
 

@@ -3,9 +3,9 @@ import pytest
 
 from ogive import Curve
 from ogive.calibrators import METHODS
-from ogive.studies import wording
+from ogive.studies import where_off
 from ogive.studies.measure import measure
-from ogive.studies.wording import about_scores, ranges_off, spline_of
+from ogive.studies.where_off import about_scores, ranges_off, spline_of
 
 
 class Band:
@@ -25,26 +25,26 @@ class Band:
     ("truth", "words"),
     [
         (lambda s: s, ""),
-        (lambda s: s - 0.1, " All scores are too high."),
-        (lambda s: np.where(s > 0.9, 0.8, s), " Scores above 90 % are too high."),
-        (lambda s: np.where(s < 0.5, s + 0.1, s), " Scores below 50 % are too low."),
+        (lambda s: s - 0.1, "All scores are too high."),
+        (lambda s: np.where(s > 0.9, 0.8, s), "Scores above 90 % are too high."),
+        (lambda s: np.where(s < 0.5, s + 0.1, s), "Scores below 50 % are too low."),
         (  # a short stretch between two ranges that are off alike
             lambda s: np.where((s > 0.8) & (np.abs(s - 0.9) > 0.01), 0.5, s),
-            " Scores above 80 % are too high.",
+            "Scores above 80 % are too high.",
         ),
         (
             lambda s: np.where(np.abs(s - 0.5) < 0.1, 0.0, s),
-            " Scores from 40 % to 60 % are too high.",
+            "Scores from 40 % to 60 % are too high.",
         ),
         (lambda s: np.where(s > 0.97, 0.5, s), ""),  # 3 % of the rows
         (
             lambda s: np.where(s < 0.3, s + 0.1, np.where(s > 0.8, s - 0.1, s)),
-            " Scores below 30 % are too low; scores above 80 % are too high.",
+            "Scores below 30 % are too low; scores above 80 % are too high.",
         ),
     ],
 )
 def test_what_is_said_of_scores_comes_from_the_band(truth, words, monkeypatch):
-    monkeypatch.setattr(wording, "spline_of", lambda _: Band(truth))
+    monkeypatch.setattr(where_off, "spline_of", lambda _: Band(truth))
     scores = (np.arange(1000) + 0.5) / 1000
     outcomes = np.diff(np.floor(np.cumsum(truth(scores).clip(0, 1))), prepend=0)  # at that rate
     assert about_scores(Curve.from_scores(scores, outcomes)) == words
@@ -58,7 +58,7 @@ def test_scores_of_exactly_0_and_1_have_words_of_their_own(rng):
     scores = np.where(np.arange(2000) % 4 == 0, 0.0, np.where(np.arange(2000) % 4 == 1, 1.0, 0.5))
     chance = np.where(scores == 0.0, 0.1, np.where(scores == 1.0, 0.9, 0.5))
     words = about_scores(Curve.from_scores(scores, rng.random(2000) < chance))
-    assert words == " Scores of 0 % are too low; scores of 100 % are too high."
+    assert words == "Scores of 0 % are too low; scores of 100 % are too high."
 
 
 def test_scores_whose_outcomes_are_all_alike_are_called_off(rng):

@@ -88,14 +88,14 @@ class Likelihood:
         diagonal += RIDGE * diagonal.max()
         return Point(coef, value, self.hit - self.columns @ expected, info)
 
-    def ascend(self, at: Point, precision: FloatArray) -> Point:
+    def ascend(self, at: Point, precision: FloatArray, gain: float = GAIN) -> Point:
         """Climb to the mode under a prior N(0, diag(1 / precision)) by Newton's method."""
         from scipy.linalg.lapack import dposv  # noqa: PLC0415 - heavy, and measures do without
 
         for _ in range(MAX_STEPS):
             gradient = at.score - precision * at.coef
             step = dposv(stiffened(at.info, precision), gradient)[1]
-            if gradient @ step < GAIN:
+            if gradient @ step < gain:
                 break
             new = self.move(at, step, precision)
             if new is at:

@@ -28,7 +28,16 @@ _MAX_STEPS = 100
 #: left to show it: whole steps are then taken as long as they shrink, down to the last digits.
 _GAIN_BELOW_ROUNDING = 1e-13
 _MAX_HALVINGS = 60
+#: Log-odds this close (times their own size, above 1) are one score: they differ by rounding.
+#: Sums over a thousand classes in float64 err by 1e-13, and logits divided by a million still
+#: differ by 1e-6.
+_SAME_SCORE = 1e-9
 _BISECTIONS = 64  # of at most 2 x 745 log-odds: down to the last bit
+
+
+def same_score(first: float, last: float) -> float:
+    """Return the distance up to which log-odds in [first, last] are one score."""
+    return _SAME_SCORE * max(1.0, abs(first), abs(last))
 
 
 class LogisticFit(NamedTuple):
@@ -41,6 +50,8 @@ class LogisticFit(NamedTuple):
 
 def expit(eta: FloatArray) -> FloatArray:
     """Return 1 / (1 + exp(−eta)), without overflow.
+
+    Of some thousand numbers NumPy's exponential takes half the time of `scipy.special.expit`.
 
     >>> expit(np.array([-800.0, 0.0, 800.0]))
     array([0. , 0.5, 1. ])

@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
     from ogive._typing import ArrayLike, FloatArray
 
-TAIL = 0.025
-HALF_WIDTH = 1.959963984540054  # of a normal interval with these tails, in deviations
+#: The level of every test, interval and verdict, and of each tail of an interval.
+LEVEL, TAIL = 0.05, 0.025
+#: Half of an interval of a normal with these tails, in standard errors.
+HALF_WIDTH_95 = 1.959963984540054
 #: Beta quantiles halfway between those of Jeffreys (0) and of Clopper and Pearson (½).
 BEYOND_JEFFREYS = 0.25
 _ROUNDING = 1e-12  # a share of a sum: below, rows do not differ
@@ -73,7 +75,7 @@ class ByCluster(NamedTuple):
 
         kish = float(self.weight.sum() ** 2 / (self.weight @ self.weight))
         freedom = min(kish, self._freedom) - 1.0
-        return float(stdtrit(max(freedom, 1.0), 1.0 - TAIL)) / HALF_WIDTH
+        return float(stdtrit(max(freedom, 1.0), 1.0 - TAIL)) / HALF_WIDTH_95
 
     @property
     def _rest(self) -> FloatArray:
@@ -137,7 +139,7 @@ def mean_interval(
     below = [e.down if s > 0 else e.up for s, e in zip(signs, ends, strict=True)]
     above = [e.up if s > 0 else e.down for s, e in zip(signs, ends, strict=True)]
     shares = [e.share for e in ends]
-    more = HALF_WIDTH**2 * noise
+    more = HALF_WIDTH_95**2 * noise
     return Mean(
         value,
         value - _joined(below, shares, signs, more),

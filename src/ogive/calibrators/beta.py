@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._numerics.logistic import LogisticFit, expit, logistic_fit
+from ogive._numerics.logistic import LogisticFit, expit, logistic_fit, same_score
 from ogive.calibrators.log_odds import LogOddsMap, places
-from ogive.calibrators.platt import fit_platt, no_slope_reason, same_score, shifted, smoothed_hits
+from ogive.calibrators.platt import fit_platt, no_slope_reason, shifted, smoothed_hits
 from ogive.errors import FallbackWarning
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def fit_beta(curve: Curve) -> BetaMap:
     the scores separate the classes to Platt's targets, each time with a `FallbackWarning`.
 
     >>> from ogive import Curve
-    >>> gamma = fit_beta(Curve.from_scores([0.1, 0.3, 0.4, 0.6, 0.9], [0, 1, 0, 0, 1]))
-    >>> gamma([0.2, 0.5, 0.8]).round(3)
+    >>> calibrator = fit_beta(Curve.from_scores([0.1, 0.3, 0.4, 0.6, 0.9], [0, 1, 0, 0, 1]))
+    >>> calibrator([0.2, 0.5, 0.8]).round(3)
     array([0.2  , 0.347, 0.698])
     """
     reason = no_slope_reason(curve)

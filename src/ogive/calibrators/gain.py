@@ -39,6 +39,7 @@ import numpy as np
 from ogive._html import text_form
 from ogive._numerics.logistic import expit, log_add
 from ogive._tails import LOG_LOSS_CLIP
+from ogive._wording import decision_words, loss_words
 
 if TYPE_CHECKING:
     from ogive._numerics.binomial import Likelihood, Trials
@@ -53,9 +54,6 @@ CLEAR_ERRORS = 2.0
 #: Log-odds are cut where the log loss clips probabilities.
 _CLIP = float(np.log(1.0 / LOG_LOSS_CLIP - 1.0))
 _MIN_SHARE_OF_OTHERS = 0.1  # of a row's own fit: the correction is bounded where it is smaller
-
-
-_MAX_DIGITS_SHOWN = 6  # of a log loss: a change that needs more is not shown
 # Gauss's nodes and weights for a mean over a normal: errors below 1e-6 up to a deviation of 2.
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _NODE_WEIGHTS = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
@@ -110,15 +108,15 @@ class Gain:
     @property
     def verdict(self) -> str:
         """The gain as a sentence."""
-        start = "Leave it alone: " if self.leave_alone else ""
-        end = "." if self.leave_alone else ": calibrate."
         loss = "log loss of whole vectors" if self.view == "vector" else "log loss"
+        changed = self._change(self.value)
         if self.tested_on is not None:
-            return _capital(f"{start}{loss} {self._change(self.value)}{end}")
+            return decision_words(f"{loss} {changed}", leave_alone=self.leave_alone)
         if self.expected is None:
-            return _capital(f"{start}cross-validated {loss} {self._change(self.value)}{end}")
-        expected = _capital(f"{start}expected {loss} {self._moves(self.expected)}{end}")
-        return f"{expected} Cross-validated, it {self._change(self.value)}."
+            return decision_words(f"cross-validated {loss} {changed}", leave_alone=self.leave_alone)
+        moved = loss_words(self.before, self.expected, leave_alone=self.leave_alone)
+        expected = decision_words(f"expected {loss} {moved}", leave_alone=self.leave_alone)
+        return f"{expected} Cross-validated, it {changed}."
 
     @property
     def basis(self) -> str:
@@ -129,18 +127,8 @@ class Gain:
 
     def _change(self, gain: float) -> str:
         error = "" if self.error is None else f", ± {_two_digits(self.error)}"
-        return f"{self._moves(gain)} ({self.basis}{error})"
-
-    def _moves(self, gain: float) -> str:
-        """Return how the log loss changes, as text; lower is better."""
-        hardly = "hardly " if self.leave_alone else ""
-        word = f"{hardly}falls" if gain > 0.0 else "rises"
-        if self.before is None:
-            return f"{word} by {abs(gain):.2g}"
-        digits = _digits(gain)
-        if digits > _MAX_DIGITS_SHOWN:
-            return f"stays at {self.before:.4f}"
-        return f"{word} from {self.before:.{digits}f} to {self.before - gain:.{digits}f}"
+        moved = loss_words(self.before, gain, leave_alone=self.leave_alone)
+        return f"{moved} ({self.basis}{error})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -177,18 +165,9 @@ def worth_calibrating(
     return value > 0.0 and expected_total is not None and expected_total >= MIN_EXPECTED_TOTAL
 
 
-def _digits(change: float) -> int:
-    """Return how many decimals show two digits of a change, at least three."""
-    return 3 if change == 0.0 else max(3, 1 - int(np.floor(np.log10(abs(change)))))
-
-
 def _two_digits(value: float) -> str:
     """Return two digits of a number, never as 4.6e-05."""
     return np.format_float_positional(value, precision=2, fractional=False, trim="-")
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 class FitGain(NamedTuple):

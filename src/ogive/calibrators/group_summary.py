@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._wording import percent
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -62,7 +64,7 @@ class GroupSummary:
         return asdict(self)
 
     def __repr__(self) -> str:
-        shift, slope, bend = (f"{100 * share:.0f} %" for share in self.differ)
+        shift, slope, bend = (percent(share, 0) for share in self.differ)
         named = f" of {self.by}" if self.by else ""
         lines = [
             f"{self.groups:,} groups{named}, {self.n:,.10g} rows.",

@@ -24,6 +24,7 @@ from ogive.calibrators.grouped_map import ANY, EFFECTS, JOIN, GroupAxis, Grouped
 from ogive.calibrators.grouped_trials import trials_of
 from ogive.calibrators.spline import fit_spline
 from ogive.calibrators.spline_map import LIMIT
+from ogive.calibrators.spline_problem import WITHOUT_INFORMATION
 from ogive.curve import Curve
 from ogive.curve.curve import merge_all
 from ogive.errors import InvalidInput, InvalidType
@@ -47,7 +48,6 @@ MOST_ROWS_OF_A_GROUP = 64
 #: identifier of rows, which says nothing of rows to come.
 MIN_ROWS_PER_GROUP = 2.0
 MIN_GROUPS_TO_REFUSE = 20
-WITHOUT_INFORMATION = 1e-12
 
 
 def fit_groups(curves_by_group: Mapping[Any, Curve], by: str | None = None) -> GroupedMap:
@@ -82,8 +82,8 @@ def fit_groups(curves_by_group: Mapping[Any, Curve], by: str | None = None) -> G
     >>> outcomes = rng.random(9000) < np.where(country == "BR", scores**2, scores)
     >>> curves = {c: Curve.from_scores(scores[country == c], outcomes[country == c])
     ...           for c in ("BR", "DE", "US")}
-    >>> gamma = fit_groups(curves, by="country")
-    >>> gamma([0.5, 0.5, 0.5], ["BR", "US", "FR"]).round(2)   # FR was not seen
+    >>> calibrator = fit_groups(curves, by="country")
+    >>> calibrator([0.5, 0.5, 0.5], ["BR", "US", "FR"]).round(2)   # FR was not seen
     array([0.25, 0.48, 0.4 ])
     """
     curves = _checked(curves_by_group, by)

@@ -38,8 +38,8 @@ def fit_isotonic(curve: Curve) -> IsotonicMap | PlattMap:
     """Fit isotonic regression to a curve; one class alone falls back to 'platt'.
 
     >>> from ogive import Curve
-    >>> gamma = fit_isotonic(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
-    >>> gamma([0.0, 0.25, 0.5, 0.9])
+    >>> calibrator = fit_isotonic(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
+    >>> calibrator([0.0, 0.25, 0.5, 0.9])
     array([0.  , 0.25, 0.5 , 1.  ])
     """
     if has_one_outcome(curve):

@@ -115,10 +115,10 @@ def fit_paper_spline(
     >>> from ogive import Curve
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.uniform(size=5000)
-    >>> scores = np.sqrt(truth)                         # overconfident
+    >>> scores = np.sqrt(truth)                         # too high
     >>> curve = Curve.from_scores(scores, rng.uniform(size=5000) < truth)
-    >>> gamma = fit_paper_spline(curve)
-    >>> gamma([0.5, 0.8]).round(2)                      # the truth is 0.25, 0.64
+    >>> calibrator = fit_paper_spline(curve)
+    >>> calibrator([0.5, 0.8]).round(2)                      # the truth is 0.25, 0.64
     array([0.24, 0.63])
     """
     spans = _check_knots(knots)

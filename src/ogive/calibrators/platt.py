@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._numerics.logistic import expit, intercept_for_share, logistic_fit
+from ogive._numerics.logistic import expit, intercept_for_share, logistic_fit, same_score
 from ogive.calibrators.log_odds import LogOddsMap, places
 from ogive.errors import FallbackWarning
 
@@ -26,12 +26,6 @@ if TYPE_CHECKING:
     from ogive._numerics.binomial import Trials
     from ogive._typing import FloatArray
     from ogive.curve import Curve
-
-
-#: Log-odds this close (times their own size, above 1) are one score: they differ by rounding.
-#: Sums over a thousand classes in float64 err by 1e-13, and logits divided by a million still
-#: differ by 1e-6.
-SAME_SCORE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -54,8 +48,8 @@ def fit_platt(curve: Curve) -> PlattMap:
     it stays 1, the scores are shifted to the right mean, and a `FallbackWarning` says so.
 
     >>> from ogive import Curve
-    >>> gamma = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
-    >>> gamma([0.2, 0.5, 0.8]).round(3)
+    >>> calibrator = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
+    >>> calibrator([0.2, 0.5, 0.8]).round(3)
     array([0.372, 0.5  , 0.628])
     """
     reason = no_slope_reason(curve)
@@ -108,11 +102,6 @@ def no_slope_reason(curve: Curve) -> str:
     if last - first <= same_score(first, last):
         return "the curve has a single score" + (", up to rounding" if last > first else "")
     return ""
-
-
-def same_score(first: float, last: float) -> float:
-    """Return the distance up to which log-odds in [first, last] are one score."""
-    return SAME_SCORE * max(1.0, abs(first), abs(last))
 
 
 def smoothed_hits(curve: Curve) -> FloatArray:

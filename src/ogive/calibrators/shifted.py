@@ -90,8 +90,8 @@ class ShiftedMap(Map):
         """Tell what the shift did, and what the map under it did.
 
         >>> from ogive import Curve, fit_platt
-        >>> gamma = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
-        >>> gamma.with_base_rate(0.003, trained_at=0.5).summary()
+        >>> calibrator = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
+        >>> calibrator.with_base_rate(0.003, trained_at=0.5).summary()
         Moved from a base rate of 50 % to 0.3 % (known).
         Log-odds -5.8061.
         """

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.logistic import expit, expit_in_place
+from ogive._numerics.mean_interval import LEVEL
 from ogive._numerics.natural_spline import Evaluator, Pieces
 from ogive.calibrators.log_odds import LogOddsMap
 from ogive.calibrators.spline_map import BAND, BAND_WITHOUT_BIAS, LIMIT, SplineMap
@@ -31,7 +32,6 @@ from ogive.calibrators.spline_summary import places_of
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
 
-LEVEL = 0.05  # the share of samples in which a simultaneous band may miss the truth somewhere
 _MOST_DEVIATIONS = 40.0  # exp(−40² / 2) is 0 in float64: no path is so long
 
 
@@ -78,8 +78,8 @@ def ends_of(gamma: SplineMap, *, simultaneous: bool) -> tuple[SplineEnd, SplineE
     >>> from ogive import Curve, fit_spline
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.random(2000)
-    >>> gamma = fit_spline(Curve.from_scores(scores, rng.random(2000) < scores))
-    >>> low, high = ends_of(gamma, simultaneous=False)
+    >>> calibrator = fit_spline(Curve.from_scores(scores, rng.random(2000) < scores))
+    >>> low, high = ends_of(calibrator, simultaneous=False)
     >>> bool(low(0.3) < 0.3 < high(0.3))
     True
     """

@@ -262,8 +262,8 @@ class SplineMap(LogOddsMap):
         >>> from ogive import Curve, fit_spline
         >>> rng = np.random.default_rng(0)
         >>> scores = rng.random(2000)
-        >>> gamma = fit_spline(Curve.from_scores(scores, rng.random(2000) < scores))
-        >>> gamma.summary().leave_alone
+        >>> calibrator = fit_spline(Curve.from_scores(scores, rng.random(2000) < scores))
+        >>> calibrator.summary().leave_alone
         True
         """
         from ogive.calibrators.spline_summary import summarise  # noqa: PLC0415 - it reads this file

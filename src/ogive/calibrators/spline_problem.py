@@ -11,9 +11,8 @@ import numpy as np
 
 from ogive._numerics.binomial import Likelihood, Trials
 from ogive._numerics.evidence import LINE
-from ogive._numerics.logistic import expit
+from ogive._numerics.logistic import expit, same_score
 from ogive._numerics.natural_spline import NaturalSpline
-from ogive.calibrators.platt import same_score
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray

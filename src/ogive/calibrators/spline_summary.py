@@ -8,24 +8,32 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ogive._numerics.logistic import expit
+from ogive._wording import (
+    CALIBRATE,
+    CONFIDENCE,
+    LEAVE_ALONE,
+    direction_words,
+    joint_direction,
+    percent,
+    way_of,
+)
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
+    from ogive._wording import Way
     from ogive.calibrators.gain import Gain
     from ogive.calibrators.spline_map import SplineMap
-
-Way: TypeAlias = Literal["too high", "too low"]
 
 _POINTS_PER_PIECE = 16  # between two knots, where the band is compared with the score
 _NEARLY_ONE = 0.99  # above this, three digits do not distinguish scores
 _LINE = 2.0  # degrees of freedom of a line
 #: Whether a decision is to leave the scores alone.
-ALONE = {"calibrate": False, "leave alone": True}
+ALONE = {CALIBRATE: False, LEAVE_ALONE: True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +110,9 @@ class SplineSummary:
     def __repr__(self) -> str:
         return "\n".join(self._lines())
 
-    def _direction(self) -> str:
-        """Return in which direction the scores are off, as text."""
-        return _DIRECTIONS.get(self.direction, f"the scores are {self.direction}.")
-
     def _lines(self) -> list[str]:
         rising = ", made to rise" if self.monotone else ""
-        found = "" if self.verdict else f": {self._direction()}"  # the verdict has it already
+        found = "" if self.verdict else f": {direction_words(self.direction)}"  # it has it already
         lines = [f"spline of {self.view!r}, n = {self.n:,}{rising}{found}"]
         lines += [f"{part}." for part in self.ranges]
         if not self.ranges:
@@ -119,32 +123,26 @@ class SplineSummary:
             f"{_LINE:.0f} is a line in log-odds)."
         )
         line = max(self.linear - self.keep, 0.0)
+        none, straight, curve = (
+            percent(weight, 0) for weight in (self.keep, line, max(1.0 - self.linear, 0.0))
+        )
         lines.append(
-            f"Weights of the three kinds of map: no change {self.keep:.0%}, a straight line in "
-            f"log-odds {line:.0%}, a curve {max(1.0 - self.linear, 0.0):.0%}.".replace("%", " %")
+            f"Weights of the three kinds of map: no change {none}, a straight line in log-odds "
+            f"{straight}, a curve {curve}."
         )
         if self.verdict or self.gain is not None:
             lines.append(self.verdict or getattr(self.gain, "verdict", ""))
         return lines
 
 
-_DIRECTIONS = {
-    "overconfident": "the model is overconfident.",
-    "underconfident": "the model is underconfident.",
-    "mixed": "the scores are too high in some ranges and too low in others.",
-    "none found": "no miscalibration found.",
-}
-
-
 def summarise(calibrator: SplineMap, gain: Gain | None = None) -> SplineSummary:
     """Summarise a fitted spline."""
     ranges = tuple(_ranges(calibrator))
-    words = {_word(calibrator.view, part) for part in ranges}
-    direction = "mixed" if len(words) > 1 else words.pop() if words else "none found"
+    of_top = calibrator.view == "top-1"
     return SplineSummary(
         view=calibrator.view,
         n=calibrator.n,
-        direction=direction,
+        direction=joint_direction(CONFIDENCE[r.way] if of_top else r.way for r in ranges),
         shift=calibrator.shift,
         moved=calibrator.moved,
         ranges=ranges,
@@ -155,13 +153,6 @@ def summarise(calibrator: SplineMap, gain: Gain | None = None) -> SplineSummary:
         monotone=calibrator.monotone,
         gain=calibrator.own_gain if gain is None else gain,
     )
-
-
-def _word(view: str, part: OffRange) -> str:
-    """Return which way scores are off; over- and underconfident are words for top-1 only."""
-    if view != "top-1":
-        return part.way
-    return "overconfident" if part.way == "too high" else "underconfident"
 
 
 def _ranges(gamma: SplineMap) -> list[OffRange]:
@@ -192,7 +183,7 @@ def _range(eta: FloatArray, logit: FloatArray) -> OffRange:
     return OffRange(
         low=float(scores[0]),
         high=float(scores[-1]),
-        way="too high" if logit[0] < eta[0] else "too low",
+        way=way_of(float(logit[0] - eta[0])),
         at=float(scores[most]),
         change=float(change[most]),
     )

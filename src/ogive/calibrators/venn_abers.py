@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 
 _EQUAL = 2.0**-30  # relative distance of tails that are taken as equal
-ROWS_AT_A_TIME = 1 << 15  # a few columns of so many rows stay in the processor's cache
-ROWS_OF_A_STEP = 1 << 9  # p₁ is constant over most runs of so many rows
+ROWS_AT_A_TIME = 1 << 15  # a few columns of these rows stay in the processor's cache
+ROWS_OF_A_STEP = 1 << 9  # p₁ is constant over most runs of this many rows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -115,10 +115,10 @@ def fit_venn_abers(curve: Curve) -> VennAbersMap:
     The new row weighs 1; with sampling weights as much as a row does on average, by their squares.
 
     >>> from ogive import Curve
-    >>> gamma = fit_venn_abers(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
-    >>> gamma.band([0.1, 0.5, 0.9])
+    >>> calibrator = fit_venn_abers(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
+    >>> calibrator.band([0.1, 0.5, 0.9])
     (array([0.        , 0.33333333, 0.5       ]), array([0.5       , 0.66666667, 1.        ]))
-    >>> gamma(0.5)
+    >>> calibrator(0.5)
     np.float64(0.5)
     """
     weight = float(curve.n) / float(curve.effective_n)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ogive.cli import terminal
 from ogive.cli.logs import engine_of, on_engines
 from ogive.cli.options import (
     as_json_option,
@@ -106,7 +107,6 @@ def _apply_log(
     as_json: bool,
 ) -> None:
     """Calibrate a log into a folder, file by file."""
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.apply_log import apply_log  # noqa: PLC0415
 
     engine, where = engine_of(options)
@@ -137,8 +137,6 @@ def _worse(done: Applied | AppliedFile) -> dict[str, Any]:
 
 def _show_applied(done: Applied | AppliedFile, output: Path, *, as_json: bool) -> None:
     """Say how many rows were calibrated, and where they are."""
-    from ogive.cli import terminal  # noqa: PLC0415
-
     if as_json:
         terminal.print_json({"n": done.n, "out": str(output)} | _worse(done))
     else:

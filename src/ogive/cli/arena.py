@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ogive._files import replacing
+from ogive._wording import percent
+from ogive.cli import terminal
 from ogive.cli.options import (
     as_json_option,
     check_output,
@@ -86,7 +88,6 @@ def arena(
     DIR is a folder of files with parts cal and test, or an HDF5 file of experiments. Every number
     is a mean over the same experiments; those that cannot take part are named.
     """
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.arena.study import arena as compared  # noqa: PLC0415
 
     names = names_of(methods)
@@ -150,7 +151,7 @@ def show_arena(out: Console, result: Arena) -> None:
     title = f"{result.view}: {count}"
     spare = ("fit s", "wins", "Brier rank", "95 %", "worst")
     show_table(out, title, columns, rows, spare)
-    floor = f"{100 * result.noise_floor:.3f} %"
+    floor = percent(result.noise_floor, 3)
     out.print(f"\nMeans over experiments; * is the best. A perfectly calibrated model: KS {floor}.")
     for what, reasons in (("Skipped", result.skipped), ("Left out", result.left_out)):
         for why in dict.fromkeys(reasons.values()):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ogive._files import replacing
+from ogive.cli import terminal
 from ogive.cli.options import (
     as_json_option,
     by_option,
@@ -119,7 +120,6 @@ def _compared(
     score_only: bool = False,
     groups: GroupsOf | None = None,
 ) -> Comparison:
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.compare import compare as compared  # noqa: PLC0415
     from ogive.studies.compare import default_methods  # noqa: PLC0415
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ogive.cli import terminal
 from ogive.cli.help import ALL_METHODS
 from ogive.cli.logs import is_log, on_engines, read, reads_once
 from ogive.cli.options import (
@@ -102,7 +103,6 @@ def decide(
     the same threshold and on rows that the calibrator was not fitted to. Costs are per case
     (averaged over rows); what is saved has a 95 % interval (`low`, `high`).
     """
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.acting.files import decide_files, decide_log, event_of_log  # noqa: PLC0415
 
     check_columns(files)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ogive.cli import terminal
 from ogive.cli.options import (
     as_json_option,
     check_columns,
@@ -75,7 +76,6 @@ def expect(
 
     The estimates are right only if the scores are calibrated for these rows.
     """
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.cli.tables import show_expected  # noqa: PLC0415
     from ogive.export.artifact import load_map  # noqa: PLC0415
     from ogive.studies.expected import expect_file  # noqa: PLC0415

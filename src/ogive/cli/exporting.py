@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ogive.cli import terminal
 from ogive.cli.options import (
     as_json_option,
     band_of,
@@ -74,7 +75,6 @@ def export(
     gives low and high. The numbers are checked against those of the calibrator before the file is
     written.
     """
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.targets import export_file  # noqa: PLC0415
 
     check_output(output, [calibrator])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ogive.cli import terminal
 from ogive.cli.help import ALL_METHODS
 from ogive.cli.logs import ENGINE_ONLY, is_log, log_options, read, reads_logs
 from ogive.cli.options import (
@@ -105,7 +106,6 @@ def fit(
     With --view vector a method may be followed by how its curves become probabilities of every
     class: spline:free, platt:ovr.
     """
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.export.curve_file import is_curve_file  # noqa: PLC0415
     from ogive.readers.multi_file import expand  # noqa: PLC0415
@@ -211,7 +211,6 @@ class _Done(NamedTuple):
 
 def _fit_file(asked: _Asked) -> _Done:
     """Fit a method to the rows of a file."""
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.readers.multi_file import read_together  # noqa: PLC0415
     from ogive.studies.estimate import slow_methods  # noqa: PLC0415
     from ogive.studies.fitting import default_view  # noqa: PLC0415
@@ -314,7 +313,6 @@ def _save_groups(
     as_json: bool,
 ) -> None:
     """Write a calibrator of groups, and print what it does."""
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.studies.group_fitting import fitted_on_groups, in_words  # noqa: PLC0415
     from ogive.studies.group_harm import warn_of_worse  # noqa: PLC0415

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ogive.cli import terminal
 from ogive.cli.gating import gate_of, gates, leave, limits_of
 from ogive.cli.logs import is_log, read, reads_logs
 from ogive.cli.options import (
@@ -166,7 +167,6 @@ def _measure_log(
     options: dict[str, Any],
 ) -> tuple[Any, dict[str, Curve] | Curve]:
     """Measure a log; save its curve if asked to; return its curve, or one for each group."""
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import save  # noqa: PLC0415
     from ogive.studies import logs  # noqa: PLC0415
     from ogive.studies.measure import ALL  # noqa: PLC0415

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ogive.cli import terminal
 from ogive.cli.options import as_json_option, check_output, names_of, resume_option
 from ogive.cli.terminal import Command, say
 from ogive.cli.values import INPUT, WORD
@@ -39,7 +40,6 @@ def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bo
     DIR holds copies of the logit files, found by name or by their sha256. Missing ones are named,
     with the place where the paper's authors keep them. The ODIR columns take minutes.
     """
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.errors import FileFormatError  # noqa: PLC0415
     from ogive.readers import read  # noqa: PLC0415
     from ogive.studies.paper.files import REPOSITORY  # noqa: PLC0415

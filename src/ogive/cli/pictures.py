@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ogive.cli import terminal
 from ogive.cli.help import CURVE_METHODS, FILE_OPTIONS
 from ogive.cli.options import (
     as_json_option,
@@ -89,7 +90,6 @@ def plot(
     calibrated by a map that was fitted on the cal part. The graph timeline needs the state of a
     watch (`ogive watch --state`).
     """
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.errors import need  # noqa: PLC0415
     from ogive.plotting.figures import FORMATS, figure, save_figure  # noqa: PLC0415
     from ogive.readers.sample import open_sampled  # noqa: PLC0415
@@ -130,7 +130,6 @@ def check(
 
 def _plot_groups(file: Path, output: Path, view: str | None, options: dict[str, Any]) -> None:
     """Draw the errors of groups, which an engine reads."""
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.plotting.figures import figure, save_figure  # noqa: PLC0415
     from ogive.studies.graphs import group_diagram  # noqa: PLC0415
     from ogive.studies.logs import measure_reading_groups, read_log  # noqa: PLC0415
@@ -196,8 +195,6 @@ def parts_of(
 
 def done(output: Path, *, as_json: bool) -> None:
     """Say what was written."""
-    from ogive.cli import terminal  # noqa: PLC0415
-
     if as_json:
         terminal.print_json({"out": str(output)})
     else:

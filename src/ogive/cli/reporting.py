@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ogive.cli import terminal
 from ogive.cli.help import CURVE_METHODS
 from ogive.cli.options import (
     as_json_option,
@@ -109,7 +110,6 @@ def report(
     `measure --save-curve` and the state of a watch (`watch --state`) have pages as well.
     Several files are compared: models on the same rows, or days.
     """
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.errors import need  # noqa: PLC0415
     from ogive.report.pdf import find_browser  # noqa: PLC0415
 
@@ -152,7 +152,6 @@ def _about(options: dict[str, Any]) -> About:
 
 def _one(file: Path, options: dict[str, Any]) -> tuple[Page, str]:
     """Return the page of one file, folder, summary or watch, and its verdict."""
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.curve_file import is_curve_file, load_curve  # noqa: PLC0415
     from ogive.report import build_report  # noqa: PLC0415
 
@@ -179,7 +178,6 @@ def _refuse_of_rows(file: Path) -> None:
 
 def _of_rows(file: Path, options: dict[str, Any]) -> tuple[Page, str]:
     """Return the page of a file or folder of predictions, and its verdict."""
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.report import build_report  # noqa: PLC0415
     from ogive.report.calibrated import default_methods  # noqa: PLC0415
     from ogive.studies.group_fitting import groups_of_parts, open_with_groups  # noqa: PLC0415
@@ -220,7 +218,6 @@ def _of_rows(file: Path, options: dict[str, Any]) -> tuple[Page, str]:
 
 def _opened(file: Path, options: dict[str, Any], notes: list[str]) -> Any:  # noqa: ANN401
     """Open a file or a folder; what is noted goes to the terminal and into `notes`."""
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.readers.sample import open_sampled  # noqa: PLC0415
 
     def note(line: str) -> None:
@@ -233,7 +230,6 @@ def _opened(file: Path, options: dict[str, Any], notes: list[str]) -> Any:  # no
 
 def _several(files: Sequence[Path], options: dict[str, Any]) -> tuple[ModelsReport, str]:
     """Return the page that compares files, and its first sentence."""
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.report.models import build_models_report  # noqa: PLC0415
 
     refuse("several files are compared with one method each", "methods")

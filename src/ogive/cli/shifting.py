@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ogive.cli import terminal
 from ogive.cli.help import FILE_OPTIONS
 from ogive.cli.options import (
     as_json_option,
@@ -91,7 +92,6 @@ def shift(
 
     The result is right if, within each class, the scores are distributed as before.
     """
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.studies.shifting import shift_file  # noqa: PLC0415
 
     check_output(output, [calibrator])
@@ -131,8 +131,7 @@ def _shift_like(  # noqa: PLR0917 - internal
     as_json: bool,
 ) -> None:
     """Estimate the base rate of new data, and move a calibrator to it."""
-    from ogive.cli import terminal  # noqa: PLC0415
-    from ogive.studies.layout import format_pvalue  # noqa: PLC0415
+    from ogive._wording import format_pvalue  # noqa: PLC0415
     from ogive.studies.shifting import shift_like  # noqa: PLC0415
 
     check_columns([like])

@@ -9,18 +9,12 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from ogive._wording import format_pvalue, percent
 from ogive.cli.sketch import BLANK, sketch
 from ogive.cli.terminal import as_text
 from ogive.readers.guard import printable
 from ogive.studies.compare import above_the_best
-from ogive.studies.layout import (
-    belt_words,
-    format_bootstrap,
-    format_interval,
-    format_pvalue,
-    of_summary,
-    percent,
-)
+from ogive.studies.layout import belt_words, format_bootstrap, format_interval, of_summary
 from ogive.views import rate_name
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ogive.cli import terminal
 from ogive.cli.logs import on_engines, read, reads_once
 from ogive.cli.options import (
     as_json_option,
@@ -136,7 +137,6 @@ def watch(
     Rows must be independent given their scores (rows that share a shock: --cluster); a day counts
     once, with all its rows.
     """
-    from ogive.cli import terminal  # noqa: PLC0415
     from ogive.export.artifact import load_map  # noqa: PLC0415
     from ogive.studies.watch.days import watch_files  # noqa: PLC0415
     from ogive.studies.watch.state import save_state  # noqa: PLC0415

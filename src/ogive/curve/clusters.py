@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray, KeyArray, WeightKind
 
 #: The design effect is read beside the observed rate of ranges of scores, so that miscalibration
-#: does not count as dependence; at most so many ranges, with so many clusters for each.
+#: does not count as dependence; at most this many ranges, with this many clusters for each.
 RANGES, CLUSTERS_PER_RANGE = 10, 10
 
 
@@ -121,7 +121,7 @@ class Clusters:
         return Clusters(row, code, *rest)
 
     def drawn(self, times: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return the sums of a curve, (m,) each, if each cluster is taken so many times, (G,)."""
+        """Return the sums of a curve, (m,) each, if clusters are taken several times, (G,)."""
         often = times[self.code]
         columns = (self.count, self.hits, self.square, self.square_hits)
         count, hits, square, square_hits = (summed(self.row, often * column) for column in columns)
@@ -141,7 +141,7 @@ def clusters_of_rows(codes: IntArray, score: FloatArray, sums: Sequence[FloatArr
 
 
 def joined(parts: Sequence[tuple[Clusters, int]]) -> Clusters:
-    """Return the clusters of parts put one after the other; each has so many rows."""
+    """Return the clusters of parts put one after the other; each has a number of rows."""
     columns = [[getattr(part, field.name) for part, _ in parts] for field in fields(Clusters)]
     for place, sizes in enumerate(([rows for _, rows in parts], [part.size for part, _ in parts])):
         starts = np.cumsum([0, *sizes[:-1]])

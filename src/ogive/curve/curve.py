@@ -134,7 +134,7 @@ class Curve(Derived):
         """Return the same curve under the name of another view.
 
         >>> Curve.from_scores([0.9, 0.2], [1, 0]).with_view("top-1")
-        Curve(view='top-1', n=2, hits=1)
+        Curve(view='top-1', n=2, outcomes=1)
         """
         return Curve(
             keys=self._keys,
@@ -262,7 +262,7 @@ class Curve(Derived):
         >>> curve = Curve.from_scores(scores, np.arange(100_001) % 2)
         >>> small = curve.summarised(8)
         >>> small, small.is_exact, small.score.size
-        (Curve(view='score', n=100,001, hits=50,000, summarised), False, 513)
+        (Curve(view='score', n=100,001, outcomes=50,000, summarised), False, 513)
         """
         return Curve(summary=self.summary().coarsened(check_bits(bits)), view=self.view)
 
@@ -354,7 +354,7 @@ class Curve(Derived):
 
     def __repr__(self) -> str:
         how = "" if self._summary is None else ", summarised"
-        return f"Curve(view={self.view!r}, n={self.n:,}, hits={self.total_hits:,.6g}{how})"
+        return f"Curve(view={self.view!r}, n={self.n:,}, outcomes={self.total_hits:,.6g}{how})"
 
     _repr_html_ = curve_form
 

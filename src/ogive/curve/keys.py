@@ -31,9 +31,8 @@ ONE = np.uint64(1)
 EVEN = ~ONE  # clears the hit bit: what is left is the score's cell
 HIGH = np.uint64(1 << 63)  # keys from here up are on the high side
 
-_LONG_CURVE_KEYS = (
-    1 << 20
-)  # curves with more keys use longer runs: fewer calls, and a run still fits the cache
+#: Curves with more keys use longer runs: fewer calls, and a run still fits the cache.
+_MAX_KEYS_FOR_SHORT_RUNS = 1 << 20
 
 #: A score of 1 − q is 1.0 in float64 if q is at most this.
 ROUNDS_TO_ONE = 2.0**-54
@@ -154,7 +153,7 @@ def places_of_certain(ordered: KeyArray, rows: float) -> tuple[float, float]:
 def runs_of_keys(keys: KeyArray) -> Iterator[Run]:
     """Cut sorted keys into runs that split neither a side nor a group of equal scores."""
     middle = int(np.searchsorted(keys, HIGH))
-    size = 4 * BLOCK if keys.size > _LONG_CURVE_KEYS else 2 * BLOCK
+    size = 4 * BLOCK if keys.size > _MAX_KEYS_FOR_SHORT_RUNS else 2 * BLOCK
     yield from _runs_of_side(keys[:middle], size, high=False)
     yield from _runs_of_side(keys[middle:], size, high=True)
 

@@ -49,7 +49,7 @@ class CurveStream:
     >>> logits = CurveStream("top-1", kind="logits")
     >>> logits.update([[2.0, 0.0, 1.0], [0.0, 1.0, 0.0]], [0, 2])
     >>> logits.curve()
-    Curve(view='top-1', n=2, hits=1, summarised)
+    Curve(view='top-1', n=2, outcomes=1, summarised)
     """
 
     def __init__(

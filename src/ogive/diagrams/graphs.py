@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betaincinv
 
+from ogive._numerics.mean_interval import HALF_WIDTH_95
+from ogive._wording import percent
 from ogive.calibrators import find_method
 from ogive.calibrators.maps import Map
 from ogive.diagrams.trace import Summary, summarise
 from ogive.errors import DoesNotApply, InvalidInput
 from ogive.metrics.binned import BINS, bin_rows
-from ogive.metrics.significance import HALF_WIDTH_95
 from ogive.views import rate_name
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _GRID = 241
 #: Rows that limit a probability by themselves: a tenth of all; fewer than 20 say next to nothing.
 TENTHS, MIN_ROWS_FOR_A_LIMIT = 10, 20
-LIMIT = 0.005  # on each side; so a band of 95 % and these limits hold together in 94 %
+TAIL_OF_LIMIT = 0.005  # on each side; so a band of 95 % and these limits hold together in 94 %
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,8 +82,7 @@ class CumulativeDifference:
     def title(self) -> str:
         """The label, the KS error and the accuracy or base rate, in words."""
         rate = rate_name(self.summary.view)
-        numbers = f"KS {self.summary.ks.value:.2%}, {rate} {self.summary.accuracy:.2%}"
-        numbers = numbers.replace("%", " %")
+        numbers = f"KS {percent(self.summary.ks.value)}, {rate} {percent(self.summary.accuracy)}"
         return f"{self.label}: {numbers}" if self.label else numbers
 
 
@@ -297,13 +297,15 @@ def narrowed(
     first = np.searchsorted(rows, rows[last] - size, side="right") - 1
     n, k = (one[last] - one[np.maximum(first, 0)] for one in (rows, hits))
     below = np.where(
-        (first >= 0) & (k > 0.0), betaincinv(np.maximum(k, 1.0), n - k + 1.0, LIMIT), 0.0
+        (first >= 0) & (k > 0.0), betaincinv(np.maximum(k, 1.0), n - k + 1.0, TAIL_OF_LIMIT), 0.0
     )
     first = np.searchsorted(curve.score, score, side="left")
     last = np.searchsorted(rows, rows[first] + size, side="left")
     n, k = (one[np.minimum(last, rows.size - 1)] - one[first] for one in (rows, hits))
     above = np.where(
-        (last < rows.size) & (k < n), betaincinv(k + 1.0, np.maximum(n - k, 1.0), 1.0 - LIMIT), 1.0
+        (last < rows.size) & (k < n),
+        betaincinv(k + 1.0, np.maximum(n - k, 1.0), 1.0 - TAIL_OF_LIMIT),
+        1.0,
     )
     return np.maximum(low, np.minimum(below, q)), np.minimum(high, np.maximum(above, q))
 

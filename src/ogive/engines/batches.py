@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from ogive.engines.plan import Name, Plan
     from ogive.engines.rows import Where
 
-_MAX_CURVES_WITH_OWN_TABLES = (
-    4  # with more groups, tables would take too much memory, and keys are sorted
-)
+#: With more groups, tables would take too much memory, and keys are sorted.
+_MAX_CURVES_WITH_OWN_TABLES = 4
 _MAX_TABLE_BYTES = 200 << 20  # of the tables of all views and classes in one thread
 _NO_LIMIT = 1 << 30
 

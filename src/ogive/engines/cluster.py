@@ -78,7 +78,7 @@ class Frame(Log):
         return width
 
     def groups(self, by: str) -> int:  # noqa: ARG002
-        """How many groups there are: unknown, so many are expected."""
+        """How many groups there are: not known, and expected to be many."""
         return _GROUPS_IF_UNKNOWN
 
     def _is_short(self, plan: Plan) -> bool:  # noqa: ARG002 - who knows

@@ -60,7 +60,7 @@ def curve(data: Any, view: str | None = None, **options: Any) -> Curve:  # noqa:
     >>> log = pd.DataFrame({"score": [0.9, 0.8, 0.6, 0.7], "outcome": [1, 0, 1, 0]})
     ... # doctest: +SKIP
     >>> ogive.engines.dask.curve(dd.from_pandas(log, npartitions=2))  # doctest: +SKIP
-    Curve(view='score', n=4, hits=2, summarised)
+    Curve(view='score', n=4, outcomes=2, summarised)
     """
     return read_log(data, view, **without_groups(options)).only
 

@@ -64,7 +64,7 @@ def curve(paths: Paths, view: str | None = None, **options: Any) -> Curve:  # no
     ...     _ = log.write_text("score,outcome\n0.9,1\n0.8,0\n0.6,1\n0.7,0\n")
     ...     found = curve(folder)
     >>> found, round(ogive.ks_error(found), 3)
-    (Curve(view='score', n=4, hits=2, summarised), 0.275)
+    (Curve(view='score', n=4, outcomes=2, summarised), 0.275)
     """
     return read_log(paths, view, **without_groups(options)).only
 

@@ -70,7 +70,7 @@ def curve(data: Any, view: str | None = None, **options: Any) -> Curve:  # noqa:
     >>> log = spark.createDataFrame([(0.9, 1), (0.8, 0)], "score double, outcome int")
     ... # doctest: +SKIP
     >>> ogive.engines.spark.curve(log)  # doctest: +SKIP
-    Curve(view='score', n=2, hits=1, summarised)
+    Curve(view='score', n=2, outcomes=1, summarised)
     """
     return read_log(data, view, **without_groups(options)).only
 

@@ -22,7 +22,6 @@ from ogive.errors import DoesNotApply, InvalidInput
 from ogive.estimators._calibrator import interval_of
 from ogive.estimators.base_rates import Shiftable, class_shares
 from ogive.estimators.cross_fit import (
-    USUAL_FOLDS,
     Rows,
     check_folds,
     fit_fold,
@@ -34,6 +33,7 @@ from ogive.estimators.judged import Judged
 from ogive.estimators.labels import as_codes, as_labels, as_sample_weight, refuse_one_class
 from ogive.estimators.model_output import check_model, kind_of, output
 from ogive.predictions import Predictions
+from ogive.studies.fitted_on import FOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,7 +72,7 @@ class CalibratedClassifier(
     method : str
         A name of `ogive.calibrators.METHODS`.
     cv : int, splitter, iterable of (train, test) or "prefit"
-        The folds. A number: each class's distinct rows are dealt to so many folds by what they
+        The folds. A number: each class's distinct rows are dealt to that many folds by what they
         hold, so that the order of the rows does not matter and copies of a row stay together.
     ensemble : bool
         Keep each fold's model with a calibrator of its own, and average; instead of one model
@@ -115,7 +115,7 @@ class CalibratedClassifier(
         estimator: Any,  # noqa: ANN401 - any classifier
         method: str = "spline",
         *,
-        cv: int | str | Iterable[Any] = USUAL_FOLDS,
+        cv: int | str | Iterable[Any] = FOLDS,
         ensemble: bool = False,
         multiclass: Multiclass = "keep",
         n_jobs: int | None = None,

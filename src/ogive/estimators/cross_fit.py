@@ -12,13 +12,12 @@ from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from ogive.errors import FallbackWarning, InvalidInput, OgiveWarning
 from ogive.estimators.model_output import check_model, kind_of, output
+from ogive.studies.fitted_on import FOLDS
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind
 
 _TWO = 2
-#: More folds than this were asked for, and are not quietly fewer; few rows are as many as they are.
-USUAL_FOLDS = 5
 
 
 class Rows(NamedTuple):
@@ -66,7 +65,7 @@ def check_folds(
             f"cv={asked} needs a class with {asked} different rows, but the largest has "
             f"{len(folds)}"
         )
-        if asked > USUAL_FOLDS:
+        if asked > FOLDS:  # they were asked for, and are not quietly fewer
             msg = f"{few}. Use cv={max(len(folds), _TWO)} or less."
             raise InvalidInput(msg)
         warnings.warn(f"{few}: there are fewer folds.", FallbackWarning, stacklevel=5)

@@ -5,8 +5,8 @@ their negative is returned: greater is better, as scikit-learn wants it. Of two 
 the probability of the second class, of more it is the probability of the predicted class; only
 `refinement` reads whole vectors.
 
-Select models by `refinement`, not by a calibration error: a calibration error can be repaired after
-the choice, and a model that knows nothing can be perfectly calibrated.
+Select models by `refinement`, not by a calibration error: that can be corrected after the choice,
+and a model that knows nothing can be perfectly calibrated.
 """
 
 from __future__ import annotations

@@ -129,10 +129,10 @@ def save(
     --------
     >>> import tempfile, ogive
     >>> curve = ogive.Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
-    >>> gamma = ogive.fit_paper_spline(curve, knots=3)
+    >>> calibrator = ogive.fit_paper_spline(curve, knots=3)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ogive.save(gamma, f"{folder}/cal.json")
-    ...     ogive.load(f"{folder}/cal.json") == gamma
+    ...     ogive.save(calibrator, f"{folder}/cal.json")
+    ...     ogive.load(f"{folder}/cal.json") == calibrator
     True
     """
     if isinstance(calibrator, Curve):

@@ -123,10 +123,10 @@ def export(
     Examples
     --------
     >>> from ogive import Curve, fit_platt
-    >>> gamma = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
+    >>> calibrator = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     done = export(gamma, "python", f"{folder}/cal.py", points=1000)
+    ...     done = export(calibrator, "python", f"{folder}/cal.py", points=1000)
     >>> done.max_abs_difference < 1e-12
     True
     """

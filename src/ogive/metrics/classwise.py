@@ -15,12 +15,13 @@ import numpy as np
 
 from ogive._html import record_form
 from ogive._numerics.blas import one_blas_thread
+from ogive._numerics.mean_interval import LEVEL
 from ogive.curve.classes import class_curves
 from ogive.metrics.binned import BINS, BinReader, as_edges
 from ogive.metrics.ks import ks_error
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader
-from ogive.metrics.significance import LEVEL, TestReader, ks_of
+from ogive.metrics.significance import TestReader, ks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,7 +1,7 @@
 r"""The CORP decomposition: how much of a proper score is miscalibration.
 
 Let r be the isotonic regression of the outcomes on the scores: the best map that keeps their order.
-With S the mean score (Brier or NLL) of the forecasts p, of r, and of the base rate ȳ alone,
+With S the mean score (Brier or log loss) of the forecasts p, of r, and of the base rate ȳ alone,
 
 .. math:: S(p) = \underbrace{S(p) - S(r)}_{\text{MCB}}
                - \underbrace{(S(\bar y) - S(r))}_{\text{DSC}}

@@ -120,16 +120,6 @@ class CostCurve:
     _repr_html_ = record_form
 
 
-def closed_form(miss: float, alarm: float) -> float:
-    """Return the threshold that is best for calibrated scores: A / (M + A).
-
-    >>> closed_form(miss=20, alarm=1)
-    0.047619047619047616
-    """
-    miss, alarm = check_costs(miss, alarm)
-    return alarm / (miss + alarm)
-
-
 def expected_cost(
     curve: Curve | ArrayLike,
     outcomes: ArrayLike | None = None,

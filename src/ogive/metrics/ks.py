@@ -17,12 +17,13 @@ Bounds: |mean score − mean outcome| <= KS <= the mean of |outcomes − count·
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from ogive._html import record_form
 from ogive._validate import as_floats, as_hits, as_weight_kind
+from ogive._wording import Way, way_of
 from ogive.curve.curve import Curve, as_curve
 from ogive.metrics.gap import extremes
 from ogive.metrics.unsorted_gap import largest_unsorted
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, WeightKind
     from ogive.metrics.gap import Extreme, Extremes
 
-Direction = Literal["too high", "too low", "none"]
+Direction: TypeAlias = Way | Literal["none"]
 
 _MIN_SCORES_FOR_UNSORTED_KS = 1 << 16  # with fewer scores, sorting them is as fast
 
@@ -70,7 +71,7 @@ def largest_of(found: Extremes) -> LargestGap:
 def _gap_of(at: Extreme, n: float) -> LargestGap:
     direction: Direction = "none"
     if at.value:
-        direction = "too high" if at.value < 0 else "too low"
+        direction = way_of(at.value)
     signed = at.value / n
     return LargestGap(abs(signed), signed, at.score, at.rows / n, direction)
 

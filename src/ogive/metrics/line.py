@@ -32,7 +32,8 @@ import numpy as np
 
 from ogive._html import record_form
 from ogive._numerics.blas import one_blas_thread
-from ogive._numerics.logistic import expit, intercept_for_share, logistic_fit
+from ogive._numerics.logistic import expit, intercept_for_share, logistic_fit, same_score
+from ogive._numerics.mean_interval import TAIL
 from ogive.curve.coarse import coarse
 from ogive.curve.curve import as_curve
 
@@ -42,12 +43,10 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve import Curve
 
-LOW, HIGH = 0.025, 0.975
+LOW, HIGH = TAIL, 1.0 - TAIL
 HALF_CHI_SQUARE = 1.920729410347062  # half the 95 % point of chi-square, one degree of freedom
 JEFFREYS = 0.5  # rows added to a count, so that its interval is right on average
-#: Log-odds closer than this (times their own size, above 1) are one score: no slope is fitted.
-SAME_SCORE = 1e-9
-#: A fitted line is read off at most so many rows; more are joined, which moves it by less than 1e-6
+#: A fitted line is read off this many rows at most; more are joined, which moves it by under 1e-6.
 MAX_ROWS = 1 << 14
 _DOUBLINGS = 40  # of the first step away from the slope: beyond, that end of the interval is open
 
@@ -273,7 +272,7 @@ def _short(curve: Curve) -> Curve:
 
 
 def _same(first: float, last: float) -> bool:
-    return last - first <= SAME_SCORE * max(1.0, abs(first), abs(last))
+    return last - first <= same_score(first, last)
 
 
 def _squares(curve: Curve, p: FloatArray) -> FloatArray:

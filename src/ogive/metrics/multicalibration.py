@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scipy.special import ndtri
 
-from ogive.metrics.significance import LEVEL, POWER_80
+from ogive._numerics.mean_interval import LEVEL
+from ogive.metrics.significance import POWER_80
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray
     from ogive.curve import Curve
 
-_FEW_EVENTS = 60.0
+_MAX_EVENTS_TO_PLACE = 60.0
 #: Groups of equal scores with less than this share of the variance are lumped.
 CELL = 1.0 / 500
 _MIN_VARIANCE_FOR_NORMAL = 10.0  # binomials of smaller variance are drawn as such
@@ -114,7 +114,7 @@ class Null:
     @cached_property
     def walk(self) -> _Walk:
         """The way of drawing that suits the curve."""
-        few = float(-(self.rows * np.log1p(-self.tail)).sum()) <= _FEW_EVENTS
+        few = float(-(self.rows * np.log1p(-self.tail)).sum()) <= _MAX_EVENTS_TO_PLACE
         return _FewSurprises(self) if few else _ManySteps(self)
 
     def pvalue(
@@ -259,7 +259,7 @@ class _ManySteps:
         cell = (np.cumsum(new) - 1)[null.group]  # of each entry
         lone, spread = alone[null.group], null.rows * null.tail * (1.0 - null.tail)
         coins = lone & (spread < _MIN_VARIANCE_FOR_NORMAL)
-        jumps = ~lone & (null.unit**2 * _FEW_EVENTS >= total)
+        jumps = ~lone & (null.unit**2 * _MAX_EVENTS_TO_PLACE >= total)
         normal = np.where(coins | jumps, 0.0, null.variance)
         self.variance = summed(normal, cell, self.lumped.size)
         self.coin_cell = cell[coins]

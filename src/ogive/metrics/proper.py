@@ -3,7 +3,7 @@ r"""Proper scores: Brier, log loss, their parts, and Spiegelhalter's z.
 With p the score of a row, y its outcome (0 or 1) and w its weight, and all means weighted,
 
 .. math:: \text{Brier} = \overline{(y - p)^2}, \qquad
-          \text{NLL} = -\overline{y \log p + (1 - y) \log (1 - p)} .
+          \text{log loss} = -\overline{y \log p + (1 - y) \log (1 - p)} .
 
 The log loss clips p to [1e-7, 1 − 1e-7], for every method alike: one certain score that is
 wrong would otherwise make it infinite.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ogive.curve.clusters import Clusters
     from ogive.curve.keys import Run
 
-#: NLL clips scores to [CLIP, 1 − CLIP].
+#: The log loss clips scores to [CLIP, 1 − CLIP].
 CLIP = LOG_LOSS_CLIP
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MIN_SKEWNESS = 0.1
 #: With fewer clusters than this that can be expected to have the rarer outcome, a warning.
-FEW_TO_EXPECT = 2.0
+MIN_CLUSTERS_EXPECTED = 2.0
 SHARES = (np.arange(20) + 0.5) / 20  # the values of r
 #: In more clusters than this the draw is below a score: all but the largest are together normal.
 MAX_JUMPS = 5000.0
@@ -45,7 +45,7 @@ _LEAST = 1e-300  # of a score and of its distance to the next
 
 def warn_if_few_decide(clusters: Clusters) -> None:
     """Warn where hardly a cluster can be expected to have the rarer outcome."""
-    if clusters.skewness**2 * FEW_TO_EXPECT > 1.0:
+    if clusters.skewness**2 * MIN_CLUSTERS_EXPECTED > 1.0:
         warnings.warn(
             "one outcome is so rare that few clusters can have it, and one more cluster with many "
             "would change the result. P-values allow for that, so that wrong scores are hardly "

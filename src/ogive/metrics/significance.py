@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ogive._html import record_form
+from ogive._numerics.mean_interval import LEVEL
 from ogive.curve.curve import as_curve
 from ogive.metrics.clustered import noise_of, with_clusters
 from ogive.metrics.gap import GapReader
@@ -47,10 +48,6 @@ CRITICAL = 2.241402727332142
 CRITICAL_RANGE = 2.4976721610486505
 #: The normal's 80 % point: this much beyond the critical value has 80 % power.
 POWER_80 = 0.8416212335729143
-#: The level of every test, interval and verdict.
-LEVEL = 0.05
-#: Half of a 95 % interval of a normal, in standard errors.
-HALF_WIDTH_95 = 1.959963984540054
 #: The lower end of an interval that does not hold 0, where nothing more is known about it.
 LEAST_ABOVE_ZERO = 1e-6
 #: E sup |W| = sqrt(pi / 2), and E range W = sqrt(8 / pi).

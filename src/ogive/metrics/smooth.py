@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ogive.curve.keys import Run
 
 _CELLS = 2**13
-_FEW_CELLS = 2**10  # for a first guess
+_GUESS_CELLS = 2**10  # for a first guess
 _LAST = np.sqrt(2.0 * 45.0) / np.pi  # sigma k beyond which the factors are below e^-45
 _NARROW = 1e-9
 
@@ -90,7 +90,7 @@ class Smoother:
         """Return how fast the error falls as sigma grows, nearly: on few points if they serve."""
         damped = self._damped(sigma)
         square = self._frequency[: damped.size] ** 2
-        cells = min(_FEW_CELLS, self.cells) if damped.size < _FEW_CELLS else self.cells
+        cells = min(_GUESS_CELLS, self.cells) if damped.size < _GUESS_CELLS else self.cells
         smoothed, change = _at_points(np.stack([damped, damped * square]), cells)
         return sigma * _trapezoid(np.sign(smoothed) * change)
 
@@ -147,7 +147,10 @@ def smooth_of(reader: ResidualReader) -> float:
     width = smoother.largest
     if width <= _NARROW:
         return width
-    for cells, tolerance in ((min(_FEW_CELLS, smoother.cells), 1e-3), (smoother.cells, 1e-9)):
+    for cells, tolerance in (
+        (min(_GUESS_CELLS, smoother.cells), 1e-3),
+        (smoother.cells, 1e-9),
+    ):
 
         def excess(sigma: float, cells: int = cells) -> tuple[float, float]:
             return sigma - smoother.error(sigma, cells), 1.0 + smoother.fall(sigma)

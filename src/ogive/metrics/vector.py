@@ -3,7 +3,7 @@ r"""Scores of whole vectors: Brier, log loss and accuracy of predictions, not of
 With p a row's probabilities and y its true class, and means weighted,
 
 .. math:: \text{Brier} = \overline{\sum_k (p_k - \mathbf 1(y = k))^2}, \qquad
-          \text{NLL} = -\overline{\log p_y} ,
+          \text{log loss} = -\overline{\log p_y} ,
 
 the log loss with :math:`p_y` clipped to [1e-7, 1 − 1e-7]. Predictions have their own softmax;
 for calibrated vectors pass their (N, K) array too.

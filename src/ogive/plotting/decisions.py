@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._wording import percent
 from ogive.plotting.marks import Band, Label, Line, Mark, Panel, Segment, axis
-from ogive.plotting.panels import percent
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray

@@ -157,7 +157,7 @@ class CurveDisplay:
         pos_label : label, optional
             The class that is drawn against the rest. 1-D: the label that counts as 1.
         kind : {"probs", "logits"}
-            What a matrix holds, as in `ogive.measure`; 1-D: probabilities, unless said.
+            What a matrix holds, as in `ogive.measure`; 1-D: probabilities, unless given.
         view : str, optional
             As in `ogive.measure`. Two columns are drawn as ``"class-1"``, as scikit-learn
             does; other matrices as ``"top-1"``.

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._wording import percent
 from ogive.plotting.marks import Axis, Band, Label, Line, Mark, Panel, Segment, axis
 from ogive.plotting.panels import (
     FRACTILE,
     corner,
     difference_words,
     free_corner,
-    percent,
     reliability_panel,
     with_headroom,
 )

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from ogive._wording import MINUS
+
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
 
 Role: TypeAlias = Literal["score", "hits", "before", "after", "reference", "band", "density"]
-
-#: A real minus sign: as wide as a plus.
-MINUS = "\u2212"
 
 #: Okabe and Ito's palette, which people with any colour vision can tell apart.
 COLOURS: dict[Role, str] = {
@@ -88,7 +87,7 @@ class Dots:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Words beside a point; `rise` lifts them by so many lines of text."""
+    """Words beside a point; `rise` lifts them by lines of text."""
 
     x: float
     y: float

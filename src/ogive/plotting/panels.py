@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from ogive.plotting.marks import (
-    MINUS,
-    Axis,
-    Band,
-    Bars,
-    Dots,
-    Label,
-    Line,
-    Mark,
-    Panel,
-    Segment,
-    axis,
-)
+from ogive._wording import MINUS, TOO_HIGH, TOO_LOW, percent
+from ogive.plotting.marks import Axis, Band, Bars, Dots, Label, Line, Mark, Panel, Segment, axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,21 +26,12 @@ if TYPE_CHECKING:
 FRACTILE = "share of rows, lowest scores first"
 _GAP = f"cumulative outcomes {MINUS} scores"
 _SHARE = "share of outcomes that are 1"
-HOW_TO_READ_GAPS = "line falls: scores too high; line rises: too low"
+HOW_TO_READ_GAPS = f"line falls: scores {TOO_HIGH}; line rises: {TOO_LOW}"
 _DENSITY_HEIGHT = 0.16
-_SMALL_GAP = 0.15  # a peak below this share of the axis has no room for words
+_MIN_GAP_WITH_WORDS = 0.15  # a peak below this share of the axis has no room for words
 
 
 Align: TypeAlias = Literal["start", "middle", "end"]
-
-
-def percent(value: float, digits: int = 2) -> str:
-    """Return a fraction as percent, with a real minus sign.
-
-    >>> percent(-0.0123)
-    '−1.23 %'
-    """
-    return f"{100 * value:.{digits}f} %".replace("-", MINUS)
 
 
 def gap_range(diagrams: Sequence[CumulativeDifference]) -> tuple[float, float]:
@@ -93,7 +73,7 @@ def _peak(
     x, y = float(t.fractile[t.peak]), float(t.gap[t.peak])
     text = f"{name} {percent(d.summary.ks.value)}"
     line = Segment((x, x), (0.0, y), role, dashed=True, ends=True)
-    if abs(y) < _SMALL_GAP * size:
+    if abs(y) < _MIN_GAP_WITH_WORDS * size:
         edge = max(d.half_width or 0.0, float(np.abs(t.gap).max()))
         where = (-edge, -1.1) if y < 0 else (edge, 0.4)
         align: Align = "start" if x < 0.5 else "end"  # noqa: PLR2004

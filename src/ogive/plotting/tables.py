@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._wording import OFF, format_pvalue, percent
 from ogive.plotting.marks import Axis, Cells, Dots, Label, Mark, Panel, Segment, axis
-from ogive.plotting.panels import percent
-from ogive.studies.layout import format_pvalue
 
 if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
     from ogive.plotting.marks import Role
 
 _ROW = 0.062  # height of a row of names, as a share of the width
-_NAMED = 60  # up to so many cells have their name written in them
+_MAX_CELLS_WITH_NAMES = 60
 _MAX_NAME_LENGTH, _MAX_MODEL_LENGTH, _MAX_GROUP_LENGTH = 11, 20, 28
-_FAR = 2.0
+_MAX_OVER_NEXT = 2.0
 _ROLES: tuple[Role, ...] = ("score", "hits", "reference")
 
 
@@ -53,7 +52,8 @@ def differences_panel(d: Differences) -> Panel:
     y = np.arange(m, 0.0, -1.0)
     left, right = d.loss - 2 * d.error, d.loss + 2 * d.error
     # A method far beyond the others would press them together: it is named at the edge instead.
-    far = d.loss > _FAR * np.sort(right)[-2] if m > 2 else np.zeros(m, dtype=np.bool_)  # noqa: PLR2004
+    next_to_last = np.sort(right)[-2] if m > 2 else np.inf  # noqa: PLR2004 - two are never far
+    far = d.loss > _MAX_OVER_NEXT * next_to_last
     high = float(right[~far].max()) or 1e-3
     marks: list[Mark] = [
         Segment((0.0, 0.0), (0.4, m + 0.6), "reference", dashed=True),
@@ -96,7 +96,7 @@ def groups_panel(g: GroupErrors) -> Panel:
         if least <= end
     ]
     roles: tuple[tuple[Role, str, BoolArray], ...] = (
-        ("hits", "● miscalibrated", g.off),
+        ("hits", f"● {OFF}", g.off),
         ("score", "● not clearly", ~g.off),
     )
     for i, (role, words, at) in enumerate(roles):
@@ -108,7 +108,7 @@ def groups_panel(g: GroupErrors) -> Panel:
         f"{name} {percent(ks)} ({percent(low)} to {percent(high)})"
         for name, ks, low, high in zip(g.names, g.ks, g.low, g.high, strict=True)
     )
-    found = f"{int(g.off.sum())} miscalibrated"
+    found = f"{int(g.off.sum())} {OFF}"
     more = f" {g.more:,} more groups are not shown." if g.more else ""
     return Panel(
         title=f"KS error by {g.by}",
@@ -165,7 +165,7 @@ def heat_panel(h: ClassHeat) -> Panel:
     rows = -(-K // columns)
     at = np.arange(K)
     scale = heat_scale(h)
-    named = K <= _NAMED
+    named = K <= _MAX_CELLS_WITH_NAMES
     text = tuple(
         f"{name}: {percent(s)}, {format_pvalue(float(p))}"
         for name, s, p in zip(h.names, h.signed, h.pvalue, strict=True)
@@ -184,7 +184,7 @@ def heat_panel(h: ClassHeat) -> Panel:
         title="",
         alt=(
             f"Signed KS error of {K} classes, each against the rest; {int(h.off.sum())} are "
-            f"miscalibrated. The largest: {most}. Above 0, the probabilities of the class are too "
+            f"{OFF}. The largest: {most}. Above 0, the probabilities of the class are too "
             "low up to the largest gap; below 0, too high."
         ),
         x=Axis("", 0.0, float(columns)),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._wording import percent
 from ogive.plotting.marks import Axis, Band, Label, Line, Mark, Panel, Segment, axis, plain
-from ogive.plotting.panels import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _PATTERN = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?)(I?)B?\s*", re.IGNORECASE)
 #: The smallest memory limit: one batch and its sums need this much.
-LEAST = 64 * 10**6
+LEAST_LIMIT = 64 * 10**6
 # What measuring takes, from peaks of 5e6 scores and 1e6 rows of 10 classes: the libraries, the keys
 # and the sorted columns of a row, and the copies of a matrix.
 _LIBRARIES, _ROW, _MATRIX = 100 * 10**6, 24, 3
@@ -32,8 +32,8 @@ def parse_memory(text: str | int) -> int:
         raise InvalidInput(msg)
     unit = match[2].upper()
     size = int(float(match[1]) * (_BINARY if match[3] else _UNITS)[unit])
-    if size < LEAST:
-        msg = f"`memory` must be at least {LEAST // 10**6}MB, not {text}."
+    if size < LEAST_LIMIT:
+        msg = f"`memory` must be at least {LEAST_LIMIT // 10**6}MB, not {text}."
         raise InvalidInput(msg)
     return size
 

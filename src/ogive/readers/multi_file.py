@@ -14,7 +14,7 @@ from ogive.readers import FOLDER_FORMATS, FORMATS, open_unsettled
 from ogive.readers.classes import settle
 from ogive.readers.folders import find_files
 from ogive.readers.guard import suffix_of
-from ogive.readers.memory import LEAST, as_limit
+from ogive.readers.memory import LEAST_LIMIT, as_limit
 from ogive.readers.provenance import (
     BESIDE,
     mark_calibrated,
@@ -57,7 +57,7 @@ def read_together(
         source = open_unsettled(path, columns, experiment=experiment, memory=left, whole=False)
         sources.append(source)
         left -= 2 * sum(part.values.nbytes for part in source.parts.values())  # joined: once more
-        left = max(left, LEAST)
+        left = max(left, LEAST_LIMIT)
     names = [part or _default_part(source, default) for source in sources]
     for source, name in zip(sources, names, strict=True):
         if of_part is not None and {"cal", "test"} <= set(source.parts):

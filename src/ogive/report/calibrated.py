@@ -36,10 +36,9 @@ if TYPE_CHECKING:
     from ogive.studies.fitting import Rows
     from ogive.studies.measurement import Measurement
 
-_STEPS = 5
-_MIN_NUMBERS_FOR_SLOW_FITS = (
-    5_000_000  # numbers in a matrix from which fits of whole vectors take minutes
-)
+STEPS = 5
+#: Numbers in a matrix from which fits of whole vectors take minutes.
+_MIN_NUMBERS_FOR_SLOW_FITS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ def calibrate(
     step: Progress,
 ) -> AfterCalibration:
     """Fit on the cal part, apply to both, and compare with the other methods."""
-    step("comparing methods", 2, _STEPS)
+    step("comparing methods", 2, STEPS)
     if methods is None:
         methods = default_methods(cal, view, score_only=score_only)
     chosen = list(methods)

@@ -10,21 +10,29 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
+from ogive._numerics.mean_interval import HALF_WIDTH_95, LEVEL
+from ogive._wording import (
+    MIXED,
+    TOO_HIGH,
+    TOO_LOW,
+    class_tests,
+    format_pvalue,
+    many_words,
+    percent,
+)
 from ogive.diagrams.graphs import wilson_of
 from ogive.metrics.binned import BINS, bin_rows
 from ogive.metrics.proper import CLIP
 from ogive.metrics.resample import bootstrap
-from ogive.metrics.significance import HALF_WIDTH_95, LEVEL
 from ogive.metrics.vector import vector_rows
-from ogive.plotting.panels import percent
 from ogive.report.figure import worst_graph
 from ogive.report.graphs import Table
 from ogive.report.series import THRESHOLDS
 from ogive.studies.compare import above_the_best
-from ogive.studies.layout import belt_words, format_pvalue
+from ogive.studies.layout import belt_words
 from ogive.studies.losses import hall_t
 from ogive.studies.measure import measure
-from ogive.studies.wording import judge_many, tests_of_classes, way_off
+from ogive.studies.where_off import way_off
 from ogive.views import check_view, rate_name, usual_views
 
 if TYPE_CHECKING:
@@ -40,9 +48,9 @@ if TYPE_CHECKING:
     from ogive.studies.measurement import Measurement
 
 _RESAMPLES = 200
-_MANY_ROWS = 1_000_000  # above this the bootstrap is left out
+_MAX_ROWS_TO_BOOTSTRAP = 1_000_000
 #: Which way scores are off, by a shape and a word: colours alone would not do.
-SIGNS = {"too high": "▲ too high", "too low": "▼ too low", "mixed": "◆ mixed", "": ""}
+SIGNS = {TOO_HIGH: f"▲ {TOO_HIGH}", TOO_LOW: f"▼ {TOO_LOW}", MIXED: f"◆ {MIXED}", "": ""}
 #: What the terms in the tables mean; the page lists those that it uses.
 MEANINGS = {
     "KS": "largest distance between cumulative outcomes and cumulative scores, divided by the "
@@ -203,7 +211,7 @@ def _mean_interval(curve: Curve, if_hit: FloatArray, if_miss: FloatArray) -> tup
 
 
 def _ece_interval(curve: Curve) -> tuple[float, float] | None:
-    if curve.n > _MANY_ROWS:
+    if curve.n > _MAX_ROWS_TO_BOOTSTRAP:
         return None
     found = bootstrap(curve, "ece", resamples=_RESAMPLES)
     return found.low, found.high
@@ -293,7 +301,7 @@ def class_words(heat: ClassHeat) -> str:
     ways = [way if off else "" for way, off in zip(_ways(heat), heat.off, strict=True)]
     sizes = np.abs(heat.signed)
     return (
-        f"{judge_many(heat.names, ways, tests_of_classes(sizes.size))} The largest KS error is "
+        f"{many_words(heat.names, ways, class_tests(sizes.size))} The largest KS error is "
         f"{percent(float(sizes.max()))}, the mean {percent(float(sizes.mean()))}."
     )
 

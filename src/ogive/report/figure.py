@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._wording import percent
 from ogive.diagrams import BeforeAfter
 from ogive.plotting.figures import panels_of
 from ogive.plotting.marks import Axis, Band, Bars, Dots, Label, Line, Panel, Segment, axis
-from ogive.plotting.panels import corner, free_corner, percent
+from ogive.plotting.panels import corner, free_corner
 from ogive.plotting.tables import short_name
 from ogive.report.graphs import Graph, Table, spread, trace_table
 from ogive.report.series import MIN_ROWS_TO_SHOW_A_RATE, THRESHOLDS, enough_rows, rows_near
@@ -109,11 +110,11 @@ def _reliability(lines: Sequence[Series]) -> Panel:
 
 def _reliability_words(one: Series, part: str) -> str:
     score, share = one.line[:2]
-    said = ", ".join(
+    words = ", ".join(
         f"{percent(float(share[i]), 1)} at score {percent(float(score[i]), 1)}"
         for i in np.unique([0, score.size // 2, score.size - 1])
     )
-    return f"{part}: {said}.".removeprefix(": ").capitalize()
+    return f"{part}: {words}.".removeprefix(": ").capitalize()
 
 
 def _runs(enough: BoolArray) -> list[tuple[slice, bool]]:
@@ -176,13 +177,13 @@ def _pairs_panel(what: str, subjects: Sequence[Subject]) -> Panel:
         marks.append(Label(-0.55 * end, m + 1.75, "● after", "after"))
     marks.append(Label(-end, m + 0.8, "◀ scores too high", "reference"))
     marks.append(Label(end, m + 0.8, "scores too low ▶", "reference", "end"))
-    said = "; ".join(
+    words = "; ".join(
         f"{one.name} {' to '.join(percent(line.signed) for line in one.series)}" for one in subjects
     )
     ticks = tuple((float(at), name) for at, name in zip(y, names, strict=True))
     return Panel(
         title="",
-        alt=f"Signed KS error of {m} ({what}), before to after calibration: {said}.",
+        alt=f"Signed KS error of {m} ({what}), before to after calibration: {words}.",
         x=axis("signed KS error", -end, end, percent=True),
         y=Axis("", 0.4, m + 2.4, ticks),
         marks=tuple(marks),

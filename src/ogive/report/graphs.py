@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._wording import percent
 from ogive.diagrams import CostLines, DecisionCurve
 from ogive.plotting.figures import panels_of
 from ogive.plotting.four import cumulative_top, four_panels
-from ogive.plotting.panels import percent, score_range
+from ogive.plotting.panels import score_range
 from ogive.studies.graphs import method_diagrams
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._wording import percent
 from ogive.calibrators.grouped_map import value_columns
 from ogive.engines.grouping import combined
-from ogive.plotting.panels import percent
 from ogive.report.contents import SIGNS, Section
 from ogive.report.figure import worst_graph
 from ogive.report.graphs import Table
@@ -18,7 +18,7 @@ from ogive.studies.compare_groups import GROUPS, by_group
 from ogive.studies.fitting import Rows, curve_of
 from ogive.studies.group_curves import grouping_of
 from ogive.studies.losses import scores_of
-from ogive.studies.wording import way_off
+from ogive.studies.where_off import way_off
 from ogive.views import score_rows
 
 if TYPE_CHECKING:

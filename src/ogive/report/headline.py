@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ogive._wording import (
+    MEASURE_OTHERS,
+    NO_VERDICT,
+    advice_words,
+    beside_noise_of_fit,
+    headline_words,
+    percent,
+)
 from ogive.diagrams import BinnedReliability
-from ogive.plotting.panels import percent
 from ogive.report.series import MIN_ROWS_TO_SHOW_A_RATE
 from ogive.studies.fitting import VECTOR
 from ogive.views import rate_name
 
 if TYPE_CHECKING:
+    from ogive._wording import Tone
     from ogive.curve import Curve
     from ogive.report.calibrated import AfterCalibration
     from ogive.studies.measurement import Measurement
     from ogive.studies.verdict import Verdict
 
-Tone: TypeAlias = Literal["fine", "slight", "calibrated", "off", "unknown"]
-
 #: Where the upper end of the 95 % interval of KS is below this, a model is "slightly off".
-SLIGHT = 0.02
+MAX_KS_OF_SLIGHT = 0.02
 _MAX_DIGITS = 5  # of a percentage: of a million rows, or rarer
 _BINS = 10  # of equal numbers of rows, one of which is put in plain terms
 
@@ -61,14 +67,15 @@ def headline(
     decision = before.decision if after is None else after.comparison.decision
     if before.fitted_rows:
         own = before.decision
-        advice = "Measure rows that the calibrator was not fitted on."
-        return Headline("No verdict", before.verdict, plain, "", advice, "unknown", own)
+        return Headline(NO_VERDICT, before.verdict, plain, "", MEASURE_OTHERS, "unknown", own)
     first, *others = (_of_class_1(one, before) for one in decision.sentences)
     if decision.calibrate and after is not None:  # "Use spline.", and what that does
         first, others = f"{first} {others[0]}", others[1:]
         others.append(_what_remains(after))
     tone = _tone(decision, before, after)
-    word, advice = _word(tone, decision, after), _advice(decision, after)
+    found, method = bool(decision.miscalibrated), "" if after is None else after.method
+    word = headline_words(tone, found=found, calibrated=bool(decision.calibrate and method))
+    advice = advice_words(decision.word, decision.rows_needed, method, found=found)
     return Headline(word, first, plain, " ".join(others), advice, tone, decision)
 
 
@@ -83,12 +90,9 @@ def _of_class_1(sentence: str, before: Measurement) -> str:
 
 def _what_remains(after: AfterCalibration) -> str:
     """Say what is left after calibration, beside the noise of the fit."""
-    larger = "no larger" if _within(after) else "larger"
-    return (
-        f"After calibration with {after.method} the KS error is {percent(after.after.ks)}, "
-        f"{larger} than sampling noise for {after.n:,} calibration rows "
-        f"(up to {percent(after.allowed)})."
-    )
+    left = after.after.ks
+    noise = beside_noise_of_fit(left, after.allowed, after.n)
+    return f"After calibration with {after.method} the KS error is {percent(left)}, {noise}."
 
 
 def _within(after: AfterCalibration) -> bool:
@@ -102,38 +106,7 @@ def _tone(decision: Verdict, before: Measurement, after: AfterCalibration | None
         return "calibrated" if _within(after) else "off"
     if not decision.miscalibrated:
         return "slight" if decision.calibrate else "fine"
-    return "slight" if before.ks_test.high < SLIGHT else "off"
-
-
-def _word(tone: Tone, decision: Verdict, after: AfterCalibration | None) -> str:
-    """Return the verdict in a few words."""
-    if tone == "unknown":
-        return "Too few rows to say"
-    if tone == "fine":
-        return "No miscalibration found"
-    if not decision.miscalibrated:
-        likely = "Miscalibration is likely"
-        return f"{likely}; calibration helps" if after is not None else likely
-    if tone == "calibrated":
-        return "Miscalibrated; calibration repairs it"
-    if tone == "slight":
-        return "Slightly miscalibrated"
-    some = decision.calibrate and after is not None
-    return "Miscalibrated; calibration repairs part of it" if some else "Miscalibrated"
-
-
-def _advice(decision: Verdict, after: AfterCalibration | None) -> str:
-    """Say what to do, in a sentence."""
-    if decision.too_few_rows:
-        many = "more" if decision.rows_needed is None else f"about {decision.rows_needed:,}"
-        return f"Collect {many} labelled rows before deciding."
-    if decision.calibrate and after is not None:
-        return f"Calibrate the scores with {after.method} before they are used."
-    if decision.calibrate:
-        return "Calibrate the scores: fit a calibrator on rows that are not measured here."
-    if after is None and decision.miscalibrated:
-        return "Fit a calibrator on other rows, and see whether the log loss falls."
-    return "Leave the scores as they are."
+    return "slight" if before.ks_test.high < MAX_KS_OF_SLIGHT else "off"
 
 
 def plain_words(
@@ -145,7 +118,7 @@ def plain_words(
     miscalibration was found (`off` is false), they are all scores together: among ten tenths, one
     is far off by chance.
     label : the name of the class, of a view class-k
-    Nothing is said of fewer rows than a rate needs.
+    There are no words for fewer rows than a rate needs.
     """
     if before.n < MIN_ROWS_TO_SHOW_A_RATE:
         return ()
@@ -153,13 +126,13 @@ def plain_words(
     cells = BinnedReliability.from_curve(before, bins, spacing="mass")
     at = int((np.abs(cells.share - cells.score) * cells.count).argmax())
     score = float(cells.score[at])
-    said = [_in_counts(before.view, cells, at, label, mean=not off)]
+    lines = [_in_counts(before.view, cells, at, label, mean=not off)]
     if after is not None and off:
         later = BinnedReliability.from_curve(after, bins, spacing="mass")
         near = int(np.abs(later.score - score).argmin())
         words = _in_counts(before.view, later, near, label)
-        said.append(f"After calibration: {words[0].lower()}{words[1:]}")
-    return tuple(said)
+        lines.append(f"After calibration: {words[0].lower()}{words[1:]}")
+    return tuple(lines)
 
 
 def _in_counts(
@@ -167,7 +140,7 @@ def _in_counts(
 ) -> str:
     """Word a score and the share of its outcomes as counts of 100 rows, or of more.
 
-    Of fewer rows than that, their own number is given: 17 of 17 is no promise of 100 of 100.
+    Of fewer rows than that, their own number is given: 17 of 17 does not mean 100 of 100.
     """
     score, share, rows = (float(one[at]) for one in (cells.score, cells.share, cells.count))
     rare = min(score, 1.0 - score)

@@ -12,7 +12,7 @@ from ogive.calibrators.multiclass.shared_fits import shared_class_fits
 from ogive.curve import Curve
 from ogive.diagrams import BinnedReliability, CumulativeDifference, FourPanel
 from ogive.errors import InvalidInput
-from ogive.report.calibrated import calibrate, curve_method, main_subject, of_matrix
+from ogive.report.calibrated import STEPS, calibrate, curve_method, main_subject, of_matrix
 from ogive.report.contents import (
     key_numbers,
     more_numbers,
@@ -28,7 +28,7 @@ from ogive.report.headline import cards, headline, plain_words
 from ogive.report.notes import commands, how_it_was_computed
 from ogive.report.page import NOTHING, About, Page
 from ogive.report.series import (
-    FEW_THRESHOLDS,
+    COARSE_THRESHOLDS,
     MAX_STEP_OF_SCORES,
     MIN_ROWS_TO_SHOW_A_RATE,
     THRESHOLDS,
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from ogive.report.series import Subject
     from ogive.studies.compare_groups import GroupsOf
     from ogive.studies.measurement import Measurement
-
-_STEPS = 5
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -96,7 +94,7 @@ class Report(Page):
         """What the page's script shows, as plain JSON values."""
         return {
             "grid": THRESHOLDS.tolist(),
-            "few": FEW_THRESHOLDS.tolist(),
+            "few": COARSE_THRESHOLDS.tolist(),
             "rate": rate_name(self.view),
             "chosen": None if self.calibrated is None else self.calibrated.method,
             "least": MIN_ROWS_TO_SHOW_A_RATE,
@@ -142,7 +140,7 @@ def build_report(
     source : str
         Where the predictions came from: the file's name.
     notes : sequence of str
-        How they were read: said under the heading.
+        How they were read: shown under the heading.
     today : date, optional
     progress : function of (what, done, total), optional
     """
@@ -159,21 +157,21 @@ def build_report(
         )
         raise InvalidInput(msg)
     step = progress or (lambda what, done, total: None)  # noqa: ARG005
-    step("measuring", 0, _STEPS)
+    step("measuring", 0, STEPS)
     curve = Curve.from_predictions(test, name)
     before = measure(
         test, None if view is None else check_view(view, test), more=True, decide=cal is None
     )
-    step("calibrating", 1, _STEPS)
+    step("calibrating", 1, STEPS)
     calibrated = None
     if cal is not None:
         how: Any = {"method": method, "methods": methods, "score_only": score_only}
         with shared_class_fits():  # one fit of the classes for all that needs it
             calibrated = calibrate(cal, test, view, curve=curve, step=step, **how)
-    step("measuring every class", 4, _STEPS)
+    step("measuring every class", 4, STEPS)
     view_shown = name if score_only and view is None else view
     made = _gathered(curve, before, calibrated, test, method, groups, cal)
-    step("done", _STEPS, _STEPS)
+    step("done", STEPS, STEPS)
     return Report(
         source=source,
         made=(today or datetime.now(tz=UTC).date()).isoformat(),

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from ogive import __version__
+from ogive._numerics.mean_interval import HALF_WIDTH_95
+from ogive._wording import FOUND, NOT_DIFFERENT, NOT_FOUND, OFF, listed, percent
 from ogive.curve import Curve
 from ogive.diagrams import Differences, ModelErrors, Reliability
 from ogive.errors import InvalidInput
-from ogive.metrics.significance import HALF_WIDTH_95
 from ogive.plotting.figures import panels_of
-from ogive.plotting.panels import percent, reliability_panel, score_range
+from ogive.plotting.panels import reliability_panel, score_range
 from ogive.report.calibrated import curve_method
 from ogive.report.graphs import Graph, Table
 from ogive.report.page import NOTHING, About, Page
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 #: Curves that are drawn, those with the largest KS errors: more would bury the tables.
 MAX_CURVES_DRAWN = 12
 NOT_KNOWN = "\N{EN DASH}"
-#: Names in a sentence; the tables have all.
-MAX_NAMES_LISTED = 6
 #: What marks the name of one that is known by a summary of its rows.
 OF_A_SUMMARY = "from a summary"
 
@@ -130,7 +129,7 @@ def build_models_report(
     shown = sorted(ones, key=lambda one: -one.before.ks)[:MAX_CURVES_DRAWN]
     sentence, detail = _words(ones, best, versus)
     return ModelsReport(
-        source=_listed([one.name for one in ones]),
+        source=listed([one.name for one in ones]),
         made=(today or datetime.now(tz=UTC).date()).isoformat(),
         version=__version__,
         view=ones[0].before.view,
@@ -224,26 +223,16 @@ def _words(
         f"KS errors go from {percent(order[0].before.ks)} ({order[0].name}) to "
         f"{percent(order[-1].before.ks)} ({order[-1].name})."
     )
-    found = f"Miscalibrated: {_listed(off)}." if off else "No miscalibration found in any."
+    found = f"{FOUND}: {listed(off)}." if off else f"{NOT_FOUND} in any."
     if not versus:
         return f"{found} {errors}", ""
     tied = [name for name, (_, _, noise) in versus.items() if noise and name != best.name]
     first = f"Lowest log loss: {best.name}, {best.log_loss[0]:.4f}."
     if tied:
-        first += f" Not significantly different: {_listed(tied)}."
+        first += f" {NOT_DIFFERENT}: {listed(tied)}."
     if off:
-        first += f" {len(off):,} of {len(ones):,} are miscalibrated."
+        first += f" {len(off):,} of {len(ones):,} are {OFF}."
     return first, f"{found} {errors}{_best_after(ones)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Return names with commas between, the first of many.
-
-    >>> _listed(["a", "b"]), _listed([str(k) for k in range(9)])
-    ('a, b', '0, 1, 2, 3, 4, 5 and 3 more')
-    """
-    more = len(names) - MAX_NAMES_LISTED
-    return ", ".join(names[:MAX_NAMES_LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _best_after(ones: Sequence[_One]) -> str:
@@ -293,8 +282,7 @@ def _calibration(ones: Sequence[_One]) -> Table:
         way = decision.direction if decision.miscalibrated else NOT_KNOWN
         interval = "withheld" if m.fitted_rows else format_interval(m.ks_test)
         shares = (percent(m.accuracy), percent(m.mean_score), percent(m.ks))
-        do = {True: "calibrate", False: "leave as it is", None: "too few rows"}[decision.calibrate]
-        do = "not decided" if m.fitted_rows else do
+        do = decision.word or "not decided"
         rows.append((_marked(one), f"{m.n:,.6g}", *shares, interval, percent(m.ece), way, do))
     return Table(head, tuple(rows))
 

@@ -6,8 +6,8 @@ import shlex
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from ogive._wording import MINUS
 from ogive.metrics.proper import CLIP
-from ogive.plotting.marks import MINUS
 from ogive.studies.layout import of_clusters
 from ogive.views import rate_name
 

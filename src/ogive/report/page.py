@@ -45,10 +45,10 @@ class About:
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
-        """What is said besides the title, as (name, text)."""
-        said = {"model": self.model, "author": self.author, "tags": ", ".join(self.tags)}
-        said["note"] = self.note
-        return tuple((_NAMES[key], text) for key, text in said.items() if text)
+        """What is given besides the title, as (name, text)."""
+        given = {"model": self.model, "author": self.author, "tags": ", ".join(self.tags)}
+        given["note"] = self.note
+        return tuple((_NAMES[key], text) for key, text in given.items() if text)
 
 
 def as_tags(tags: str | Iterable[str]) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ def _check(name: str, text: Any) -> None:  # noqa: ANN401 - what a caller gave
         raise InvalidInput(msg)
 
 
-#: What is said where nothing is said.
+#: What is shown where nothing is given.
 NOTHING = About()
 
 

@@ -98,8 +98,8 @@ def write_pdf(page: str, path: str | os.PathLike[str]) -> None:
         except (OSError, subprocess.TimeoutExpired) as error:
             why = [str(error)]
         if not printed.is_file():
-            said = f": {why[0]}" if why else ""
-            msg = f"{browser} did not print the page{said}. Write .html and print that."
+            reason = f": {why[0]}" if why else ""
+            msg = f"{browser} did not print the page{reason}. Write .html and print that."
             raise OgiveError(msg)
         shutil.copyfile(printed, beside)
 

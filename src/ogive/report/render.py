@@ -13,8 +13,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from ogive._files import replacing
+from ogive._wording import percent
 from ogive.errors import need
-from ogive.plotting.panels import percent
 from ogive.plotting.timeline import SHAPE as TIMELINE_SHAPE
 from ogive.report.svg import draw_svg
 

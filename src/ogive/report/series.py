@@ -28,7 +28,7 @@ _LOW, _HIGH = [0.0, 0.001, 0.002, 0.005], [0.995, 0.998, 0.999, 1.0]
 #: Thresholds at which rows are counted: hundredths, finer near 0 and 1.
 THRESHOLDS = np.array([*_LOW, *(k / 100 for k in range(1, 100)), *_HIGH])
 #: And of subjects that there are many of, to keep the page small.
-FEW_THRESHOLDS = np.array(
+COARSE_THRESHOLDS = np.array(
     [*_LOW, 0.01, 0.02, 0.05, *(k / 10 for k in range(1, 10)), 0.95, 0.98, 0.99, *_HIGH]
 )
 MAX_SUBJECTS_IN_DETAIL = 100  # more of them get fewer points each
@@ -133,7 +133,7 @@ def series_of(
         A fitted line. Default: bins of about equal information.
     """
     score, count, n = curve.score, curve.count, float(curve.n)
-    grid = THRESHOLDS if detailed else FEW_THRESHOLDS
+    grid = THRESHOLDS if detailed else COARSE_THRESHOLDS
     rows = np.append(0.0, np.cumsum(count))
     hits = np.append(0.0, np.cumsum(curve.hits))
     at = np.searchsorted(score, grid)

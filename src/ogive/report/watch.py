@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from ogive import __version__
+from ogive._wording import percent
 from ogive.plotting.figures import panels_of
 from ogive.plotting.marks import plain
-from ogive.plotting.panels import percent
 from ogive.report.graphs import Graph, Table
 from ogive.report.page import NOTHING, About, Page
 from ogive.studies.graphs import timeline_of

@@ -117,8 +117,8 @@ def _metadata(target: Path) -> dict[str, Any] | None:
     """Return what `apply_log` wrote about a file into it; None if there is nothing."""
     try:
         meta = parquet.read_metadata(target)
-        said = json.loads((meta.metadata or {})[_KEY])
+        mark = json.loads((meta.metadata or {})[_KEY])
     except (pa.ArrowException, OSError, ValueError, KeyError, RecursionError):
         return None
-    known = isinstance(said, dict) and said.get("rows") == meta.num_rows
-    return said if known else None
+    known = isinstance(mark, dict) and mark.get("rows") == meta.num_rows
+    return mark if known else None

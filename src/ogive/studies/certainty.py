@@ -22,7 +22,7 @@ def certainty(curve: Curve, bins: ArrayLike | int, values: dict[str, Any]) -> di
     Values that are outside their bracket are moved to its end: a bracket of the Brier score knows
     hits and misses apart, a row does not.
 
-    The approximate numbers are those of rows joined in buckets: their errors are tested, and told
+    The approximate numbers are those of rows joined in buckets: their errors are tested, and given
     in ``docs/scale.md``. A curve whose rows are all single scores has none.
     """
     ends = brackets(curve, bins)

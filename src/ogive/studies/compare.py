@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._html import grid
+from ogive._wording import COMPARE_OTHERS, percent
 from ogive.calibrators import METHODS
 from ogive.calibrators.multiclass.shared_fits import shared_class_fits
 from ogive.calibrators.scaling.vector_probe import stopped_early, to_the_end
@@ -35,7 +36,6 @@ from ogive.studies.fitting import (
     named,
     reads_all_columns,
 )
-from ogive.studies.layout import percent
 from ogive.studies.losses import CRITICAL_T, hall_t, scores_of
 from ogive.views import check_view
 
@@ -199,7 +199,7 @@ class _Outcome:
 
     method: str
     numbers: dict[str, float]
-    losses: FloatArray  # (N,) NLL row by row
+    losses: FloatArray  # (N,) log loss row by row
     seconds: float
     rows: Rows
     stopped: bool = False
@@ -316,9 +316,7 @@ def _compared(
     plain = tuple(row for row in ranked if row.method != GROUPS)
     decision = judge_methods(cal, test, plain, whole, score_only=score_only)
     if test.fitted_rows:
-        decision = decision.withheld(
-            "No verdict: the test rows fitted the calibrator. Compare on other rows."
-        )
+        decision = decision.withheld(COMPARE_OTHERS)
     origin = (test.calibrated_by, test.fitted_rows)
     found = None
     if groups is not None:

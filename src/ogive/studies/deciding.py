@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ogive._wording import TAKES_LONG, others_words
 from ogive.calibrators import METHODS
 from ogive.calibrators.gain import Gain
 from ogive.calibrators.multiclass.class_view import ClassViewMap
@@ -27,7 +28,7 @@ from ogive.studies.fitting import (
 from ogive.studies.gain import gain_of
 from ogive.studies.losses import hall_t, scores_of
 from ogive.studies.verdict import judge, look
-from ogive.studies.wording import spline_of
+from ogive.studies.where_off import spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,11 +46,7 @@ DEFAULT_METHOD = "spline"
 #: Numbers that the fits of a decision may go through, fold after fold: about two seconds. Beyond,
 #: measuring would be slow, and the verdict names the command that decides.
 MAX_NUMBERS_TO_DECIDE = 800_000
-_SHARE_OF_FOLDS = FOLDS - 1  # cross-validation goes through the rows so many times
-SKIPPED = (
-    "Whether to calibrate is not decided here: fitting {n:,} rows of {K:,} classes takes long. "
-    "`{command}` decides it."
-)
+_SHARE_OF_FOLDS = FOLDS - 1  # how often cross-validation goes through the rows
 
 
 class Decided(NamedTuple):
@@ -82,7 +79,7 @@ def decide(preds: Predictions, view: str, cal: Predictions | None = None) -> Dec
     if columns and times * rows.n * rows.K > MAX_NUMBERS_TO_DECIDE:
         command = "ogive fit FILE -o cal.json" if cal is None else "ogive compare FILE"
         command += "" if view == VECTOR else f" --view {view}"
-        return Decided(None, (SKIPPED.format(n=rows.n, K=rows.K, command=command),))
+        return Decided(None, (TAKES_LONG.format(n=rows.n, K=rows.K, command=command),))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OgiveWarning)  # nothing is used of what is fitted here
         gain = _gain(preds, view, cal, columns=columns)
@@ -184,13 +181,7 @@ def _of_others(methods: Sequence[MethodResult], tried: str, calibrate: bool) -> 
     unsure = [row.method for row in others if row.too_few_rows_to_tell]
     why = " (spline is the default, and preferred)" if tried == DEFAULT_METHOD else ""
     noisy = any(row.method == tried and row.too_few_rows_to_tell for row in methods)
-    if calibrate and noisy:
-        names = ", ".join([*same, *unsure])
-        return [f"Too few rows to tell whether another method is better: {names}{why}."]
-    more = [f"Not significantly different: {', '.join(same)}{why}."] if calibrate and same else []
-    they = "are as good" if calibrate else "would help"
-    words = f"Too few rows to tell whether these {they}: {', '.join(unsure)}."
-    return [*more, words] if unsure else more
+    return others_words(same, unsure, calibrate=calibrate, noisy=noisy, why=why)
 
 
 def judge_fit(

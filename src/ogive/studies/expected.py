@@ -28,13 +28,13 @@ import numpy as np
 
 from ogive._html import record_form
 from ogive._numerics.logistic import expit
+from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.calibrators.maps import Map
 from ogive.calibrators.spline_map import SplineMap
 from ogive.curve import Curve
 from ogive.curve.coarse import coarse
 from ogive.errors import DoesNotApply, InvalidInput
 from ogive.metrics.line import HIGH, LOW, MAX_ROWS, Estimate
-from ogive.metrics.significance import HALF_WIDTH_95
 from ogive.predictions import Predictions, kind_or_default
 from ogive.studies.numbers import drawn_curves
 from ogive.studies.unlabelled import Unlabelled, scored_rows, unlabelled
@@ -42,7 +42,7 @@ from ogive.studies.unlabelled import Unlabelled, scored_rows, unlabelled
 if TYPE_CHECKING:
     import os
 
-    from ogive._typing import ArrayLike, BoolArray, FloatArray, Kind, Progress
+    from ogive._typing import ArrayLike, BoolArray, FloatArray, Kind, Progress, WeightKind
     from ogive.calibrators.maps import Fitted
     from ogive.readers import Columns
 
@@ -96,6 +96,7 @@ def expected_performance(
     kind: Kind | None = None,
     threshold: float = 0.5,
     sample_weight: ArrayLike | None = None,
+    weight_kind: WeightKind = "repetition",
     calibrator: Fitted | None = None,
     random_state: int = 0,
 ) -> ExpectedPerformance:
@@ -111,7 +112,8 @@ def expected_performance(
         What a matrix holds.
     threshold : float
         From which score on outcome 1 is predicted.
-    sample_weight : array-like, (N,), optional
+    sample_weight, weight_kind : optional
+        As in `Predictions`.
     calibrator : optional
         A fitted map of a score, which is applied first. Of the default spline, the interval holds
         its uncertainty.
@@ -125,7 +127,7 @@ def expected_performance(
     (0.85, 0.85, 0.875)
     """
     if not isinstance(data, Predictions):
-        weights: Any = {"sample_weight": sample_weight}
+        weights: Any = {"sample_weight": sample_weight, "weight_kind": weight_kind}
         data = Predictions(data, kind=kind_or_default(np.asarray(data), kind), **weights)
     if data.labels is not None:
         msg = "`data` has labels: measure it instead, or leave them out (Predictions(values))."

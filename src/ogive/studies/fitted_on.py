@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ogive._numerics.splits import cluster_folds, content_folds, pairs
+from ogive._wording import percent
 from ogive.calibrators import MULTICLASS
 from ogive.calibrators.maps import Map
 from ogive.calibrators.matrix_map import MatrixMap
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.maps import Fitted
 
+#: Folds of cross-validation, unless another number is asked for.
 FOLDS = 5
 
 
@@ -198,15 +200,13 @@ def before_and_after(info: FittedOn) -> str:
         return ""
     whole = ", of whole vectors" if info.view == VECTOR else ""
     if info.ks_after is None or info.log_loss_after is None:
-        return (
-            f"KS error {info.ks_before:.2%} and log loss {info.log_loss_before:.4f}{whole} before "
-            "calibration."
-        ).replace("%", " %")
+        loss = f"log loss {info.log_loss_before:.4f}{whole}"
+        return f"KS error {percent(info.ks_before)} and {loss} before calibration."
     return (
-        f"KS error {info.ks_before:.2%} before, {info.ks_after:.2%} after; log loss "
+        f"KS error {percent(info.ks_before)} before, {percent(info.ks_after)} after; log loss "
         f"{info.log_loss_before:.4f} before, {info.log_loss_after:.4f} after{whole} "
         f"(cross-validated, {info.folds} folds; lower is better)."
-    ).replace("%", " %")
+    )
 
 
 def cross_validated_log_loss(

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.maps import Band
 
-#: The name of the view that is no view: whole vectors.
+#: The name of whole vectors, where a view could be asked for.
 VECTOR = "vector"
 #: What follows a method's name where it reads the score of a view alone: "spline:score-only".
 SCORE_ONLY = "score-only"
 TWO_CLASSES = 2
-#: What is said of the map of class 1 of two.
+#: A note on the map of class 1 of two.
 MAY_MOVE = "Two classes: the calibrator maps the probability of class 1, so the decision may move."
 
-#: What is said of the spline of a rank.
+#: A note on the spline of a rank.
 READS_COLUMNS = (
     "It reads all columns of a row: the probability of the model's own choices, which stay as they "
     "are. --score-only reads their score alone."

@@ -58,8 +58,8 @@ def cross_fitted_gain(
     view : str, optional
         The view of the predictions.
     cv, random_state : int
-        How many parts, and the seed that deals the rows to them. Whole clusters are dealt by
-        their size, without a seed.
+        How many parts, and what deals the rows to them at random. Whole clusters are dealt by
+        their size, without chance.
     **options
         Handed to the method's fit.
 

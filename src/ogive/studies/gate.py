@@ -37,6 +37,8 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from ogive._html import text_form
+from ogive._numerics.mean_interval import LEVEL
+from ogive._wording import percent
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
 from ogive.metrics.binned import BINS, bin_rows
@@ -45,14 +47,12 @@ from ogive.metrics.onepass import read
 from ogive.metrics.significance import (
     EXPECTED_KS,
     LEAST_ABOVE_ZERO,
-    LEVEL,
     TestReader,
     interval_of,
     ks_of,
     supremum_tail,
 )
 from ogive.studies.fitting import VECTOR
-from ogive.studies.layout import percent
 from ogive.studies.saving import saving
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._numerics.mean_interval import LEVEL
 from ogive.curve import Curve
 from ogive.diagrams import (
     BeforeAfter,
@@ -22,7 +23,6 @@ from ogive.diagrams import (
     Timeline,
 )
 from ogive.errors import InvalidInput, UnknownName
-from ogive.metrics.significance import LEVEL
 from ogive.studies import CURVE_GRAPHS, DECISION_GRAPHS, GRAPHS
 from ogive.studies.compare import compare
 from ogive.studies.fitting import TWO_CLASSES, apply, curve_of, fit

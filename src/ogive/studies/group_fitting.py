@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ogive._numerics.splits import random_parts
+from ogive._wording import percent
 from ogive.calibrators import find_method
 from ogive.calibrators.grouped_map import ANY, JOIN, NO_GROUP
 from ogive.calibrators.groups import check_not_unique, fit_groups
@@ -223,7 +224,7 @@ def fitted_on_groups(
 
 def in_words(gamma: GroupedMap, check: GroupCheck | None, cv: int) -> list[str]:
     """Say what was fitted and what it does, in sentences."""
-    shift, slope, bend = (f"{100 * (1 - none):.0f} %" for none in gamma.none)
+    shift, slope, bend = (percent(1 - none, 0) for none in gamma.none)
     weights = f"shift {shift}, slope {slope}, bend {bend}"
     cells = [name for name in gamma.groups if ANY not in name.split(JOIN)]
     many = f"{len(cells):,} groups of {gamma.by}"

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import stdtr
 
+from ogive._numerics.mean_interval import LEVEL
+from ogive._wording import listed
 from ogive.calibrators.grouped_map import ANY, JOIN, value_columns
 from ogive.engines.grouping import Grouping, chosen_columns, combined
 from ogive.errors import OgiveWarning
 from ogive.metrics.many import false_discovery
 from ogive.metrics.proper import CLIP
-from ogive.metrics.significance import LEVEL
 from ogive.studies.group_curves import DEPTH, grouping_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 MIN_ROWS_TO_JUDGE_A_GROUP = 30
 #: Groups that are kept apart while a log is calibrated; rows of others are not judged.
 MAX_GROUPS_JUDGED = 100_000
-MAX_GROUPS_NAMED = 5  # in a sentence; the JSON has all
 _SUMS = 5  # of a group: w, w d, and w² times 1, d and d²
 
 
@@ -146,8 +146,5 @@ def named(groups: tuple[str, ...]) -> str:
     >>> named(("BR",)), named(("BR", "US"))
     ("1 group ('BR')", "2 groups ('BR', 'US')")
     """
-    names = ", ".join(repr(str(name)) for name in groups[:MAX_GROUPS_NAMED])
-    hidden = len(groups) - MAX_GROUPS_NAMED
-    more = f" and {hidden:,} more" if hidden > 0 else ""
     many = "1 group" if len(groups) == 1 else f"{len(groups):,} groups"
-    return f"{many} ({names}{more})"
+    return f"{many} ({listed([repr(str(name)) for name in groups])})"

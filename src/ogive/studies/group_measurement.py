@@ -7,12 +7,11 @@ from math import isfinite
 from typing import Any
 
 from ogive._html import text_form
+from ogive._numerics.mean_interval import LEVEL
+from ogive._wording import format_pvalue, many_words, percent
 from ogive.calibrators.grouped_map import JOIN, NO_GROUP
 from ogive.metrics.multicalibration import MulticalibrationError, largest_error
-from ogive.metrics.significance import LEVEL
 from ogive.studies.group_curves import columns_of_group
-from ogive.studies.layout import format_pvalue, percent
-from ogive.studies.wording import judge_many
 from ogive.views import rate_name
 
 #: How all rows together are called.
@@ -124,7 +123,7 @@ class GroupMeasurements:
         choices = len(self._choices)
         many = f" within each of {choices} choices of columns" if choices > 1 else ""
         tests = f"groups (KS tests{fit}, false discovery rate 5 %, Benjamini-Hochberg{many})"
-        return judge_many([one.group for one in self.groups], ways, tests)
+        return many_words([one.group for one in self.groups], ways, tests)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._numerics.mean_interval import LEVEL
 from ogive.engines.grouping import ALL_ROWS
 from ogive.metrics.binned import BINS, BinReader, as_edges
 from ogive.metrics.bracket import ks_bracket
@@ -13,7 +14,7 @@ from ogive.metrics.many import false_discovery
 from ogive.metrics.multicalibration import detectable_error, in_sigmas
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader, NllReader
-from ogive.metrics.significance import LEVEL, TestReader, ks_of
+from ogive.metrics.significance import TestReader, ks_of
 from ogive.predictions import Predictions
 from ogive.studies.group_curves import (
     columns_in,
@@ -22,7 +23,7 @@ from ogive.studies.group_curves import (
     curves_of_groups,
 )
 from ogive.studies.group_measurement import ALL, GroupMeasurement, GroupMeasurements
-from ogive.studies.wording import way_off
+from ogive.studies.where_off import way_off
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,12 +6,13 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from ogive._html import grid
+from ogive._wording import format_pvalue, percent
 from ogive.views import rate_name
 
 if TYPE_CHECKING:
     from ogive.metrics.significance import CalibrationTest
     from ogive.studies.measurement import Measurement, Measurements
-    from ogive.studies.wording import RangeOff
+    from ogive.studies.where_off import RangeOff
 
 
 def one_view(one: Measurement) -> str:
@@ -19,8 +20,8 @@ def one_view(one: Measurement) -> str:
     lines = [f"{name:<16}{value:>10}   {beside}".rstrip() for name, value, beside in _rows(one)]
     also = [line for other in one.also for line in ("", one_view(other))]
     belt = [belt_words(one.belt)] if one.numbers and not one.fitted_rows else []
-    said = [*belt, one.verdict, *of_summary(one)]
-    return "\n".join([f"{one.view}, n = {one.n:,}", *lines, *said, *also])
+    below = [*belt, one.verdict, *of_summary(one)]
+    return "\n".join([f"{one.view}, n = {one.n:,}", *lines, *below, *also])
 
 
 def belt_words(belt: tuple[RangeOff, ...]) -> str:
@@ -141,35 +142,12 @@ def all_views_html(every: Measurements) -> str:
     return grid("All views", head, rows, below=every.classes_verdict)
 
 
-def percent(value: float, digits: int = 2) -> str:
-    """Return a fraction in percent.
-
-    >>> percent(0.05631)
-    '5.63 %'
-    """
-    return f"{100 * value:.{digits}f} %"
-
-
 def format_interval(test: CalibrationTest) -> str:
     """Say an interval in percent; where it does not hold 0, it does not begin with 0.00."""
     low, high = f"{100 * test.low:.2f}", f"{100 * test.high:.2f} %"
     return f"above 0 … {high}" if test.low > 0.0 and float(low) == 0.0 else f"{low} … {high}"
 
 
-def format_pvalue(pvalue: float, *, cell: bool = False) -> str:
-    """Say a p-value: its size, unless that is beyond any doubt; `cell`: without its name.
-
-    >>> format_pvalue(0.0312), format_pvalue(1e-292), format_pvalue(0.5, cell=True)
-    ('p = 0.031', 'p < 0.0001', '0.5')
-    """
-    if isnan(pvalue):
-        return "withheld" if cell else "p withheld"
-    if pvalue < _LEAST_PRINTED_PVALUE:
-        return f"< {_LEAST_PRINTED_PVALUE}" if cell else f"p < {_LEAST_PRINTED_PVALUE}"
-    return f"{pvalue:.2g}" if cell else f"p = {pvalue:.2g}"
-
-
-_LEAST_PRINTED_PVALUE = 0.0001
 _DIGITS = 5e-6
 _KDE = {"kernel": "", "groups": "no spread: the L1 gap over groups of equal scores"}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri, stdtr
 
+from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.curve.clusters import summed
 from ogive.metrics.binned import ece, mce
 from ogive.metrics.ks import ks_error
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
     from ogive.studies.fitting import Rows
 
-CRITICAL_T = 1.96  # of `hall_t`: 2.5 % of equally good methods are found worse
+CRITICAL_T = HALF_WIDTH_95  # of `hall_t`: 2.5 % of equally good methods are found worse
 
 
 def scores_of(rows: Rows, test: Predictions, view: str) -> tuple[dict[str, float], FloatArray]:

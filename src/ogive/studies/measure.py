@@ -46,9 +46,8 @@ if TYPE_CHECKING:
 
 VECTOR = "vector"
 TWO_CLASSES = 2
-MIN_ROWS_FOR_COARSE_COPY = (
-    1_000_000  # from so many rows on a coarse copy serves where it makes no difference
-)
+#: With more rows a coarse copy serves where it makes no difference.
+MIN_ROWS_FOR_COARSE_COPY = 1_000_000
 ALL = "all"
 
 

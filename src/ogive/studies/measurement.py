@@ -6,19 +6,14 @@ from dataclasses import asdict, dataclass, field, replace
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
+from ogive._wording import TOO_HIGH, TOO_LOW, WITHHELD, class_tests, many_words
+
 if TYPE_CHECKING:
     from ogive.metrics.classwise import Classwise
     from ogive.metrics.significance import CalibrationTest
     from ogive.studies.numbers import Number
     from ogive.studies.verdict import Verdict
-    from ogive.studies.wording import RangeOff
-
-
-#: What is said of rows that fitted the calibrator.
-WITHHELD = (
-    "Their calibration error is small by construction, so no p-value, interval or verdict is "
-    "given. Measure rows that the calibrator was not fitted to."
-)
+    from ogive.studies.where_off import RangeOff
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -239,15 +234,13 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON values
 
 def classes_verdict(classes: Classwise) -> str:
     """Say which classes are miscalibrated, and in which way."""
-    from ogive.studies.wording import judge_many, tests_of_classes  # noqa: PLC0415 - as above
-
     names = [str(name) for name in classes.classes]
-    return judge_many(names, _ways(classes), tests_of_classes(len(names)))
+    return many_words(names, _ways(classes), class_tests(len(names)))
 
 
 def _ways(classes: Classwise) -> list[str]:
     """Return which way each class is off; "" for those that are not."""
-    from ogive.studies.wording import way_off  # noqa: PLC0415 - as above
+    from ogive.studies.where_off import way_off  # noqa: PLC0415 - as above
 
     columns = zip(classes.mean_score, classes.base_rate, classes.ks, strict=True)
     return [way_off(*row) if off else "" for row, off in zip(columns, classes.off, strict=True)]
@@ -273,7 +266,7 @@ def _summary(classes: Classwise) -> dict[str, Any]:
         "ece_max_class": str(classes.classes[worst_ece]),
         "brier": float(classes.brier.mean()),
         "classes_off": int(classes.off.sum()),
-        "classes_too_high": _named(classes, "too high"),
-        "classes_too_low": _named(classes, "too low"),
+        "classes_too_high": _named(classes, TOO_HIGH),
+        "classes_too_low": _named(classes, TOO_LOW),
         "verdict": classes_verdict(classes),
     }

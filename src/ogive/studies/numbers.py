@@ -33,6 +33,7 @@ from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.logistic import expit
 from ogive._numerics.mean_interval import ByCluster, Part, mean_interval
 from ogive._numerics.natural_spline import NaturalSpline
+from ogive._wording import percent
 from ogive.calibrators.grouped_trials import trials_of
 from ogive.curve.curve import as_curve
 from ogive.curve.folds import folds
@@ -45,7 +46,8 @@ from ogive.metrics.line import (
     oe_ratio,
 )
 from ogive.metrics.proper import CLIP
-from ogive.studies.wording import ranges_off, spline_of
+from ogive.studies.fitted_on import FOLDS
+from ogive.studies.where_off import ranges_off, spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,12 +55,10 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.calibrators.spline_map import SplineMap
     from ogive.curve import Curve
-    from ogive.studies.wording import RangeOff
+    from ogive.studies.where_off import RangeOff
 
-DRAWS = (
-    1000  # of the posterior: the ends of the intervals then vary by a few percent of their width
-)
-FOLDS = 5
+#: Of the posterior: the ends of the intervals then vary by a few percent of their width.
+DRAWS = 1000
 _MEDIAN, _NINETY = 0.5, 0.9
 _ROUNDING = 1e-12  # a share that should end on a row does, in spite of rounding
 
@@ -182,7 +182,7 @@ def refinement(
     outcomes, sample_weight, weight_kind : optional
         Of scores, as in `Curve.from_scores`.
     cv, random_state : int
-        How many parts, and the seed that deals the rows to them. Each part is calibrated by the
+        How many parts, and what deals the rows to them at random. Each part is calibrated by the
         default spline, fitted to the others.
 
     Returns
@@ -256,7 +256,7 @@ class Number(NamedTuple):
             return "unknown"
         if np.isinf(value):
             return "∞" if value > 0 else "-∞"
-        return f"{100 * value:.2f} %" if self.percent else f"{value:.4f}"
+        return percent(value) if self.percent else f"{value:.4f}"
 
 
 #: Key, name, whether it is a share shown in percent, and one sentence.
@@ -290,7 +290,7 @@ NUMBERS = (
         "Log loss after cross-fitted calibration: what calibration cannot repair.",
     ),
 )
-#: What is said instead where there is no number.
+#: The words where there is no number.
 UNKNOWN = {
     "oe_ratio": "Unknown: all scores are 0, so that no outcome is expected.",
     "intercept": "Infinite: all outcomes are equal, and no shift makes that mean.",

@@ -20,10 +20,11 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import ncx2
 
+from ogive._numerics.binomial import Likelihood, Trials
 from ogive._numerics.logistic import expit
+from ogive._numerics.mean_interval import LEVEL
 from ogive.curve.coarse import coarse
 from ogive.metrics.proper import CLIP
-from ogive.metrics.significance import LEVEL
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 MIN_ROWS_FOR_COARSE_COPY = 20_000  # a copy with a few thousand rows gives the same map
 DEGREE = 4  # of the polynomial in the share of rows; with the log-odds, six coefficients
 RIDGE = 1e-3  # in units of one row's information: outcomes that can be separated have no maximum
-STEPS = 50  # of Newton's method, which needs about eight
 
 
 class Saving(NamedTuple):
@@ -83,29 +83,12 @@ def _fit(
     basis: FloatArray, eta: FloatArray, count: FloatArray, hits: FloatArray
 ) -> tuple[float, float]:
     """Return twice the log-likelihood gained, and how much more it varies than its law says."""
-
-    def loss(logit: FloatArray) -> float:
-        return float(count @ np.logaddexp(0.0, logit) - hits @ logit)
-
-    def penalised(coef: FloatArray) -> float:
-        return loss(eta + basis @ coef) + 0.5 * RIDGE * float(coef @ coef)
-
-    coef = np.zeros(basis.shape[1])
-    at = penalised(coef)
-    for _ in range(STEPS):
-        q = expit(eta + basis @ coef)
-        slope = basis.T @ (count * q - hits) + RIDGE * coef
-        bend = (basis.T * (count * q * (1.0 - q))) @ basis + RIDGE * np.eye(coef.size)
-        step, before = np.linalg.solve(bend, slope), at
-        while (at := penalised(coef - step)) > before and np.abs(step).max() > CLIP:
-            step = step / 2.0
-        coef = coef - step if at <= before else coef
-        if before - at < CLIP:
-            break
-    logit = eta + basis @ coef
-    q = expit(logit)
-    gained = max(2.0 * (loss(eta) - loss(logit)), 0.0)
-    varies = float(count @ (q * (1.0 - q) * (basis @ coef) ** 2))
+    like = Likelihood(Trials(eta, count, hits, eta), basis, hits @ basis)
+    start = like.point(np.zeros(basis.shape[1]))
+    fitted = like.ascend(start, np.full(start.coef.size, RIDGE), gain=CLIP)
+    q = expit(like.logit(fitted.coef))
+    gained = max(2.0 * (fitted.value - start.value), 0.0)
+    varies = float(count @ (q * (1.0 - q) * (basis @ fitted.coef) ** 2))
     return gained, varies / gained if gained else 1.0
 
 

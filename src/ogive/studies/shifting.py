@@ -75,11 +75,7 @@ def shift_file(
     if trained_at is None:
         trained_at = rate_before(gamma, info)
     if trained_at is None and kept_negatives is None:
-        msg = (
-            f"{calibrator} does not say the base rate of the rows it was fitted on: give it with "
-            "--trained-at (trained_at=), such as 0.5."
-        )
-        raise InvalidInput(msg)
+        raise _unknown_rate(calibrator)
     new = shifted(gamma, base_rate, trained_at=trained_at, kept_negatives=kept_negatives, date=date)
     save(new, out, info)
     before = new.trained_at if trained_at is None else trained_at
@@ -134,11 +130,7 @@ def shift_like(
     classes = _classes_of(gamma)
     rate = trained_at if trained_at is not None else rate_before(gamma, info)
     if rate is None:
-        msg = (
-            f"{calibrator} does not say the base rate of the rows it was fitted on: give it with "
-            "--trained-at (trained_at=), such as 0.5."
-        )
-        raise InvalidInput(msg)
+        raise _unknown_rate(calibrator)
     before = as_rates(rate, "trained_at", classes)
     known: Any = scores_in(info) if classes == TWO_CLASSES else class_scores_in(info)
     if known is None:
@@ -157,6 +149,13 @@ def shift_like(
     _check_estimate(found)
     save(shifted(gamma, found.base_rate, trained_at=before, how="estimated", date=date), out, info)
     return EstimatedShift(found, str(out))
+
+
+def _unknown_rate(calibrator: str | os.PathLike[str]) -> InvalidInput:
+    return InvalidInput(
+        f"{calibrator} does not say the base rate of the rows it was fitted on: give it with "
+        "--trained-at (trained_at=), such as 0.5."
+    )
 
 
 def _check_estimate(found: BaseRate) -> None:

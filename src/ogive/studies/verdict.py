@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ogive import _wording as wording
+from ogive._numerics.mean_interval import LEVEL
 from ogive.metrics.omnibus import calibration_test, noise_ratio
-from ogive.metrics.significance import LEVEL, ks_test
+from ogive.metrics.significance import ks_test
 from ogive.studies.gain import gain_of
-from ogive.studies.layout import format_pvalue, percent
-from ogive.studies.wording import about_scores, direction_of, spline_of
+from ogive.studies.where_off import about_scores, direction_of, spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from ogive.metrics.significance import CalibrationTest
     from ogive.studies.deciding import Decided
 
-NOT_FOUND = "No miscalibration found"
 #: With fewer rows than this nothing is decided.
 MIN_ROWS = 20
 #: A KS error that matters: half of what the scores leave to chance, at least 1, at most 10 %. Rows
@@ -98,15 +98,16 @@ class Verdict:
             *("log_loss_before", "log_loss_after", "log_loss_error"),
         )
         none: Any = dict.fromkeys(unknown)
-        none |= {"too_few_rows": False, "direction": "none found", "sentences": (sentence,)}
+        none |= {"too_few_rows": False, "direction": wording.NONE_FOUND, "sentences": (sentence,)}
         return replace(self, **none)
 
     @property
     def word(self) -> str | None:
         """The decision in a word or two; None: these rows do not decide it."""
         if self.too_few_rows:
-            return "too few rows"
-        return None if self.calibrate is None else "calibrate" if self.calibrate else "leave alone"
+            return wording.TOO_FEW_ROWS
+        words = {True: wording.CALIBRATE, False: wording.LEAVE_ALONE}
+        return None if self.calibrate is None else words[self.calibrate]
 
     def flat(self) -> dict[str, Any]:
         """Return what every command's JSON has: the verdict in words, and what is known of it."""
@@ -151,27 +152,24 @@ def look(
     ks = ks or ks_test(curve)
     mean, rate = float(curve.score @ curve.count) / curve.n, float(curve.total_hits) / curve.n
     if ks.sigma == 0.0:
-        certain = float(ks.value == 0.0)
-        return Seen(curve.n, curve.view, certain, ks, "none found", (_certain(ks),), None)
+        right = ks.value == 0.0
+        words: tuple[str, ...] = (wording.certain_words(right=right),)
+        return Seen(curve.n, curve.view, float(right), ks, wording.NONE_FOUND, words, None)
     pvalue = calibration_test(curve, fitted_on=fitted_on).pvalue
-    p = f"calibration test: {format_pvalue(pvalue)}"
-    against = (
-        f"KS error {percent(ks.value)}, where perfectly calibrated scores would show about "
-        f"{percent(ks.expected)}"
-    )
-    if pvalue >= LEVEL:
-        unseen = f"A true KS error below {percent(ks.detectable)} would often go unseen."
-        words: tuple[str, ...] = (f"{NOT_FOUND}: {against} ({p}).", unseen)
-        if fitted_on is not None:
-            words = (f"{NOT_FOUND}: {_what_remains(curve, ks, pvalue, fitted_on)}",)
-        return Seen(curve.n, curve.view, pvalue, ks, "none found", words, _rows_needed(curve, ks))
+    found = pvalue < LEVEL
+    if fitted_on is None:
+        first = wording.beside_chance(ks.value, ks.expected, pvalue)
+    else:
+        allowed = allowed_ks(curve, ks, fitted_on)
+        first = wording.what_remains(ks.value, allowed, fitted_on, pvalue, found=found)
+    needed = _rows_needed(curve, ks)
+    if not found:
+        unseen = () if fitted_on is not None else (wording.unseen_words(ks.detectable),)
+        words = (f"{wording.NOT_FOUND}: {first}", *unseen)
+        return Seen(curve.n, curve.view, pvalue, ks, wording.NONE_FOUND, words, needed)
     way, means = direction_of(curve.view, mean, rate, ks)
-    ranges = about_scores(curve, calibrator).strip()
-    first = f"{against} ({p})."
-    if fitted_on is not None:
-        first = _what_remains(curve, ks, pvalue, fitted_on)
-    words = (f"Miscalibrated: {first}", f"{means} {ranges}".strip())
-    short = max(MIN_ROWS, _rows_needed(curve, ks) or 0) if curve.n < MIN_ROWS else None
+    words = (f"{wording.FOUND}: {first}", f"{means} {about_scores(curve, calibrator)}".strip())
+    short = max(MIN_ROWS, needed or 0) if curve.n < MIN_ROWS else None
     return Seen(curve.n, curve.view, pvalue, ks, way, words, short)
 
 
@@ -204,9 +202,9 @@ def judge(
     decision = [] if gain is None or few else [gain.verdict]
     shown = list(seen.sentences)
     if few:
-        shown = [_too_few(seen)]
+        shown = [wording.too_few_words(seen.n, seen.ks.detectable, seen.rows_needed)]
     if calibrate and seen.pvalue >= LEVEL:
-        shown[0] = shown[0].replace(NOT_FOUND, "Miscalibration is likely, but not certain")
+        shown[0] = shown[0].replace(wording.NOT_FOUND, f"{wording.LIKELY}, but not certain")
     if calibrate and lead:
         decision = [lead, *decision]
     sentences = [*decision, *more, *shown] if lead else [*shown, *decision, *more]
@@ -219,7 +217,7 @@ def judge(
         pvalue=seen.pvalue,
         too_few_rows=few,
         rows_needed=seen.rows_needed if few else None,
-        direction="none found" if few else seen.direction,
+        direction=wording.NONE_FOUND if few else seen.direction,
         method=method if calibrate else None,
         log_loss_before=gain.before if known and gain else None,
         log_loss_after=gain.before - gain.value if known and gain and gain.before else None,
@@ -251,7 +249,7 @@ def judge_curve(
     decide = decide and fitted_on is None
     gain = gain_of(curve, gamma) if decide and gamma is not None else None
     again = fitted_on is not None and seen.pvalue < LEVEL
-    more = ("Fit a calibrator to the model's own outputs on rows like these.",) if again else ()
+    more = (wording.REFIT,) if again else ()
     return judge(seen, gain, method="spline", more=more)
 
 
@@ -263,29 +261,6 @@ def allowed_ks(curve: Curve, ks: CalibrationTest, fitted_on: float) -> float:
     return ks.detectable_half * noise_ratio(curve, fitted_on)
 
 
-def _what_remains(curve: Curve, ks: CalibrationTest, pvalue: float, fitted_on: float) -> str:
-    """Say whether calibrated scores are off by more than the noise of the fit, and of the rows."""
-    allowed = allowed_ks(curve, ks, fitted_on)
-    within, found = ks.value <= allowed, pvalue < LEVEL
-    text = (
-        f"the remaining KS error, {ks.value:.2%}, is {'no ' if within else ''}larger than sampling "
-        f"noise for {fitted_on:,.0f} calibration rows (up to {allowed:.2%}"
-    ).replace("%", " %")
-    p = format_pvalue(pvalue)
-    if within != found:
-        return f"{text}; calibration test with that noise: {p})."
-    rejects = "rejects" if found else "does not reject"
-    return f"{text}), but the calibration test with that noise {rejects} ({p})."
-
-
-def _too_few(seen: Seen) -> str:
-    unseen = percent(seen.ks.detectable)
-    return (
-        f"Too few rows to say: with {seen.n:,.0f} rows a KS error below {unseen} would often go "
-        f"unseen; about {seen.rows_needed:,} rows would settle it."
-    )
-
-
 def _rows_needed(curve: Curve, ks: CalibrationTest) -> int | None:
     """Return how many rows would show an error that matters; None: these do."""
     material = float(np.clip(0.5 * float(curve.tail @ curve.count) / curve.n,
@@ -293,10 +268,3 @@ def _rows_needed(curve: Curve, ks: CalibrationTest) -> int | None:
     if ks.detectable <= material and curve.n >= MIN_ROWS:
         return None
     return max(MIN_ROWS, ceil(curve.n * (ks.detectable / material) ** 2))
-
-
-def _certain(ks: CalibrationTest) -> str:
-    """All scores are 0 or 1: they leave nothing to chance."""
-    if ks.value == 0.0:
-        return "All scores are 0 or 1, and every outcome is what its score says."
-    return "All scores are 0 or 1, and some outcomes differ from them: miscalibrated beyond doubt."

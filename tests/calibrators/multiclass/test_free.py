@@ -65,7 +65,7 @@ def test_calibrated_vectors_are_nearly_left_alone(fit, n, limit):
 def test_a_poor_decision_is_said(rng):
     z, y, _ = sample(rng, shift=2.0)
     preds = Predictions(z, y, kind="logits")
-    with pytest.warns(OgiveWarning, match=r"right \d+\.\d% more often.*multiclass='free'"):
+    with pytest.warns(OgiveWarning, match=r"right \d+\.\d % more often.*multiclass='free'"):
         gamma = fit_kept(preds)
     assert gamma.held > 0.05
     assert gamma.lost > 0.01

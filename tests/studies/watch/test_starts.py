@@ -15,7 +15,7 @@ from ogive.studies.watch.starts import (
     past_of,
     saved_by,
 )
-from ogive.studies.wording import spline_of
+from ogive.studies.where_off import spline_of
 from tests import naive
 
 

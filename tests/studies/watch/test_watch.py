@@ -66,7 +66,7 @@ def test_quiet_days_stay_quiet_and_cost_little(rng):
     assert not watch.alarm
     assert watch.change is None
     assert -4 < watch.log_e < np.log(20)
-    assert "No sign of miscalibration from 2026-04-01 to 2026-04-25" in watch.verdict
+    assert "No miscalibration found from 2026-04-01 to 2026-04-25" in watch.verdict
     assert watch.to_dict()["since"] is None
 
 

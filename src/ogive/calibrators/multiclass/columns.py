@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,19 +23,19 @@ from ogive._numerics.blocks import for_each_block
 from ogive.calibrators import find_method
 from ogive.calibrators.identity import fit_identity
 from ogive.calibrators.impossible import impossible_in
-from ogive.calibrators.log_values import rescaled
+from ogive.calibrators.log_values import rescaled, with_weight
 from ogive.calibrators.maps import Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.platt import fit_platt, no_slope_reason, shifted
 from ogive.calibrators.scaling.temperature import careful_factor
 from ogive.curve import Curve
 from ogive.errors import FallbackWarning, InvalidInput, NotEnoughData
-from ogive.predictions import Predictions
+from ogive.predictions import Predictions, labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ogive._typing import BoolArray, FloatArray
+    from ogive._typing import BoolArray, FloatArray, IntArray
 
 _NUMBERS_PER_BLOCK = 1 << 20  # long columns, so that one call for each column costs little
 _SMALLEST_LOG = -690.0
@@ -52,7 +52,7 @@ class ColumnsMap(MatrixMap):
     floor : float
         What a mass of 0 is lifted to.
     factor : float
-        What logits are multiplied by first: see `scale_factor`.
+        What logits are multiplied by first: see `scaled`.
     """
 
     maps: tuple[Map, ...]
@@ -121,7 +121,26 @@ def unnested(values: dict[str, Any]) -> Map:
     return gamma
 
 
-def scale_factor(
+class Scaled(NamedTuple):
+    """Rows whose columns can be read: logits times `factor`, and masses of 0 lifted to `floor`."""
+
+    preds: Predictions
+    labels: IntArray
+    factor: float
+    floor: float
+
+
+def scaled(preds: Predictions, method: str, *, rescale: bool, n_jobs: int | None) -> Scaled:
+    """Check that a method reads curves, and scale labelled predictions for it."""
+    _check_curve_method(method)
+    preds = with_weight(preds)
+    labels = labelled(preds)
+    factor = _scale_factor(preds, method, rescale=rescale, n_jobs=n_jobs)
+    preds = rescaled(preds, factor)
+    return Scaled(preds, labels, factor, _smallest_mass(preds, n_jobs=n_jobs))
+
+
+def _scale_factor(
     preds: Predictions, method: str, *, rescale: bool, n_jobs: int | None = None
 ) -> float:
     """Return the factor for a matrix of logits before its columns are read: 1 / temperature.
@@ -174,7 +193,7 @@ def _rest(masses: FloatArray) -> FloatArray:
     return rest
 
 
-def smallest_mass(preds: Predictions, *, n_jobs: int | None = None) -> float:
+def _smallest_mass(preds: Predictions, *, n_jobs: int | None = None) -> float:
     """Return half the smallest positive mass: the floor."""
     found: dict[int, float] = {}
 
@@ -232,7 +251,7 @@ def fit_column(curve: Curve, method: str, options: Mapping[str, Any]) -> tuple[M
         gamma = find_method(method).fit(curve, **options)
     except NotEnoughData:
         return fit_platt(curve), True
-    assert isinstance(gamma, Map)  # noqa: S101 - checked by check_curve_method
+    assert isinstance(gamma, Map)  # noqa: S101 - checked by _check_curve_method
     return gamma, False
 
 
@@ -255,7 +274,7 @@ def fit_columns(
     return tuple(gamma for gamma, _ in fits)
 
 
-def check_curve_method(method: str) -> None:
+def _check_curve_method(method: str) -> None:
     """Check that the method reads a curve: others give full vectors by themselves."""
     if find_method(method).reads != "curve":
         msg = f"`method` {method!r} calibrates whole vectors by itself: fit it to the predictions."

@@ -17,18 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._numerics.blocks import for_each_block
-from ogive.calibrators.log_values import rescaled, with_weight
 from ogive.calibrators.multiclass.columns import (
     ColumnsMap,
     all_log_odds,
-    check_curve_method,
     class_tails,
     column_curve,
     fit_columns,
-    scale_factor,
-    smallest_mass,
+    scaled,
 )
-from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
@@ -67,12 +63,7 @@ def fit_every_rank(
     >>> len(fit_every_rank(preds, "none").maps)
     3
     """
-    check_curve_method(method)
-    preds = with_weight(preds)
-    labels = labelled(preds)
-    factor = scale_factor(preds, method, rescale=rescale, n_jobs=n_jobs)
-    preds = rescaled(preds, factor)
-    floor = smallest_mass(preds, n_jobs=n_jobs)
+    preds, labels, factor, floor = scaled(preds, method, rescale=rescale, n_jobs=n_jobs)
     log_odds = all_log_odds(preds, floor, n_jobs=n_jobs)
     rank = np.empty(preds.n, dtype=np.intp)  # of the true class, from 0
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.blocks import blocks, for_each_block
+from ogive._wording import percent
 from ogive.calibrators.log_values import row_count
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.class_structure import ClassStructure
@@ -123,7 +124,7 @@ class FreeMap(ClassMap):
         calibrated_free(self.structure.scores(preds, at), self.top, out)
 
     def __repr__(self) -> str:
-        return f"FreeMap(K={self.K}, n={self.n:,}, changed={self.changed:.2%})"
+        return f"FreeMap(K={self.K}, n={self.n:,}, changed={percent(self.changed)})"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -149,7 +150,8 @@ class KeptMap(ClassMap):
         calibrated_kept(self.structure.scores(preds, at), top, self.top, out)
 
     def __repr__(self) -> str:
-        return f"KeptMap(K={self.K}, n={self.n:,}, held={self.held:.2%}, lost={self.lost:.2%})"
+        shares = f"held={percent(self.held)}, lost={percent(self.lost)}"
+        return f"KeptMap(K={self.K}, n={self.n:,}, {shares})"
 
 
 def fit_free(
@@ -180,8 +182,8 @@ def fit_free(
     >>> logits = 3 * rng.normal(size=(2000, 3))
     >>> truth = logits / 3 + [0.0, 1.0, 0.0]                  # class 1 is seen too seldom
     >>> labels = (truth + rng.gumbel(size=(2000, 3))).argmax(axis=1)
-    >>> gamma = fit_free(Predictions(logits, labels, kind="logits"))
-    >>> gamma(Predictions([[0.0, 0.0, 0.0]], kind="logits")).round(1)      # 0.21, 0.58, 0.21
+    >>> calibrator = fit_free(Predictions(logits, labels, kind="logits"))
+    >>> calibrator(Predictions([[0.0, 0.0, 0.0]], kind="logits")).round(1)      # 0.21, 0.58, 0.21
     array([[0.2, 0.6, 0.2]])
     """
     check_spline(method, "free")
@@ -346,9 +348,9 @@ def _warn_of(tops: _Tops, held: float, lost: float) -> None:
     error = float(np.sqrt(np.average((tops.gain - lost) ** 2, weights=tops.weights) / n))
     if lost > max(_MAX_LOST_ACCURACY, _CLEAR_ERRORS * error):
         warnings.warn(
-            f"in {held:.1%} of the rows another class is more probable than the one with the "
-            f"largest value, and taking it would be right {lost:.1%} more often. No vector that "
-            "keeps the decision is calibrated there: multiclass='free' may change it.",
+            f"in {percent(held, 1)} of the rows another class is more probable than the one with "
+            f"the largest value, and taking it would be right {percent(lost, 1)} more often. No "
+            "vector that keeps the decision is calibrated there: multiclass='free' may change it.",
             OgiveWarning,
             stacklevel=4,
         )

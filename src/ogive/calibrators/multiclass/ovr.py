@@ -16,21 +16,18 @@ import numpy as np
 
 from ogive.calibrators.impossible import impossible_in
 from ogive.calibrators.log_odds import FARTHEST_LOG_ODDS
-from ogive.calibrators.log_values import rescaled, with_weight
+from ogive.calibrators.log_values import rescaled
 from ogive.calibrators.matrix_map import check_classes
 from ogive.calibrators.multiclass.columns import (
     ColumnsMap,
     all_log_odds,
-    check_curve_method,
     class_tails,
     column_curve,
     fit_columns,
-    scale_factor,
-    smallest_mass,
+    scaled,
 )
 from ogive.curve import Curve
 from ogive.errors import DoesNotApply
-from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -130,12 +127,7 @@ def fit_ovr(
     >>> fit_ovr(preds, "platt")(preds).sum(axis=1)
     array([1., 1., 1., 1.])
     """
-    check_curve_method(method)
-    preds = with_weight(preds)
-    labels = labelled(preds)
-    factor = scale_factor(preds, method, rescale=rescale, n_jobs=n_jobs)
-    preds = rescaled(preds, factor)
-    floor = smallest_mass(preds, n_jobs=n_jobs)
+    preds, labels, factor, floor = scaled(preds, method, rescale=rescale, n_jobs=n_jobs)
     curves: Iterable[Curve]
     if preds.K == _TWO:
         curves, first = [Curve.from_predictions(preds, "class-1", n_jobs=n_jobs)], 1

@@ -30,23 +30,20 @@ import numpy as np
 from ogive._numerics.blocks import blocks, for_each_block
 from ogive._numerics.power import best_power
 from ogive.calibrators.identity import fit_identity
-from ogive.calibrators.log_values import rescaled, weight_scale, with_weight
+from ogive.calibrators.log_values import rescaled, weight_scale
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.columns import (
-    check_curve_method,
     column_curve,
     fit_column,
     nested,
     ordered_sum,
-    scale_factor,
-    smallest_mass,
+    scaled,
     unnested,
     warn_of,
 )
 from ogive.calibrators.stick_breaking import MARGIN, broken, fill
 from ogive.curve import Curve
 from ogive.errors import InvalidInput
-from ogive.predictions import labelled
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, IntArray
@@ -77,7 +74,7 @@ class RanksMap(MatrixMap):
     held : float
         The share of calibration rows in which the order held back the first or second class.
     factor : float
-        What logits are multiplied by first: see `scale_factor`.
+        What logits are multiplied by first: see `ogive.calibrators.multiclass.columns.scaled`.
     """
 
     method = "ranks"
@@ -193,9 +190,6 @@ def fit_ranks(
     >>> bool((q.argmax(axis=1) == logits.argmax(axis=1)).all())
     True
     """
-    check_curve_method(method)
-    preds = with_weight(preds)
-    labels = labelled(preds)
     if preds.one_column:
         msg = "`preds` has one column, which has no ranks. Fit its curve, or use fit_ovr."
         raise InvalidInput(msg)
@@ -203,9 +197,7 @@ def fit_ranks(
         msg = f"`ranks` must be a whole number >= 1, not {ranks!r}."
         raise InvalidInput(msg)
     R = min(int(ranks), preds.K - 1)
-    factor = scale_factor(preds, method, rescale=rescale, n_jobs=n_jobs)
-    preds = rescaled(preds, factor)
-    floor = smallest_mass(preds, n_jobs=n_jobs)
+    preds, labels, factor, floor = scaled(preds, method, rescale=rescale, n_jobs=n_jobs)
     rows = _read(preds, labels, R, floor, n_jobs=n_jobs)
     maps, failed = _fit_maps(preds, rows, method, options, n_jobs=n_jobs)
     warn_of(failed, method, "ranks", R)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._numerics.mean_interval import HALF_WIDTH_95
+from ogive._wording import CONFIDENCE, direction_words, joint_direction, way_of
 from ogive.calibrators.log_values import row_count
 from ogive.calibrators.spline_map import SplineMap
 from ogive.calibrators.spline_summary import ALONE, OffRange, SplineSummary, summarise
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from ogive.predictions import Predictions
 
 _GROUPS = 20
-_CRITICAL_Z = 1.96  # two-sided 5 %
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -69,10 +70,8 @@ class VectorSummary:
         return asdict(self)
 
     def __repr__(self) -> str:
-        found = {"none found": "no miscalibration found.", "mixed": "over- and underconfident."}
-        what = found.get(self.direction, f"the model is {self.direction}.")
-        start = "" if self.verdict else f": {what}"  # the verdict has it already
-        lines = [f"{self.method} of whole vectors, n = {self.n:,}{start}"]
+        found = "" if self.verdict else f": {direction_words(self.direction)}"  # it has it already
+        lines = [f"{self.method} of whole vectors, n = {self.n:,}{found}"]
         lines += [f"{part}." for part in self.ranges]
         changes = f"Mean change {self.shift:+.4f}, mean absolute change {self.moved:.4f}"
         lines.append(f"{changes}, of the probability of the chosen class.")
@@ -92,12 +91,11 @@ def summary_of(
     p, q = (np.take_along_axis(x, at, axis=1)[:, 0] for x in (before, after))
     weights = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
     ranges = tuple(_ranges(p, q, weights))
-    words = {"overconfident" if part.way == "too high" else "underconfident" for part in ranges}
     return VectorSummary(
         method=method,
         view="vector",
         n=row_count(preds),
-        direction="mixed" if len(words) > 1 else words.pop() if words else "none found",
+        direction=joint_direction(CONFIDENCE[part.way] for part in ranges),
         shift=float(np.average(q - p, weights=weights)),
         moved=float(np.average(np.abs(q - p), weights=weights)),
         ranges=ranges,
@@ -112,7 +110,7 @@ def _ranges(p: FloatArray, q: FloatArray, weights: FloatArray) -> list[OffRange]
                       for part in groups])  # fmt: skip
     noise = np.array([np.average(q[part] * (1.0 - q[part])) / part.size for part in groups])
     change = means[:, 1] - means[:, 0]
-    side = np.where(np.abs(change) > _CRITICAL_Z * np.sqrt(noise), np.sign(change), 0.0)
+    side = np.where(np.abs(change) > HALF_WIDTH_95 * np.sqrt(noise), np.sign(change), 0.0)
     edges = np.flatnonzero(np.diff(side, prepend=0.0, append=0.0))
     found = []
     for start, stop in pairwise(edges):
@@ -120,7 +118,7 @@ def _ranges(p: FloatArray, q: FloatArray, weights: FloatArray) -> list[OffRange]
             most = start + int(np.abs(change[start:stop]).argmax())
             found.append(OffRange(
                 low=float(p[groups[start]].min()), high=float(p[groups[stop - 1]].max()),
-                way="too high" if side[start] < 0 else "too low",
+                way=way_of(float(side[start])),
                 at=float(means[most, 0]), change=float(change[most]),
             ))  # fmt: skip
     return found

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.scaling.odir_search import Split
     from ogive.predictions import Predictions
 
-FOLDS = 5
+FOLDS = 5  # as published
 SEED = 15
 _MIN_CLASSES_FOR_SHORT_GRID = 50  # between the published grids, for 10 and for 100 classes
 _MAX_CLASSES_FOR_FULL_GRID = 256  # with more, a fit takes minutes

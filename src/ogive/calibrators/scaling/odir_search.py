@@ -2,7 +2,7 @@
 
 λ runs from large to small and μ to and fro under each λ, so that every fit starts at the solution
 of its neighbour: a few evaluations instead of hundreds. No pair of the grid is left out, because
-the loss on held-out rows can have several minima; except in a `hasty` search, for so many classes
+the loss on held-out rows can have several minima; except in a `hasty` search, for very many classes
 that a fit takes minutes: it works in float32 until the pair is chosen, and tries
 no smaller λ after one that is worse than the one before.
 """

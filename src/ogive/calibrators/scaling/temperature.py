@@ -106,8 +106,8 @@ def fit_temperature(preds: Predictions, *, n_jobs: int | None = None) -> Tempera
     >>> from ogive import Predictions
     >>> preds = Predictions([[4.0, 0.0], [4.0, 0.0], [0.0, 4.0], [0.0, 4.0]], [0, 1, 1, 1],
     ...                     kind="logits")
-    >>> gamma = fit_temperature(preds)  # three of four are right: log 3 = 4 / T
-    >>> round(gamma.temperature, 4), gamma(preds)[0].round(4)
+    >>> calibrator = fit_temperature(preds)  # three of four are right: log 3 = 4 / T
+    >>> round(calibrator.temperature, 4), calibrator(preds)[0].round(4)
     (3.641, array([0.75, 0.25]))
     """
     rows = _read(preds, n_jobs)

@@ -54,14 +54,12 @@ RIDGE = 1e-8
 #: Rows that cost less than this together are separable: else one of them has its label no more
 #: probable than another class, and costs log 2 by itself.
 _ONE_UNDECIDED_ROW = math.log(2.0)
-_AT_BOUND = (
-    1e-9  # log(cost / log 2) at which the temperature itself is at its bound, but for digits
-)
+#: The log(cost / log 2) at which the temperature itself is at its bound, but for digits.
+_AT_BOUND = 1e-9
 #: Logits of a class that differ by less than this share of their size do so by rounding.
 _CONSTANT = 1e-13
-_MAX_CLASSES_SIDE_BY_SIDE = (
-    64  # with more classes, rows are summed in place: copies side by side take longer
-)
+#: With more classes, rows are summed in place: copies side by side take longer.
+_MAX_CLASSES_SIDE_BY_SIDE = 64
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -114,8 +112,8 @@ def fit_vector(
     >>> rng = np.random.default_rng(0)
     >>> logits = rng.normal(size=(2000, 3))
     >>> labels = (3 * logits + [0.0, 1.0, 0.0] + rng.gumbel(size=(2000, 3))).argmax(axis=1)
-    >>> gamma = fit_vector(Predictions(logits, labels, kind="logits"))
-    >>> gamma.factor.round(1), gamma.offset.round(1)
+    >>> calibrator = fit_vector(Predictions(logits, labels, kind="logits"))
+    >>> calibrator.factor.round(1), calibrator.offset.round(1)
     (array([3., 3., 3.]), array([-0.4,  0.7, -0.4]))
     """
     preds = with_weight(preds)

@@ -296,8 +296,8 @@ def raw_threshold(gamma: Map, threshold: float, scores: FloatArray) -> float | N
     """Return the score at which a map reaches a threshold; None if acting is not "from there on".
 
     >>> from ogive import Curve, fit_platt
-    >>> gamma = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9] * 9, [0, 1, 0, 1] * 9))
-    >>> float(gamma(raw_threshold(gamma, 0.3, np.array([0.1, 0.9])))).__round__(6)
+    >>> calibrator = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9] * 9, [0, 1, 0, 1] * 9))
+    >>> float(calibrator(raw_threshold(calibrator, 0.3, np.array([0.1, 0.9])))).__round__(6)
     0.3
     """
     s = np.unique(np.concatenate([[0.0], scores, [1.0]]))

@@ -95,8 +95,8 @@ def cell(
         except OgiveError as error:
             return {"error": str(error)}
     if module is None and caught:
-        said = sorted({str(warning.message) for warning in caught})
-        return {key: numbers[key] for key in _KEPT} | {"seconds": seconds, "warnings": said}
+        messages = sorted({str(warning.message) for warning in caught})
+        return {key: numbers[key] for key in _KEPT} | {"seconds": seconds, "warnings": messages}
     return {key: numbers[key] for key in _KEPT} | {"seconds": seconds}
 
 

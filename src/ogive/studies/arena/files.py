@@ -9,7 +9,7 @@ seen from the test labels alone. Two experiments are one family if
   have equal counts by design, and two outcomes by chance: these say nothing.)
 
 Right or wrong answers of several models to one test set do not show that they are of one set.
-There, and where a part of one test set is another's, the families must be said.
+There, and where a part of one test set is another's, the families must be given.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _marks(labels: np.ndarray, K: int) -> dict[str, Any]:
 
 
 def families_of(
-    facts: Mapping[str, Mapping[str, Any]], said: Mapping[str, str] | None = None
+    facts: Mapping[str, Mapping[str, Any]], named: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Return the family of each experiment.
 
@@ -150,7 +150,7 @@ def families_of(
     ----------
     facts : mapping
         What `look` found of each experiment.
-    said : mapping, optional
+    named : mapping, optional
         From patterns of names (``*`` and ``?``) to families; the first that fits counts. The
         other experiments are told apart by their test labels. A family found by its labels is
         named after its first experiment.
@@ -162,7 +162,7 @@ def families_of(
     family: dict[str, str] = {}
     first: dict[tuple[str, Any], str] = {}
     for name, fact in facts.items():
-        given = _given(name, said or {})
+        given = _given(name, named or {})
         if given is not None:
             family[name] = given
             continue
@@ -174,21 +174,21 @@ def families_of(
     return family
 
 
-def _given(name: str, said: Mapping[str, str]) -> str | None:
-    return next((family for pattern, family in said.items() if fnmatchcase(name, pattern)), None)
+def _given(name: str, named: Mapping[str, str]) -> str | None:
+    return next((family for pattern, family in named.items() if fnmatchcase(name, pattern)), None)
 
 
 def read_families(source: str | os.PathLike[str] | Mapping[str, str]) -> dict[str, str]:
     """Return families by pattern of name, from a mapping or a JSON file."""
-    said: Any = source
+    named: Any = source
     if not hasattr(source, "items"):
         path = Path(source)
         try:
-            said = json.loads(path.read_text(encoding="utf-8"))
+            named = json.loads(path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
             msg = f"{path} is not JSON ({error})."
             raise FileFormatError(msg) from error
-    if not (isinstance(said, dict) and all(isinstance(word, str) for word in said.values())):
+    if not (isinstance(named, dict) and all(isinstance(word, str) for word in named.values())):
         msg = '`families` must be one object of names, as {"pattern*": "family"}.'
         raise InvalidInput(msg)
-    return said
+    return named

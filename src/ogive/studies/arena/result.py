@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._html import grid
+from ogive._wording import percent
 from ogive.studies.arena.cells import METRICS
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class ExperimentResult:
     name, family, view : str
     n_cal, n_test, classes : int
     best : str
-        The method of the library with the lowest NLL.
+        The method of the library with the lowest log loss.
     noise_floor : float
         The KS error that the scores of `best` would show if they were perfectly calibrated.
     scores : dict
@@ -53,7 +54,7 @@ class Arena:
     ----------
     view : str
     standings : tuple of Standing
-        The lowest mean rank by NLL first.
+        The lowest mean rank by log loss first.
     experiments : tuple of ExperimentResult
     skipped : dict
         Experiments that are not in the table, with the reason.
@@ -121,5 +122,5 @@ class Arena:
             for row in self.standings
         ]
         caption = f"{self.view}: {len(self.experiments)} experiments"
-        below = f"A perfectly calibrated model: KS {100 * self.noise_floor:.3f} %."
+        below = f"A perfectly calibrated model: KS {percent(self.noise_floor, 3)}."
         return grid(caption, head, rows, below=below)

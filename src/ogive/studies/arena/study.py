@@ -112,7 +112,7 @@ def arena(
         parse_view(view)  # an unknown name fails here, before any work
     for name in methods or ():
         check_method(name, view)
-    said = None if families is None else read_families(families)
+    named = None if families is None else read_families(families)
     entrants = own_entrants(default_methods(view) if methods is None else methods)
     if score_only:
         name = f"spline:{SCORE_ONLY}"
@@ -128,7 +128,7 @@ def arena(
         announce(work.slow(field, view))
     scores = work.scored(field)
     field.complete(scores, named=methods is not None)
-    return field.result(scores, families_of(field.facts, said), random_state)
+    return field.result(scores, families_of(field.facts, named), random_state)
 
 
 def _slow() -> dict[str, str]:

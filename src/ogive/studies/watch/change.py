@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from ogive._numerics.logistic import intercept_for_share
+from ogive._wording import percent
 from ogive.calibrators.grouped_trials import trials_of
 from ogive.calibrators.platt import platt_line
 from ogive.studies.watch.starts import saved_by, since
-from ogive.studies.wording import about_scores, spline_of
+from ogive.studies.where_off import about_scores, spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +97,7 @@ def change_of(starts: Sequence[Start], times: Sequence[Time], group: str | None 
     kind = kind_of(rows[best], maps[best])
     interval = times[first - 1], times[last - 1]
     until = times[day - 2] if day > 1 else None
-    scores = about_scores(rows[best], maps[best]).strip().removesuffix(".")
+    scores = about_scores(rows[best], maps[best]).removesuffix(".")
     scores = scores[:1].lower() + scores[1:] or "the scores are off, each by little"
     first = times[day - 1]
     when, what = f"Calibrated until {until}; since then", "What changed"
@@ -145,4 +146,4 @@ def _example(curve: Curve, gamma: SplineMap) -> str:
     at = np.flatnonzero(far)[int(np.searchsorted(below, 0.5 * below[-1]))]
     score = round(float(p[at]), 2)
     means = float(gamma([score])[0]) if 0.0 < score < 1.0 else float(q[at])
-    return f"a score of {100 * score:.0f} % means {100 * means:.0f} %"
+    return f"a score of {percent(score, 0)} means {percent(means, 0)}"

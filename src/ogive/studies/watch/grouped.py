@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._wording import listed
 from ogive.errors import InvalidInput
 from ogive.studies.watch.change import Change, change_of
 from ogive.studies.watch.times import as_time, check_later
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 #: Of the weight of groups, what those of the first day share; the rest is for groups to come.
 SHARE_OF_FIRST_DAY = 0.9
 #: Groups that the answer names one by one.
-MAX_GROUPS_IN_WORDS = 5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -187,11 +187,8 @@ class GroupWatch(Watching):
         if change is not None and change.kind == "one group":
             parts.append(f"The other {len(self.groups) - 1:,} groups show no change.")
         elif self.named:
-            shown = ", ".join(self.named[:MAX_GROUPS_IN_WORDS])
-            more = len(self.named) - MAX_GROUPS_IN_WORDS
-            end = f" and {more:,} more" if more > 0 else ""
             count = f"{len(self.named):,} of {len(self.groups):,} groups are off"
-            parts.append(f"{count}: {shown}{end}.")
+            parts.append(f"{count}: {listed(self.named)}.")
         else:
             parts.append(f"No single group stands out among {len(self.groups):,}.")
         return " ".join([*parts, *([] if change is None else [change.advice])])

@@ -42,7 +42,7 @@ import numpy as np
 
 from ogive._tails import LOG_LOSS_CLIP
 from ogive.curve.summary import LEAST_BITS
-from ogive.studies.wording import spline_of
+from ogive.studies.where_off import spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -207,20 +207,17 @@ def _document(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     return document if isinstance(document, dict) and document.get("format") == FORMAT else None
 
 
+def _plain_days(watch: Watch | GroupWatch) -> dict[str, Any]:
+    days = [asdict(day) for day in watch.days]
+    return {"alpha": watch.alpha, "run_length": watch.run_length, "days": days}
+
+
 def _plain(watch: Watch) -> dict[str, Any]:
-    return {
-        "alpha": watch.alpha,
-        "run_length": watch.run_length,
-        "days": [asdict(day) for day in watch.days],
-        "starts": [_plain_start(start) for start in watch.starts],
-    }
+    return _plain_days(watch) | {"starts": [_plain_start(start) for start in watch.starts]}
 
 
 def _plain_groups(watch: GroupWatch) -> dict[str, Any]:
-    return {
-        "alpha": watch.alpha,
-        "run_length": watch.run_length,
-        "days": [asdict(day) for day in watch.days],
+    return _plain_days(watch) | {
         "whole": None if watch.whole is None else _plain(watch.whole),
         "groups": [
             {"group": name, "share": watch.shares[name], "watch": _plain(one)}

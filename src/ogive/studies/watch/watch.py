@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from ogive._html import table
+from ogive._wording import NOT_FOUND
 from ogive.curve import Curve
 from ogive.curve.curve import check_curve
 from ogive.errors import InvalidInput
@@ -288,7 +289,7 @@ def quiet_words(days: Sequence[Day], groups: int = 0) -> str:
         return "No days yet."
     of = f" of {groups:,} groups" if groups else ""
     return (
-        f"No sign of miscalibration from {days[0].time} to {days[-1].time} ({len(days):,} days or "
+        f"{NOT_FOUND} from {days[0].time} to {days[-1].time} ({len(days):,} days or "
         f"batches, {sum(day.n for day in days):,.0f} rows{of})."
     )
 

@@ -1,4 +1,4 @@
-"""Which way scores are off, in words: on average, in ranges of scores, and of several groups."""
+"""Where scores are off, and which way: on average, and in ranges of scores."""
 
 from __future__ import annotations
 
@@ -8,24 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ogive._wording import MIXED, average_words, ranges_words, way_of
 from ogive.calibrators.spline import fit_spline
 from ogive.diagrams.graphs import narrowed
 from ogive.errors import FallbackWarning
-from ogive.studies.layout import percent
 from ogive.views import rate_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ogive._typing import FloatArray
+    from ogive._wording import Way
     from ogive.calibrators.spline_map import SplineMap
     from ogive.curve import Curve
     from ogive.metrics.significance import CalibrationTest
 
-#: Groups or classes that a sentence names, of each way of being off.
-MAX_NAMES = 5
-_WAYS = ("too low", "too high")
-_WAYS_OF_TOP = ("too low (underconfident)", "too high (overconfident)")
 _NEARLY_ONE = 0.99  # from here on two digits do not tell scores apart
 _TOO_NEAR = 5e-7  # nearer to 0 or 1 than six digits show
 _MIN_SHARE_OF_RANGE = 0.05  # ranges that hold less of the rows are not worth a sentence
@@ -37,42 +32,14 @@ def way_off(mean: float, rate: float, ks: float) -> str:
     Mixed: the mean score and the share of outcomes differ by less than half of the KS error.
     """
     if abs(rate - mean) <= 0.5 * ks:
-        return "mixed"
-    return "too high" if rate < mean else "too low"
+        return MIXED
+    return way_of(rate - mean)
 
 
 def direction_of(view: str, mean: float, rate: float, ks: CalibrationTest) -> tuple[str, str]:
     """Return which way the scores are off on average, and the sentence that says it."""
     way = way_off(mean, rate, ks.value)
-    if way == "mixed":
-        return way, "Some scores are too high and others too low, which their mean does not show."
-    means = f"mean score {percent(mean)}, {rate_name(view)} {percent(rate)}"
-    return way, f"On average the scores are {way}: {means}."
-
-
-def tests_of_classes(size: int) -> str:
-    """Say by which tests classes are judged."""
-    return f"classes (each against the rest; KS tests at 5 %, Holm's correction for {size:,})"
-
-
-def judge_many(names: Sequence[str], ways: Sequence[str], tests: str) -> str:
-    """Say which of several groups or classes are miscalibrated, and in which way.
-
-    names, ways : of each; the way is "" where nothing was found
-    tests : what they are, and by which tests, in words
-
-    >>> judge_many(["a", "b", "c"], ["too high", "", "too low"], "groups (KS tests)")
-    '2 of 3 groups (KS tests) are miscalibrated. Scores too high: a; too low: c.'
-    """
-    off = [name for name, way in zip(names, ways, strict=True) if way]
-    found = f"{len(off):,} of {len(names):,} {tests} are miscalibrated."
-    parts = []
-    for way in ("too high", "too low", "mixed"):
-        those = [name for name, w in zip(names, ways, strict=True) if w == way]
-        more = f" and {len(those) - MAX_NAMES:,} more" if len(those) > MAX_NAMES else ""
-        words = "too high for some rows, too low for others" if way == "mixed" else way
-        parts += [f"{words}: {', '.join(those[:MAX_NAMES])}{more}"] if those else []
-    return f"{found} Scores {'; '.join(parts)}." if parts else found
+    return way, average_words(way, mean, rate, rate_name(view))
 
 
 def spline_of(curve: Curve) -> SplineMap:
@@ -87,12 +54,8 @@ def about_scores(curve: Curve, calibrator: Any = None) -> str:  # noqa: ANN401 -
 
     Ranges that hold less than 5 % of the rows are not worth a sentence.
     """
-    words = dict(zip(_WAYS, _WAYS_OF_TOP if curve.view == "top-1" else _WAYS, strict=True))
     found = ranges_off(curve, calibrator or spline_of(curve))
-    if not found:
-        return ""
-    text = "; ".join(f"{one.words} are {words[one.direction]}" for one in found)
-    return f" {text[0].upper()}{text[1:]}."
+    return ranges_words(((one.words, one.direction) for one in found), of_top=curve.view == "top-1")
 
 
 class RangeOff(NamedTuple):
@@ -100,7 +63,7 @@ class RangeOff(NamedTuple):
 
     first: float
     last: float
-    direction: str
+    direction: Way
     words: str
 
 
@@ -124,7 +87,7 @@ def ranges_off(
         share = place.after[stop - 1] - place.before[first]
         ends = float(score[first]), float(score[stop - 1])
         if share >= _MIN_SHARE_OF_RANGE and side[first] * _excess(curve, *ends) > 0.0:
-            way = _WAYS[int(side[first] < 0)]
+            way = way_of(float(side[first]))
             found.append(RangeOff(*ends, way, _range(place.tail, score, int(first), int(stop))))
     return found
 
