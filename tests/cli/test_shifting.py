@@ -9,6 +9,9 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 from ogive import load
+from ogive.errors import InvalidInput
+from ogive.studies.base_rate import BaseRate
+from ogive.studies.shifting import _check_estimate
 from tests.cli import schemas
 
 
@@ -137,8 +140,10 @@ def test_scores_of_one_class_are_refused(run, tmp_path, spread):
     out = tmp_path / "new.json"
     code, _, err = run("shift", cal, "--like", tmp_path / "new.npz", "-o", out)
     assert code == 1
-    assert "single class" in " ".join(err.split())
+    assert "nothing was written, since another base rate does not explain" in " ".join(err.split())
     assert not out.exists()
+    with pytest.raises(InvalidInput, match="show a single class, and nothing was written"):
+        _check_estimate(BaseRate(0.0, 0.0, 0.04, 0.5))
 
 
 @pytest.mark.filterwarnings("ignore::ogive.errors.FallbackWarning")

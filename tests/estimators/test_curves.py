@@ -285,3 +285,18 @@ def test_a_classifier_at_another_base_rate(rng):
         moved = model.with_base_rate(0.05)
         assert moved.predict_proba(X)[:, 1].mean() < 0.3 * model.predict_proba(X)[:, 1].mean()
         assert model.maps_[0].method != "shifted-vector"  # a copy
+
+
+def test_the_band_allows_for_clusters(rng):
+    code = np.repeat(np.arange(40), 20)
+    eta = rng.normal(size=800) + rng.normal(size=40)[code]
+    draw = np.where(rng.random(800) < 0.7, rng.random(40)[code], rng.random(800))
+    y, new = draw < 1 / (1 + np.exp(-eta)), np.array([-1.0, 0.0, 1.0])
+    alone = ogive.SplineCalibrator().fit(eta, y).predict_interval(new)
+    found = ogive.SplineCalibrator().fit(eta, y, clusters=code).predict_interval(new)
+    curve = Curve.from_scores(1 / (1 + np.exp(-eta)), y, clusters=code)
+    low, high = ogive.fit_spline(curve).band(1 / (1 + np.exp(-new)))
+    np.testing.assert_allclose(found, np.stack([low, high], axis=1), rtol=1e-6)
+    assert (np.diff(found) > np.diff(alone)).all()
+    with pytest.raises(InvalidInput, match="`clusters`"):
+        ogive.PlattCalibrator().fit(eta, y, clusters=code[:-1])

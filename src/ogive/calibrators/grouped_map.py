@@ -19,6 +19,11 @@ as if what is common and what the group adds erred independently. How a, d and b
 kept: their sum deviates by no more than the sum of their deviations. A group's own rows make up
 for an error of L, so that the interval of a group with many of the rows is rather too wide. A group
 that was not seen has the mean sizes of effects for e.
+
+G groups show the sizes of effects only so well. The part of a deviation that its group's own rows
+leave to the sizes, :math:`r = \min(e / \text{size}, 1)^2`, is therefore longer as in Student's law:
+e is multiplied by :math:`1 + r (t / 1.96 - 1)`, t of G degrees of freedom: the map of all rows
+takes one, and the prior of the sizes counts as one group.
 """
 
 from __future__ import annotations
@@ -44,6 +49,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Band
 
 EFFECTS = 3  # shift, slope, bend
+UPPER = 0.975  # the upper end of a 95 % interval
 #: Between the values of several columns in the name of a group, and what stands for any value.
 JOIN, ANY = " | ", "*"
 NO_GROUP = "(none)"  # the group of rows without a value in that column
@@ -294,7 +300,7 @@ class GroupedMap(Fitted):
         codes = self.codes(groups)
         check_length(codes[:, 0], "groups", tail.size, "scores")
         effects, errors = self.table.effects(codes), self._errors.effects(codes)
-        errors[codes.min(axis=1) < 0] = self.size  # a value that was not seen
+        errors[codes.min(axis=1) < 0] = self._few_groups * self.size  # a value that was not seen
         maps = (self.overall, *self.overall.band_ends())
         common = [_log_odds(gamma.from_tails(high, tail)) for gamma in maps]
         columns = [self.axis.columns(L) for L in common]
@@ -313,9 +319,18 @@ class GroupedMap(Fitted):
 
     @cached_property
     def _errors(self) -> GroupTable:
-        """The deviations of the effects, looked up as the effects are."""
+        """The deviations of the effects, longer for few groups; looked up as the effects are."""
         rows = [name.split(JOIN) if self.width > 1 else [name] for name in self.groups]
-        return GroupTable.of(rows, self.error)
+        size = np.maximum(self.size, np.finfo(float).tiny)
+        left = np.minimum(self.error / size, 1.0) ** 2
+        return GroupTable.of(rows, self.error * (1.0 + left * (self._few_groups - 1.0)))
+
+    @property
+    def _few_groups(self) -> float:
+        """How much longer deviations are whose size the groups have taught alone."""
+        from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - heavy, and only bands need it
+
+        return float(stdtrit(len(self.groups), UPPER) / ndtri(UPPER))
 
     @property
     def log_odds_at_one(self) -> float:

@@ -70,7 +70,14 @@ class _Calibrator(Shiftable, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _fitted(self, preds: Predictions) -> Any:  # noqa: ANN401 - a fitted map
         return replace(self._fit_map(preds), impossible=self.impossible)
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        clusters: ArrayLike | None = None,
+    ) -> Self:
         """Fit to the outputs of a model on rows it was not trained on.
 
         Parameters
@@ -81,6 +88,9 @@ class _Calibrator(Shiftable, ClassifierMixin, BaseEstimator):  # type: ignore[mi
             Integers in [0, K) are column indices; other labels must number K.
         sample_weight : array-like, (N,), optional
             Weight 2 is the same as the row twice, unless `weight_kind` is "sampling".
+        clusters : array-like, (N,), optional
+            Rows with the same value belong together (patients, customers, days): the band and
+            `summary()` allow for it. Methods that read whole matrices are fitted as without.
         """
         values, y = validate_data(
             self, _upright(X), on_host(y), ensure_all_finite=False, dtype=_FLOATS
@@ -95,6 +105,7 @@ class _Calibrator(Shiftable, ClassifierMixin, BaseEstimator):  # type: ignore[mi
             classes=self._class_names(labels, values.shape[1]),
             sample_weight=weights,
             weight_kind=self.weight_kind,
+            clusters=clusters,
             n_jobs=_threads(self.n_jobs),
         )
         check_impossible(self.impossible)

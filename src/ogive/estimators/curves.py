@@ -133,18 +133,20 @@ class SplineCalibrator(ScoredInGroups, _CurveCalibrator):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         sample_groups: ArrayLike | None = None,
+        *,
+        clusters: ArrayLike | None = None,
     ) -> Self:
         """Fit to the outputs of a model on rows it was not trained on.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, clusters
             As for `PlattCalibrator`.
         sample_groups : array-like, (N,) or (N, k), or a table, optional
             The group of each row; several columns have effects of their own, and together.
         """
         X, self._sample_groups = self._split(X, sample_groups)
-        super().fit(X, y, sample_weight)
+        super().fit(X, y, sample_weight, clusters=clusters)
         del self._sample_groups
         return self
 

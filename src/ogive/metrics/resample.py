@@ -10,21 +10,20 @@ binning-free errors, MCB) are positive by noise alone. A resample holds that noi
 from the sample and once from the draw, so that near perfect calibration the percentile interval
 lies above the true value: for KS near 0 it covered the truth in none of the simulations. For KS and
 Kuiper use `ogive.ks_test`, `ogive.kuiper_test`, whose intervals come from the noise of the gap
-itself. The bootstrap is right for means: accuracy, mean score, Brier, NLL; and fair for the
-errors once they are several times what perfect calibration would show. The interval of an error
-is *shifted*: the mean of the resamples minus the value estimates the bias, which the resamples
-hold twice, so that twice of it is subtracted from both ends, which are then cut at 0. That
-repairs much of it, not all: `docs/theory/resample.md` has the coverage.
+itself. The bootstrap is fair for errors that are several times what perfect calibration would
+show. The interval of an error is *shifted*: the mean of the resamples minus the value estimates the
+bias, which the resamples hold twice, so that twice of it is subtracted from both ends, which are
+then cut at 0. That repairs much of it, not all: `docs/theory/resample.md` has the coverage.
 
-**Clusters** are drawn whole, as many as there are. Of a mean m each resample also has a standard
-error :math:`s^*` by its cluster sums, and the interval is studentised,
+**Means** (accuracy, mean score, Brier, NLL) of rare outcomes come from a few rows with a large part
+of the sum, which resamples do not know if they were not drawn: with two outcomes 1 among 200 rows
+percentile intervals held the log loss in 82 %. Their ends are therefore those of a count of rows
+times a size, for outcomes 1 and 0 together (`ogive._numerics.mean_interval`); resamples are still
+returned. They allow for clusters.
 
-.. math:: m - q_{1 - \alpha / 2}\, s \le \mu \le m - q_{\alpha / 2}\, s ,
-
-q the quantiles of :math:`(m^* - m) / s^*`: it allows for few clusters and for means of which a few
-clusters have a large part. Ends of other measures are moved away from the mean of the resamples
-by the factor :math:`t / z \sqrt{G / (G - 1)}`, t the quantile of Student's law with one less than
-Kish's number of clusters.
+**Clusters** are drawn whole, as many as there are. Ends of measures that are no means are moved
+away from the mean of the resamples by the factor :math:`t / z \sqrt{G / (G - 1)}`, t the quantile
+of Student's law with one less than Kish's number of clusters.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._html import record_form
+from ogive._numerics.mean_interval import ByCluster, Part, mean_interval
 from ogive.curve.curve import Curve, as_curve
 from ogive.curve.keys import pack
 from ogive.curve.ties import Groups
@@ -55,13 +55,12 @@ _OF_A_ROW: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray]]] = {
     "brier": lambda s: ((1.0 - s) ** 2, s**2),
     "nll": lambda s: (-np.log(np.clip(s, CLIP, 1.0)), -np.log1p(-np.clip(s, 0.0, 1.0 - CLIP))),
 }
-# Means, whose bootstrap needs no correction; everything else is treated as an error >= 0.
+#: Means, whose bootstrap needs no correction; everything else is treated as an error >= 0.
 MEANS = frozenset({"accuracy", "mean_score", "brier", "nll", "spiegelhalter"})
 
 
-#: Resamples of a mean over clusters, as long as no more clusters are drawn than this.
-DRAWS_OF_MEANS, CLUSTERS_TO_DRAW = 2000, 1 << 22
-_ROUNDING = 1e-9  # a standard error of a resample below this share of the sample's is none
+#: Means that are at most 1.
+_SHARES = frozenset({"accuracy", "mean_score", "brier"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +117,7 @@ def bootstrap(
         The outcomes of scores. After a curve, which has its own, the second argument is `measure`.
     measure : str or function of a curve
         A key of `ogive.metrics.MEASURES`, or any function. A function's interval is a plain
-        percentile interval; so is that of means. Errors are corrected for their bias.
+        percentile interval; that of a mean counts rows. Errors are corrected for their bias.
     sample_weight, weight_kind, clusters : optional
         Of scores, as in `Curve.from_scores`. Clusters are drawn whole.
     resamples : int
@@ -145,7 +144,7 @@ def bootstrap(
         values[i] = of(sample)
         if progress is not None:
             progress("resampling", i + 1, resamples)
-    ends = studentised(curve, measure, resamples, level=level, random_state=random_state)
+    ends = mean_ends(curve, measure, level)
     how = {"level": level, "corrected": corrected, "clusters": curve.clusters}
     return interval(of(curve), values, **how, ends=ends)
 
@@ -161,7 +160,7 @@ def interval(
 ) -> Interval:
     """Turn the measure of the sample and of its resamples into an interval.
 
-    ends : those of `studentised`, if there are any
+    ends : those of `mean_ends`, if there are any
     """
     low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     if ends is not None:
@@ -176,38 +175,34 @@ def interval(
     return Interval(value, float(low), float(high), level, bias, corrected, values)
 
 
-def studentised(
-    curve: Curve, measure: object, resamples: int, *, level: float = 0.95, random_state: int = 0
-) -> tuple[float, float] | None:
-    """Return the ends of the interval of a mean over clusters; None for anything else.
+def mean_ends(curve: Curve, measure: object, level: float = 0.95) -> tuple[float, float] | None:
+    """Return the ends of the interval of a mean, and None for anything else.
 
-    The first clusters that are drawn are those of `resampled` with the same seed; more are drawn,
-    where that is quick, since quantiles of few resamples are noisy.
+    What outcomes 1 add and what outcomes 0 add are two parts of the mean, each a number of rows
+    times a size.
     """
     clusters = curve.clusters
-    if clusters is None or clusters.size < 2 or measure not in _OF_A_ROW:  # noqa: PLR2004
+    if not isinstance(measure, str) or measure not in _OF_A_ROW:
         return None
-    warn_if_few_decide(clusters)
-    total, weight = clusters.sums(*_OF_A_ROW[str(measure)](curve.score)), clusters.weight
-    columns = np.stack([total, weight, total * total, total * weight, weight * weight])
-    value, error = _mean_of_clusters(columns.sum(axis=1, keepdims=True))
-    draw = _drawn_clusters(clusters.size, np.random.default_rng(random_state))
-    enough = max(resamples, min(DRAWS_OF_MEANS, CLUSTERS_TO_DRAW // clusters.size))
-    sums = np.stack([columns @ next(draw) for _ in range(enough)], axis=1)
-    means, errors = _mean_of_clusters(sums)
-    known = errors > _ROUNDING * error
-    if not known.any():
-        return None
-    t = (means - value)[known] / errors[known]
-    high, low = np.quantile(t, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
-    return float(value[0] - low * error[0]), float(value[0] - high * error[0])
-
-
-def _mean_of_clusters(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return means and √(Σ (S − m W)²) / Σ W, from sums of S, W, S², S W and W², (5, b)."""
-    S, W, square, cross, weights = sums
-    mean = S / W
-    return mean, np.sqrt(np.maximum(square - 2.0 * mean * cross + mean**2 * weights, 0.0)) / W
+    of_hit, of_miss = _OF_A_ROW[measure](curve.score)
+    by_cluster = None
+    if clusters is not None:
+        warn_if_few_decide(clusters)
+        by_cluster = ByCluster(clusters.sums(of_hit, of_miss), clusters.weight)
+    rows = (
+        (curve.hits, curve.square_hits),
+        (
+            curve.count - curve.hits,
+            curve.square - curve.square_hits,
+        ),
+    )
+    parts = [
+        (1.0, Part(float(w @ x), float(square @ (x * x)), float(curve.count @ x) / float(curve.n)))
+        for x, (w, square) in zip((of_hit, of_miss), rows, strict=True)
+    ]
+    n = float(curve.n), float(curve.effective_n)
+    _, low, high = map(float, mean_interval(parts, *n, clusters=by_cluster, level=level))
+    return max(low, 0.0), min(high, 1.0) if measure in _SHARES else high
 
 
 def _wider(clusters: Clusters, level: float) -> float:

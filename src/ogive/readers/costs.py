@@ -70,9 +70,9 @@ def _of_lines(lines: list[list[str]], path: Path) -> CostTable:
     widths = {len(line) for line in cells}
     if not body or len(widths) != 1 or (classes is not None and widths != {len(classes)}):
         msg = (
-            f"{path}: a matrix of costs has a line for each action, all with as many numbers as "
-            "there are classes; with labels of the classes in the first line, each other line "
-            "begins with the name of its action."
+            f"{path}: a matrix of costs is a CSV file with a line for each action, all with as "
+            "many numbers as there are classes; with labels of the classes in the first line, "
+            "each other line begins with the name of its action."
         )
         raise FileFormatError(msg)
     for row, line in enumerate(cells):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import isnan, nan, sqrt
+from math import isnan, nan
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
-from ogive._numerics.mean_interval import HALF_WIDTH_95, LEVEL
+from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive._wording import (
     MIXED,
     TOO_HIGH,
@@ -22,8 +21,7 @@ from ogive._wording import (
 )
 from ogive.diagrams.graphs import wilson_of
 from ogive.metrics.binned import BINS, bin_rows
-from ogive.metrics.proper import CLIP
-from ogive.metrics.resample import bootstrap
+from ogive.metrics.resample import bootstrap, mean_ends
 from ogive.metrics.vector import vector_rows
 from ogive.report.figure import worst_graph
 from ogive.report.graphs import Table
@@ -38,7 +36,6 @@ from ogive.views import check_view, rate_name, usual_views
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ogive._typing import FloatArray
     from ogive.curve import Curve
     from ogive.diagrams import ClassHeat
     from ogive.predictions import Predictions
@@ -98,14 +95,13 @@ def key_numbers(
 ) -> tuple[Number, ...]:
     """Return the measures with 95 % intervals, and their values after calibration."""
     ks, kuiper = before.ks_test, before.kuiper_test
-    brier, nll, ece = *_loss_intervals(curve), _ece_interval(curve)
+    brier, nll, ece = mean_ends(curve, "brier"), mean_ends(curve, "nll"), _ece_interval(curve)
     if before.fitted_rows:  # they look better than new rows would
         brier = nll = ece = (nan, nan)
     rate = wilson_of(curve.total_hits, curve.n)
     if curve.clusters is not None:
-        ones = np.ones(curve.score.size)
-        low, high = _mean_interval(curve, ones, 0.0 * ones)
-        rate = (min(low, rate[0]), min(max(high, rate[1]), 1.0))
+        low, high = mean_ends(curve, "accuracy") or rate
+        rate = (min(low, rate[0]), max(high, rate[1]))
     rows: list[tuple[str, str, tuple[float, float] | None, str, bool]] = [
         (rate_name(curve.view), "accuracy", rate,
          "share of outcomes that are 1", True),
@@ -183,31 +179,6 @@ def _number(value: float, share: bool) -> str:
 def _interval(low: float, high: float, *, share: bool) -> str:
     """Word an interval; that of rows that fitted the calibrator is withheld."""
     return "withheld" if isnan(low) else f"{_number(low, share)} to {_number(high, share)}"
-
-
-def _loss_intervals(curve: Curve) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return mean ± 1.96 standard errors of the squared error and of the log loss."""
-    p = curve.score
-    clipped = np.clip(p, CLIP, 1.0 - CLIP)
-    squares = _mean_interval(curve, (1.0 - p) ** 2, p**2)
-    return squares, _mean_interval(curve, -np.log(clipped), -np.log1p(-clipped))
-
-
-def _mean_interval(curve: Curve, if_hit: FloatArray, if_miss: FloatArray) -> tuple[float, float]:
-    """Return mean ± 1.96 standard errors of what rows add, with clusters by Student's law.
-
-    if_hit, if_miss : (m,) what a row adds at each score, by its outcome, at least 0
-    """
-    hits, misses = curve.hits, curve.count - curve.hits
-    mean = float(hits @ if_hit + misses @ if_miss) / curve.n
-    square = float(hits @ if_hit**2 + misses @ if_miss**2) / curve.n
-    half = HALF_WIDTH_95 * sqrt(max(square - mean * mean, 0.0) / curve.effective_n)
-    if curve.clusters is not None:
-        few = max(curve.clusters.effective - 1.0, 1.0)
-        off = (curve.clusters.sums(if_hit, if_miss) - mean * curve.clusters.weight) / curve.n
-        error = sqrt(float(off @ off) * (1.0 + 1.0 / few))
-        half = max(half, float(stdtrit(few, 1.0 - LEVEL / 2.0)) * error)
-    return max(mean - half, 0.0), mean + half
 
 
 def _ece_interval(curve: Curve) -> tuple[float, float] | None:

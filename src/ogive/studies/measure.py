@@ -24,7 +24,7 @@ from ogive.metrics.proper import (
     SpiegelhalterReader,
     spiegelhalter_of,
 )
-from ogive.metrics.resample import MEANS, interval, resampled, studentised
+from ogive.metrics.resample import MEANS, interval, mean_ends, resampled
 from ogive.metrics.significance import TestReader, ks_of, kuiper_of
 from ogive.metrics.smooth import ResidualReader, smooth_of
 from ogive.metrics.vector import vector_scores
@@ -266,8 +266,8 @@ def _intervals(curve: Curve, how: _How) -> dict[str, tuple[float, float]]:
     found = {}
     for key, value in _resampled_values(curve, edges).items():
         values = np.array([row[key] for row in rows])
-        more = studentised(curve, key, how.resamples, random_state=how.random_state)
-        own: Any = {"corrected": key not in MEANS, "clusters": curve.clusters, "ends": more}
+        own: Any = {"corrected": key not in MEANS, "clusters": curve.clusters}
+        own["ends"] = mean_ends(curve, key)
         ends = interval(value, values, **own)
         found[key] = (ends.low, ends.high)
     return found

@@ -161,26 +161,29 @@ def _unknown_rate(calibrator: str | os.PathLike[str]) -> InvalidInput:
 def _check_estimate(found: BaseRate) -> None:
     """Refuse an estimate of 0 or 1; warn where a base rate does not explain the scores."""
     rates, low, high = (np.atleast_1d(x) for x in (found.base_rate, found.low, found.high))
+    misfit = ""
+    if found.misfit_pvalue is not None and found.misfit_pvalue < MISFIT_LEVEL:
+        misfit = (
+            "another base rate does not explain the new scores (misfit p-value "
+            f"{found.misfit_pvalue:.2g}): the scores within the classes have changed too, or the "
+            "calibrator is not right on its own rows. Fit a calibrator on new labelled rows "
+            "instead."
+        )
     if not ((rates > 0.0) & (rates < 1.0)).all():
         k = int(np.argmax((rates <= 0.0) | (rates >= 1.0)))
         which, seen = "", "show a single class"
         if rates.size > 1:
             which, seen = f" of class {k}", "do not show this class, or no other"
+        why = f"the new scores {seen}, and nothing was written. Give more rows, or a base rate"
+        if misfit:
+            why = f"nothing was written, since {misfit} Or give a base rate"
         msg = (
             f"the estimated base rate{which} is {rates[k]:g} (95 % interval {low[k]:.3g} to "
-            f"{high[k]:.3g}): the new scores {seen}, and nothing was written. Give "
-            "more rows, or a base rate that you know: --base-rate."
+            f"{high[k]:.3g}): {why} that you know: --base-rate."
         )
         raise InvalidInput(msg)
-    if found.misfit_pvalue is not None and found.misfit_pvalue < MISFIT_LEVEL:
-        warnings.warn(
-            "another base rate does not explain the new scores (misfit p-value "
-            f"{found.misfit_pvalue:.2g}): the scores within the classes have changed too, or the "
-            "calibrator is not right on its own rows. Fit a calibrator on new labelled rows "
-            "instead.",
-            OgiveWarning,
-            stacklevel=3,
-        )
+    if misfit:
+        warnings.warn(misfit, OgiveWarning, stacklevel=3)
 
 
 def _new_scores(

@@ -15,6 +15,7 @@ from ogive.calibrators.multiclass.ovr import OvrMap
 from ogive.curve import Curve
 from ogive.errors import DoesNotApply, InvalidInput, InvalidType, NotEnoughData, OgiveWarning
 from ogive.metrics.decisions import check_costs, check_two_outcomes
+from ogive.metrics.shared_draws import warn_if_few_decide
 from ogive.predictions import labelled
 from ogive.studies.acting.actions import as_costs, judge_actions, mean_cost
 from ogive.studies.acting.events import Costs, by_folds, by_map, by_rows, judge
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from ogive.studies.fitting import Rows
 
 _MIN_FOLDS = 2
-#: With 2 rows of the rarer outcome, 90 % of the intervals of cross-validated costs hold them.
+#: With fewer rows of the rarer outcome, cross-validated costs are too high: see `judge`.
 MIN_OF_EACH_OUTCOME = 10
 _GIVEN = "on rows that it was not fitted to"
 
@@ -192,6 +193,8 @@ def _decide_event(  # noqa: PLR0917 - internal
         name = check_view(event_view(data.K, view, **how), data).name
         curve = Curve.from_predictions(data, name)
     check_two_outcomes(curve)
+    if curve.clusters is not None:
+        warn_if_few_decide(curve.clusters)
     _check_limits(costs, float(curve.n))
     if calibrator is None:
         _warn_of_few(curve)
@@ -223,8 +226,8 @@ def _warn_of_few(curve: Curve) -> None:
     few = min(float(curve.total_hits), float(curve.n) - float(curve.total_hits))
     if few < MIN_OF_EACH_OUTCOME:
         warnings.warn(
-            f"only {few:g} rows have the rarer outcome: calibrators fitted to so few "
-            "differ widely, and the intervals may be too short. Give more rows, or a calibrator.",
+            f"only {few:g} rows have the rarer outcome: calibrators fitted to so few differ "
+            "widely, and the cost after is rather too high. Give more rows, or a calibrator.",
             OgiveWarning,
             stacklevel=4,
         )
