@@ -550,9 +550,9 @@ def average_likelihood_ratio(scores, hits):
         + 2.4 * of_ranges(eighths)
         + 0.3 * of_ranges(tails)
         + 3.2 * groups
-        + 0.3 * np.prod(np.exp(0.5 * z**2 * 2.25 / 3.25) / np.sqrt(3.25))
+        + 1.0 * np.prod(np.exp(0.5 * z**2 * 2.25 / 3.25) / np.sqrt(3.25))
     )
-    return np.log(average / 10.1)
+    return np.log(average / 10.8)
 
 
 def holm(pvalues, level=0.05):

@@ -133,6 +133,7 @@ def mean_ratio(limit, z):
     return sum(weight * limit.ratio(name, z) for name, weight in WEIGHTS.items())
 
 
+OTHER_LAWS = ("wide", "heavy tails", "two humps", "confident")
 POWER = 0.65  # of the bounds beside the best test of each of some directions
 
 
@@ -175,6 +176,9 @@ def print_bounds():
         size, test = SIZES[name]
         print(f"| {way} | {WEIGHTS[name]:.2f} | {size:.2f} | {test} {power:.2f} | {lost:.2f} |")
     print(f"any test loses at least {loss:.4f} ± {error:.4f} somewhere", flush=True)
+    for law in OTHER_LAWS:
+        loss, error, _ = loss_of_any_test(law)
+        print(f"{law} scores, the same weights: {loss:.4f} ± {error:.4f}", flush=True)
     for k in (2, 3, 4):
         print(f"beside {k} directions: {loss_beside_directions(k):.2f}", flush=True)
 

@@ -83,7 +83,7 @@ FAMILIES = {
     "ranges": 2.4,
     "tails": 0.3,
     "groups": 3.2,
-    "shape": 0.3,
+    "shape": 1.0,
 }
 OVERCONFIDENT = 0.55  # share of the weight of "temperature": scores are more often too extreme
 SIZES = np.array([2.0, 3.0])  # about as large as an error must be to be found half of the time
