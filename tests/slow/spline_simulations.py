@@ -36,12 +36,13 @@ TRUTHS = {
 }
 JUMP = {"step": 0.5}
 LINES = ("right", "overconfident", "too high", "top-1")
-#: Truths on which nothing was chosen, but for the bump.
+#: Truths on which no constant of the band was chosen, though a bump set its last term.
 OTHERS = {
     "low wave": (0.0, 2.0, lambda e: 0.8 * e + 0.28 * np.sin(2.5 * e)),
     "faster wave": (0.0, 2.0, lambda e: e + 0.4 * np.sin(3.5 * e)),
     "both ends level": (0.0, 2.0, lambda e: 3.0 * np.tanh(e / 2.0)),
-    "bump": (0.0, 2.0, lambda e: 0.8 * e + 0.8 * np.exp(-0.5 * (e / 0.5) ** 2)),
+    "bump": (0.0, 2.0, lambda e: 0.8 * e + 0.8 * np.exp(-0.5 * ((e - 1.0) / 0.5) ** 2)),
+    "narrow bump": (0.0, 2.0, lambda e: 0.8 * e + 0.8 * np.exp(-0.5 * (e / 0.25) ** 2)),
 }
 OTHER_SIZES = (300, 1000, 5000)
 SIZES = {100: 200, 300: 200, 1000: 150, 5000: 80}  # and how many samples of each
