@@ -70,7 +70,7 @@ def test_power_of_the_omnibus_test(n):
 def test_power_of_the_omnibus_test_on_held_out_alternatives(which):
     for law in omnibus.HELD_OUT[which][1]:
         for name, found in omnibus.power_of_held_out(which, law, 500, 1000).items():
-            allowed = 0.3 if name in {"sawtooth of fifths", "alternating eighths"} else 0.18
+            allowed = 0.22 if name in {"sawtooth of fifths", "alternating eighths"} else 0.18
             assert found[4] >= found[:4].max() - allowed
 
 
