@@ -536,26 +536,23 @@ def average_likelihood_ratio(scores, hits):
         z.append(known[-1] @ (y - p))
         bent.append(-(known[-1] ** 3 @ (v * (1 - 2 * p))) / 6)
     z = np.array(z) * np.exp(np.clip(np.array(bent) * z, -0.5, 0.5))
-    angles = np.arange(8) * np.pi / 8
-    lines = [of_sizes(np.cos(a) * known[0] + np.sin(a) * known[1]) for a in angles]
     eighths = [(a / 8, b / 8) for a in range(8) for b in range(a + 1, 9)]
     tails = [side for t in (1 / 4, 1 / 8, 1 / 16, 1 / 32) for side in ((0, t), (1 - t, 1))]
     groups, (nodes, weights) = 1.0, np.polynomial.hermite_e.hermegauss(4)
     for g in range(10):
         rows = np.floor(by_rows * 10) == g
         if rows.any():
-            each = [ratio(1.5 * x / np.sqrt(v[rows].sum()), rows) for x in nodes]
+            each = [ratio(1.1 * x / np.sqrt(v[rows].sum()), rows) for x in nodes]
             groups *= each @ weights / weights.sum()
     average = (
-        2.0 * of_sizes(np.ones(n))
-        + 3.0 * of_sizes(eta, up=0.45)
-        + 0.5 * np.mean(lines)
-        + 1.0 * of_ranges(eighths)
-        + 1.0 * of_ranges(tails)
-        + 4.0 * groups
+        1.4 * of_sizes(np.ones(n))
+        + 2.5 * of_sizes(eta, up=0.45)
+        + 2.4 * of_ranges(eighths)
+        + 0.3 * of_ranges(tails)
+        + 3.2 * groups
         + 1.0 * np.prod(np.exp(0.5 * z**2 * 2.25 / 3.25) / np.sqrt(3.25))
     )
-    return np.log(average / 12.5)
+    return np.log(average / 10.8)
 
 
 def holm(pvalues, level=0.05):

@@ -45,13 +45,25 @@ def test_the_average_equals_its_definition(rng):
 def test_the_average_of_likelihood_ratios_is_one_under_calibration(rng, monkeypatch):
     """Errors half as large, so that the mean of the draws is near the expectation."""
     monkeypatch.setattr(omnibus, "SIZES", np.array([0.5, 1.0]))
-    monkeypatch.setattr(omnibus, "SPREAD", 0.3)
+    monkeypatch.setattr(omnibus, "GROUP_SPREAD", 0.3)
+    monkeypatch.setattr(omnibus, "SHAPE_SPREAD", 0.3)
     p = rng.beta(1.0, 4.0, 300)
     for weights in (None, rng.exponential(size=300)):
         rows = {"sample_weight": weights, "weight_kind": "sampling"}
         cells = Cells(Curve.from_scores(p, rng.random(300) < p, **rows))
         ratios = np.exp(Average(cells)(cells.draw(rng, 8000)))
         assert ratios.mean() == pytest.approx(1.0, abs=5 * ratios.std() / np.sqrt(8000) + 0.005)
+
+
+def test_groups_are_tenths_of_the_rows(rng):
+    """No cell lies in two of them, so that errors that alternate between groups are not blurred."""
+    scores = np.sort(1.0 / (1.0 + np.exp(-rng.normal(0.5, 1.5, 1000))))
+    cells = Cells(Curve.from_scores(scores, scores > 0.5))
+    tenth = np.arange(1000) // 100
+    for cell in range(cells.variance.size):
+        assert np.unique(tenth[cells.cell == cell]).size == 1
+    members = np.unique(np.floor(cells.by_rows * 10), return_inverse=True)[1]
+    assert np.array_equal(members[cells.cell], tenth)
 
 
 @pytest.mark.parametrize("kind", ["exact", "merged", "summarised", "weight 1", "sampling"])

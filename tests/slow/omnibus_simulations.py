@@ -5,8 +5,7 @@ scores (Hosmer and Lemeshow's nominal 5 % is 7 to 8 % with 200 rows of confident
 """
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import chdtrc, chdtri, chndtr, gammaln, ive
+from scipy.special import chdtrc
 
 from ogive import Curve, calibration_test
 from ogive.metrics.cells import Cells, cell_of
@@ -154,7 +153,7 @@ def power(e, wrong, draws, rng):
     p, found, batch = expit(e), {}, 2_000_000 // e.size
     cells = Cells(Curve.from_scores(p, p > 0.5))
     average = Average(cells)
-    first = np.flatnonzero(np.diff(cell_of(e, p * (1.0 - p)), prepend=-1))
+    first = np.flatnonzero(np.diff(cell_of(e, p * (1.0 - p), np.ones(e.size)), prepend=-1))
 
     def statistics(truth, samples):
         rows = []
@@ -223,85 +222,6 @@ def print_held_out(whole=False):
             )
 
 
-GROUPS, POWER = 10, 0.65  # of the bounds below
-
-
-def distance(freedom):
-    """How far a normal mean is from 0 if the chi-square test finds it with POWER at 5 %."""
-    limit = chdtri(freedom, 0.05)
-    return np.sqrt(brentq(lambda x: 1.0 - chndtr(limit, freedom, x) - POWER, 0.01, 99.0))
-
-
-def tests_in_the_limit(z):
-    """The four single tests of scores 0.05, 0.15 ... 0.95 of equally many rows, in the limit.
-
-    z are the surpluses of the ten groups in standard deviations: N(0, 1) if the scores are right.
-    """
-    p = (np.arange(GROUPS) + 0.5) / GROUPS
-    deviation = np.sqrt(p * (1.0 - p))
-    walk = np.cumsum(z * deviation, axis=1)
-    high, low = np.maximum(walk.max(axis=1), 0.0), np.minimum(walk.min(axis=1), 0.0)
-    spiegelhalter = np.abs(z @ ((1.0 - 2.0 * p) * deviation))
-    return np.column_stack([np.maximum(high, -low), high - low, spiegelhalter, (z**2).sum(axis=1)])
-
-
-def found_by_the_four(samples=100_000, seed=1):
-    """A shift and a slope of log-odds, (2, 10), that the best of the four finds with POWER."""
-    z = np.random.default_rng(seed).standard_normal((samples, GROUPS))
-    limit = np.quantile(tests_in_the_limit(z), 0.95, axis=0)
-    p = (np.arange(GROUPS) + 0.5) / GROUPS
-    result = []
-    for wrong_by in (np.ones(GROUPS), 1.0 - 2.0 * p):
-        way = wrong_by * np.sqrt(p * (1.0 - p))
-        way /= np.linalg.norm(way)
-
-        def power(far, way=way):
-            return np.mean(tests_in_the_limit(z + far * way) > limit, axis=0).max() - POWER
-
-        result.append(way * brentq(power, 1.0, 6.0, xtol=1e-3))
-    return np.array(result)
-
-
-def best_possible(means, samples=100_000, seed=0):
-    """The most that any test of level 5 % can reach of (its power - POWER), at its worst.
-
-    In the normal limit: z is N(mu, 1) in ten dimensions; mu is 0, or plus or minus one of `means`,
-    each found with POWER by some single test, or anywhere on the sphere on which Hosmer and
-    Lemeshow's test, with ten degrees of freedom, has POWER. For weights w of these alternatives no
-    test has a larger mean power than the test of the mean likelihood ratio (Neyman and Pearson),
-    and the worst difference is at most the mean one; w is moved to where that bound is least.
-    """
-    rng = np.random.default_rng(seed)
-    radius, order = distance(GROUPS), GROUPS / 2 - 1
-    heights = np.exp(-(means**2).sum(axis=1) / 2)
-
-    def ratios(z):
-        x = radius * np.sqrt((z**2).sum(axis=1))
-        on_sphere = gammaln(GROUPS / 2) + order * np.log(2 / x) + np.log(ive(order, x)) + x
-        along = heights * np.cosh(z @ means.T)
-        return np.column_stack([along, np.exp(on_sphere - radius**2 / 2)])
-
-    def losses(weights):
-        z, u = rng.standard_normal((2, samples, GROUPS))
-        u *= radius / np.sqrt((u**2).sum(axis=1, keepdims=True))
-        limit = np.quantile(ratios(z) @ weights, 0.95)
-        return np.array([np.mean(ratios(z + mu) @ weights >= limit) for mu in (*means, u)]) - POWER
-
-    weights = np.full(len(means) + 1, 1.0 / (len(means) + 1))
-    for step in range(30):
-        lost = losses(weights)
-        weights = weights * np.exp(-3.0 * (lost - lost.mean()) / (1.0 + step / 5))
-        weights /= weights.sum()
-    return float(np.mean([weights @ losses(weights) for _ in range(5)]))
-
-
-def print_bounds():
-    """Beside the four single tests, and beside the best test of each of some directions."""
-    print("the four", round(best_possible(found_by_the_four()), 3))
-    for k in (2, 3, 4):
-        print(k, round(best_possible(distance(1) * np.eye(GROUPS)[:k]), 3), flush=True)
-
-
 def level(scores, n, draws, weights=None, seed=3):
     """The share of rejections at 5 % and at 1 %, for calibrated scores drawn by `scores`."""
     rng = np.random.default_rng([n, seed])
@@ -327,7 +247,7 @@ def level_of_sets(scores, n, sets=40, samples=400, seed=4):
         cells = Cells(Curve.from_scores(p, p > 0.5))
         average = Average(cells)
         values, group, count = np.unique(p.clip(CLIP, 1.0 - CLIP), False, True, True)
-        cell = cell_of(logit(values), count * values * (1.0 - values))[group]
+        cell = cell_of(logit(values), count * values * (1.0 - values), count)[group]
         first = np.flatnonzero(np.diff(cell, prepend=-1))
         surplus = (rng.random((samples, n)) < p) - values[group]
         observed = average(np.add.reduceat(surplus, first, axis=1))
@@ -341,4 +261,3 @@ def level_of_sets(scores, n, sets=40, samples=400, seed=4):
 if __name__ == "__main__":
     print_alternatives()
     print_held_out()
-    print_bounds()

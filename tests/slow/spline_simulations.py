@@ -1,12 +1,13 @@
 """The default spline on known truths: `python -m tests.slow.spline_simulations`.
 
-Prints the tables of docs/theory/spline.md: how often its band covers, and its log loss on few rows
-against Platt's. The tests beside it assert bounds of the same numbers.
+Prints the tables of docs/theory/spline.md: how often its band covers and how wide it is, and the
+spline's log loss on few rows against Platt's. The tests beside it assert bounds of these numbers.
 """
 
 import warnings
 
 import numpy as np
+from scipy.special import logit
 from scipy.stats import norm
 
 from ogive import Curve, fit_platt, fit_spline
@@ -34,6 +35,16 @@ TRUTHS = {
     "step": (0.0, 2.0, lambda e: 0.7 * e + np.where(e > 0.5, 0.8, -0.8)),
 }
 JUMP = {"step": 0.5}
+LINES = ("right", "overconfident", "too high", "top-1")
+#: Truths on which no constant of the band was chosen, though a bump set its last term.
+OTHERS = {
+    "low wave": (0.0, 2.0, lambda e: 0.8 * e + 0.28 * np.sin(2.5 * e)),
+    "faster wave": (0.0, 2.0, lambda e: e + 0.4 * np.sin(3.5 * e)),
+    "both ends level": (0.0, 2.0, lambda e: 3.0 * np.tanh(e / 2.0)),
+    "bump": (0.0, 2.0, lambda e: 0.8 * e + 0.8 * np.exp(-0.5 * ((e - 1.0) / 0.5) ** 2)),
+    "narrow bump": (0.0, 2.0, lambda e: 0.8 * e + 0.8 * np.exp(-0.5 * (e / 0.25) ** 2)),
+}
+OTHER_SIZES = (300, 1000, 5000)
 SIZES = {100: 200, 300: 200, 1000: 150, 5000: 80}  # and how many samples of each
 SHARES = np.linspace(0.02, 0.98, 25)  # of the scores: the places looked at
 
@@ -74,19 +85,31 @@ def coverage(kind, n, draws, *, simultaneous=False):
 
     With `simultaneous`: how often the simultaneous band holds it at all places at once.
     """
-    place, spread, truth = TRUTHS[kind]
+    place, spread, truth = (TRUTHS | OTHERS)[kind]
     at = place + spread * norm.ppf(SHARES)
     at = at[np.abs(at - JUMP.get(kind, np.inf)) > 0.5]
     held = np.zeros(at.size)
+    for low, high in bands(place, spread, truth, n, draws, at, simultaneous):
+        inside = (low <= expit(truth(at))) & (expit(truth(at)) <= high)
+        held += inside.all() if simultaneous else inside
+    return held / draws
+
+
+def half_width(kind, n, draws):
+    """The mean half width of the band in log-odds, over samples and places."""
+    place, spread, truth = TRUTHS[kind]
+    at = place + spread * norm.ppf(SHARES)
+    found = bands(place, spread, truth, n, draws, at, simultaneous=False)
+    return np.mean([(logit(high) - logit(low)).mean() / 2.0 for low, high in found])
+
+
+def bands(place, spread, truth, n, draws, at, simultaneous):
+    """The ends of the bands of some samples, at the log-odds `at`."""
     for seed in range(draws):
         rng = np.random.default_rng([n, seed])
         eta = draw(rng, n, place, spread)
         curve = Curve.from_scores(expit(eta), rng.random(n) < expit(truth(eta)))
-        gamma = fitted(fit_spline, curve)
-        low, high = gamma.band_from_log_odds(at, simultaneous=simultaneous)
-        inside = (low <= expit(truth(at))) & (expit(truth(at)) <= high)
-        held += inside.all() if simultaneous else inside
-    return held / draws
+        yield fitted(fit_spline, curve).band_from_log_odds(at, simultaneous=simultaneous)
 
 
 def loss_over_platt(kind, n, draws):
@@ -114,6 +137,13 @@ def main():
         held = [coverage(kind, n, draws) for n, draws in SIZES.items()]
         cells = [f"{100 * h.mean():.0f} ({100 * h.min():.0f})" for h in held]
         print(f"| {kind} | " + " | ".join(cells) + " |", flush=True)
+    for kind in LINES:
+        cells = [f"{half_width(kind, n, draws):.2f}" for n, draws in SIZES.items()]
+        print(f"| half width, {kind} | " + " | ".join(cells) + " |", flush=True)
+    for kind in OTHERS:
+        held = [coverage(kind, n, SIZES[n]) for n in OTHER_SIZES]
+        cells = [f"{100 * h.mean():.0f} ({100 * h.min():.0f})" for h in held]
+        print(f"| {kind}, N = 300, 1,000, 5,000 | " + " | ".join(cells) + " |", flush=True)
     print("| truth | " + " | ".join(f"n = {n:,}" for n in FEW_SIZES) + " |")
     for kind in FEW_ROWS:
         found = [loss_over_platt(kind, n, draws) for n, draws in FEW_SIZES.items()]

@@ -1,7 +1,8 @@
 r"""A curve in about a hundred cells, for tests that simulate it thousands of times.
 
-Rows are joined until they hold 1/128 of the variance or span half a unit of log-odds; a group of
-equal scores is never split. Scores nearer to 0 or 1 than 1e-7 count as 1e-7, as in the log loss: a
+Rows are joined until they hold about 1/128 of the variance or span half a unit of log-odds, and
+never across tenths of the rows, which are Hosmer and Lemeshow's groups; a group of equal scores is
+never split. Scores nearer to 0 or 1 than 1e-7 count as 1e-7, as in the log loss: a
 score of exactly 1 that is wrong once in ten million rows is not impossible.
 
 Of each cell: the *surplus* S of outcomes over scores, its variance v and third cumulant under
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 CELLS = 128  # with twice as many the power of the omnibus test changes by less than 0.01
 CELLS_PER_LOG_ODDS = 2.0
+GROUPS = 10  # of equally many rows; no cell lies in two of them
 POWERS = range(2, 10)  # of the clock, in the shapes
 LARGEST_JUMP = 1.0 / 3.0  # of one outcome, in deviations of a sum, for a smooth law in its tail
 _MIN_VARIANCE_FOR_NORMAL = 10.0  # binomials of smaller variance are drawn as such
@@ -41,7 +43,8 @@ class Cells:
         tail = np.maximum(curve.tail, CLIP)
         eta = np.log(tail) - np.log1p(-tail)
         eta = np.where(curve.high, -eta, eta)
-        cell = self.cell = cell_of(eta, summed(null.variance, null.group, eta.size))
+        variance = summed(null.variance, null.group, eta.size)
+        cell = self.cell = cell_of(eta, variance, curve.count)
         size = int(cell[-1]) + 1
         expected = curve.count * tail
         surplus = np.where(curve.high, curve.hits + expected - curve.count, curve.hits - expected)
@@ -127,11 +130,18 @@ class Cells:
         return np.ascontiguousarray(shapes[:size].T)
 
 
-def cell_of(eta: FloatArray, variance: FloatArray) -> IntArray:
+def cell_of(eta: FloatArray, variance: FloatArray, count: FloatArray) -> IntArray:
     """Return the cell of each row of rising log-odds, from 0 on, (m,)."""
-    by_variance = np.floor(middle(variance) * CELLS)
+    group = np.floor(middle(count) * GROUPS).astype(np.int64)
+    of_group = np.bincount(group, variance, GROUPS)
+    pieces = np.maximum(np.rint(CELLS * of_group / of_group.sum()), 1.0)
+    below = np.cumsum(of_group) - of_group
+    inside = np.cumsum(variance) - 0.5 * variance - below[group]
+    by_variance = np.floor(inside * (pieces / np.maximum(of_group, 1e-300))[group])
     by_log_odds = np.floor(eta * CELLS_PER_LOG_ODDS)
-    change = (np.diff(by_variance) != 0) | (np.diff(by_log_odds) != 0)
+    change = np.zeros(eta.size - 1, dtype=bool)
+    for part in (group, by_variance, by_log_odds):
+        change |= np.diff(part) != 0
     return np.concatenate([[0], np.cumsum(change)])
 
 

@@ -12,13 +12,14 @@ however few the outcomes. An error's *size* is :math:`\sqrt{\sum v d^2}` with v 
 how many standard deviations it is away from calibration.
 `FAMILIES` gives the weight of each family:
 
-* **shift, temperature, lines**: log-odds wrong by a constant; too extreme or not extreme enough;
-  any line (eight angles). Sizes 2 and 3 with both signs, as in the next two;
+* **shift, temperature**: log-odds wrong by a constant; too extreme or not extreme enough. Sizes 2
+  and 3 with both signs, as in the next two;
 * **ranges, tails**: wrong by a constant in a range of scores: between eighths of a clock; in its
   first and last 1/4 to 1/32. The clock is the mean of the share of rows and of the share of
   variance so far;
 * **groups**: ten groups of equally many rows (as in Hosmer and Lemeshow's test), each wrong by a
-  normal amount with deviation 1.5 of its own, by a Gauss-Hermite rule of four points;
+  normal amount with deviation 1.1 of its own, by a Gauss-Hermite rule of four points: together
+  about 3.5, where Hosmer and Lemeshow's test has a power of 0.65;
 * **shape**: normal coefficients with deviation 1.5 of the six components 1, :math:`\eta` and the
   powers 2 to 5 of the clock, made orthonormal in v:
   :math:`\prod (1 + \tau^2)^{-1/2} \exp(\tfrac12 \tau^2 Z^2 / (1 + \tau^2))`. Here Z is the root of
@@ -64,7 +65,7 @@ from scipy.special import chdtrc, ndtr
 from ogive._html import record_form
 from ogive.curve.coarse import coarse
 from ogive.curve.curve import as_curve
-from ogive.metrics.cells import Cells
+from ogive.metrics.cells import GROUPS, Cells
 from ogive.metrics.clustered import ClusterNoise
 
 if TYPE_CHECKING:
@@ -73,22 +74,21 @@ if TYPE_CHECKING:
 
 Part: TypeAlias = Literal["ks", "kuiper", "shift", "temperature", "shape", "steps"]
 
-#: The weight of each family in the average. Those nearest to a usual test have most: temperature
-#: (Spiegelhalter), shift (KS), groups (Hosmer-Lemeshow; its weight is spread over ten dimensions).
+#: The weight of each family in the average: about where the largest loss of power to the best of
+#: the usual tests is least, see docs/theory/significance.md. Those nearest to a usual test have
+#: most: temperature (Spiegelhalter), shift and ranges (KS, Kuiper), groups (Hosmer-Lemeshow).
 FAMILIES = {
-    "shift": 2.0,
-    "temperature": 3.0,
-    "lines": 0.5,
-    "ranges": 1.0,
-    "tails": 1.0,
-    "groups": 4.0,
+    "shift": 1.4,
+    "temperature": 2.5,
+    "ranges": 2.4,
+    "tails": 0.3,
+    "groups": 3.2,
     "shape": 1.0,
 }
 OVERCONFIDENT = 0.55  # share of the weight of "temperature": scores are more often too extreme
 SIZES = np.array([2.0, 3.0])  # about as large as an error must be to be found half of the time
-SPREAD = 1.5  # the deviation of the coefficients in "groups" and "shape"
-ANGLES = np.arange(8) * np.pi / 8.0
-GROUPS = 10
+GROUP_SPREAD = 1.1  # the deviation of the error of each of the groups
+SHAPE_SPREAD = 1.5  # the deviation of the coefficients in "shape"
 SMOOTH = 6  # components in "shape"
 EDGES = np.array([0, 1, 2, *range(4, 32, 4), 30, 31, 32])  # of ranges, in 1/32 of the clock
 TAILS = [(0, k) for k in (1, 2, 4, 8)] + [(32 - k, 32) for k in (1, 2, 4, 8)]
@@ -250,7 +250,7 @@ class Average:
         self._shapes = cells.shapes[:, :SMOOTH]
         self._bent = -(cells.third @ self._shapes**3) / 6.0
         self._share = FAMILIES["shape"] / sum(FAMILIES.values())
-        self._shrinkage = SPREAD**2 / (1.0 + SPREAD**2)
+        self._shrinkage = SHAPE_SPREAD**2 / (1.0 + SHAPE_SPREAD**2)
         piece = np.searchsorted(EDGES[1:-1], 16.0 * (cells.clock + 1.0), side="right")
         self._basis = np.concatenate([cells.shapes[:, :2], np.eye(EDGES.size - 1)[piece]], axis=1)
         tilts, prior = self._directions()
@@ -277,15 +277,13 @@ class Average:
         lines = b - EDGES.size + 1  # one if all scores are equal, else two
         variance = cells.variance @ self._basis[:, lines:]
         blocks, weights = [], []
-        turns = np.stack([np.cos(ANGLES), np.sin(ANGLES)], 1)[:, :lines]
         slope = (cells.variance * cells.eta) @ self._basis[:, :lines]
-        of_lines = {"shift": np.eye(1, lines), "temperature": slope[None], "lines": turns}
-        for name, vectors in of_lines.items():
-            length = np.sqrt((vectors**2).sum(axis=1))
-            some = vectors[length > 0.0] / length[length > 0.0, None]
-            blocks.append(np.hstack([some, np.zeros((len(some), b - lines))]))
-            share = OVERCONFIDENT if name == "temperature" else 0.5
-            weights += [FAMILIES[name] * w / len(some) for _ in some for w in (1 - share, share)]
+        for name, vector in (("shift", np.eye(1, lines)[0]), ("temperature", slope)):
+            length = float(np.sqrt(vector @ vector))
+            if length > 0.0:
+                blocks.append(np.append(vector / length, np.zeros(b - lines))[None])
+                share = OVERCONFIDENT if name == "temperature" else 0.5
+                weights += [FAMILIES[name] * (1.0 - share), FAMILIES[name] * share]
         for name, inside in INSIDE.items():
             size = inside @ variance
             some = inside[size > 0.0] / np.sqrt(size[size > 0.0, None])
@@ -301,7 +299,7 @@ class Average:
         group = np.unique(np.floor(cells.by_rows * GROUPS), return_inverse=True)[1]
         self._member = np.eye(int(group.max()) + 1)[group]
         nodes, weights = _hermite_rule()
-        errors = SPREAD * nodes[:, None] / np.sqrt(cells.variance @ self._member)
+        errors = GROUP_SPREAD * nodes[:, None] / np.sqrt(cells.variance @ self._member)
         cumulant = cells.cumulant((errors @ self._member.T).T).T @ self._member
         self._errors = errors
         self._costs = cumulant - np.log(weights / weights.sum())[:, None]
