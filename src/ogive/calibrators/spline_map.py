@@ -91,7 +91,7 @@ class SplineMap(LogOddsMap):
     shift, moved : float
         Mean change of the scores of the fit, and mean absolute change.
     gain, gain_error : float or None
-        Log loss saved per row left out, in nats, and its standard error (`ogive.calibrators.gain`).
+        Log loss saved per row left out, and its standard error (`ogive.calibrators.gain`).
         None in calibrators saved before these were kept.
     log_loss, expected_gain, expected_total : float or None
         Log loss per row of the scores as they were, and what the posterior expects to save of it on

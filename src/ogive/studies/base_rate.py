@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ogive._numerics.logistic import expit
+from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from ogive.export.artifact import FittedOn
 
 BINS = 20
-_LEVEL = 1.96
 _FARTHEST = 36.0  # log-odds of calibrated scores are cut here, as the spline's are
 _STEPS = 80  # halvings of an interval: to the last digit
 #: A bin of the misfit test holds at least this many expected rows, new and old: χ² is near then.
@@ -176,8 +176,8 @@ def _end(deviations: Any, rate: float) -> float:  # noqa: ANN401 - a function
     """Return the nearest rate below whose deviation is beyond the level; 0 if there is none."""
     above = rate
     for below in np.geomspace(rate, _LOWEST, _PLACES)[1:].tolist() if rate > _LOWEST else []:
-        if deviations(below) > _LEVEL:
-            return _root(lambda p: deviations(p) - _LEVEL, below, above)
+        if deviations(below) > HALF_WIDTH_95:
+            return _root(lambda p: deviations(p) - HALF_WIDTH_95, below, above)
         above = below
     return 0.0
 

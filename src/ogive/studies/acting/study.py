@@ -87,7 +87,7 @@ def decide(
     groups : array-like (N,) or (N, k), or table of columns, optional
         The group of each row, for a calibrator of groups.
     method, cv, random_state
-        What is fitted, in how many folds, and the seed that deals the rows to them.
+        What is fitted, in how many folds, and the randomness that deals the rows to them.
     view : str, optional
         The event, such as ``"class-2"``. Default: class 1 of two.
     progress : function of (what, done, total), optional
