@@ -71,6 +71,19 @@ FOUND = [
     cases.Case("spline", "free", "all-wrong", n=2590, K=2, container="list", seed=1967516310),
     # the best share stood on the end of its bracket, and was left again (off by 3e-7)
     cases.Case("spline", "keep", "zeros", n=205, K=4, weighting="sampling", seed=1602969989),
+    # equal rows with fractional weights: these were added in the order of the rows (off by 2e-8)
+    cases.Case(
+        "spline",
+        "keep",
+        "constant",
+        n=220,
+        K=20,
+        kind="probs",
+        dtype="float16",
+        container="pandas",
+        weighting="fractional",
+        seed=146626017,
+    ),
 ]
 
 

@@ -141,7 +141,7 @@ def _distinct(preds: Predictions, hashes: KeyArray) -> tuple[IntArray, FloatArra
     again = counts[which] > 1
     if again.any():
         exact[again] = entry_hashes(preds.log_masses(index[again]))
-    order = np.lexsort((exact, hashes))
+    order = np.lexsort((weights, exact, hashes))  # weights too: sums have one order then
     first = np.ones(index.size, dtype=np.bool_)
     first[1:] = np.diff(hashes[order]) != 0
     first[1:] |= np.diff(exact[order]) != 0
