@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._numerics.logistic import ONE
+from ogive._numerics.logistic import ONE, ZERO
 from ogive.calibrators.maps import Map
 from ogive.curve.keys import ROUNDS_TO_ONE
 
@@ -47,7 +47,7 @@ class LogOddsMap(Map):
     def _of_scores(self, s: FloatArray, *, certain: bool) -> FloatArray:
         """Return the probability of a block of scores, (m,); see `Map`.
 
-        Their log-odds are within rounding of those of side and tail, in a third of the time.
+        Their log-odds are those of side and tail, bit for bit, without either.
         """
         if not certain:
             eta = s / (ONE - s)
@@ -63,9 +63,12 @@ class LogOddsMap(Map):
 
     def _log_odds_of(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         """Return the log-odds of scores, within `lowest` and `highest`."""
-        with np.errstate(divide="ignore"):
-            below = np.log(tail / (ONE - tail))  # of the tail: at most 0
-        eta = np.where(high, -below, below)  # `np.negative(where=high)` takes four times as long
+        rest = ONE - tail
+        with np.errstate(divide="ignore", over="ignore"):
+            eta = np.log(np.where(high, rest, tail) / np.where(high, tail, rest))
+        if eta.max(initial=0.0) == np.inf:  # odds of a tail below 1e-308, or of 0
+            far = np.flatnonzero((eta == np.inf) & (tail > ZERO))
+            eta[far] = -np.log(tail[far])
         return eta.clip(self.lowest, self.highest, out=eta)
 
     def _at_one(self, result: FloatArray, certain: BoolArray) -> FloatArray:
