@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ogive.views import View
 
 
+_BLOCKS_OF_SCORES = 8  # at a time: with more, the temporaries leave the cache
 _MIN_SCORES_FOR_THREADS = 1 << 22  # with fewer, threads wait for each other more than they help
 
 
@@ -64,6 +65,6 @@ def _for_each_row(work: Callable[[slice], None], n: int, n_jobs: int | None = No
     for_each_block(
         work,
         n,
-        together=BLOCKS_PER_RECOMPUTATION,
+        together=_BLOCKS_OF_SCORES,
         n_jobs=n_jobs if n > _MIN_SCORES_FOR_THREADS else 1,
     )
