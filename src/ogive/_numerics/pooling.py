@@ -41,9 +41,9 @@ def corners_of(weights: FloatArray, hits: FloatArray, *, compiled: bool) -> IntA
 
     A pass also follows on SciPy, whose means are rounded: the pools are the same either way.
     """
-    starts, size = np.arange(weights.size), weights.size
+    size = weights.size
+    starts: IntArray = _compiled(weights, hits) if compiled else np.arange(size)
     if compiled:
-        starts = _compiled(weights, hits)
         weights, hits = np.add.reduceat(weights, starts), np.add.reduceat(hits, starts)
     for _ in range(_MAX_PASSES):
         rate = hits / weights
