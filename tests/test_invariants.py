@@ -80,7 +80,6 @@ FOUND = [
         K=20,
         kind="probs",
         dtype="float16",
-        container="pandas",
         weighting="fractional",
         seed=146626017,
     ),
