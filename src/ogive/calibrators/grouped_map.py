@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ogive._numerics.logistic import expit
+from ogive._numerics.mean_interval import HALF_WIDTH_95, TAIL
 from ogive._validate import as_floats, bad_scores, check_length, is_missing, on_host
 from ogive.calibrators.group_summary import GroupSummary
 from ogive.calibrators.maps import Fitted, bad_log_odds
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Band
 
 EFFECTS = 3  # shift, slope, bend
-UPPER = 0.975  # the upper end of a 95 % interval
 #: Between the values of several columns in the name of a group, and what stands for any value.
 JOIN, ANY = " | ", "*"
 NO_GROUP = "(none)"  # the group of rows without a value in that column
@@ -328,9 +328,9 @@ class GroupedMap(Fitted):
     @property
     def _few_groups(self) -> float:
         """How much longer deviations are whose size the groups have taught alone."""
-        from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - heavy, and only bands need it
+        from scipy.special import stdtrit  # noqa: PLC0415 - heavy, and only bands need it
 
-        return float(stdtrit(len(self.groups), UPPER) / ndtri(UPPER))
+        return float(stdtrit(len(self.groups), 1.0 - TAIL)) / HALF_WIDTH_95
 
     @property
     def log_odds_at_one(self) -> float:

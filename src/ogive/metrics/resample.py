@@ -15,9 +15,9 @@ show. The interval of an error is *shifted*: the mean of the resamples minus the
 bias, which the resamples hold twice, so that twice of it is subtracted from both ends, which are
 then cut at 0. That repairs much of it, not all: `docs/theory/resample.md` has the coverage.
 
-**Means** (accuracy, mean score, Brier, NLL) of rare outcomes come from a few rows with a large part
-of the sum, which resamples do not know if they were not drawn: with two outcomes 1 among 200 rows
-percentile intervals held the log loss in 82 %. Their ends are therefore those of a count of rows
+**Means** (accuracy, mean score, Brier, log loss) of rare outcomes come from few rows with a large
+part of the sum, which resamples do not know if they were not drawn: with two outcomes 1 among 200
+rows percentile intervals held the log loss in 82 %. Their ends are therefore those of a count of rows
 times a size, for outcomes 1 and 0 together (`ogive._numerics.mean_interval`); resamples are still
 returned. They allow for clusters.
 
@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._html import record_form
-from ogive._numerics.mean_interval import ByCluster, Part, mean_interval
+from ogive._numerics.mean_interval import COVERAGE, ByCluster, Part, mean_interval
 from ogive.curve.curve import Curve, as_curve
 from ogive.curve.keys import pack
 from ogive.curve.ties import Groups
@@ -175,7 +175,7 @@ def interval(
     return Interval(value, float(low), float(high), level, bias, corrected, values)
 
 
-def mean_ends(curve: Curve, measure: object, level: float = 0.95) -> tuple[float, float] | None:
+def mean_ends(curve: Curve, measure: object, level: float = COVERAGE) -> tuple[float, float] | None:
     """Return the ends of the interval of a mean, and None for anything else.
 
     What outcomes 1 add and what outcomes 0 add are two parts of the mean, each a number of rows
@@ -189,13 +189,8 @@ def mean_ends(curve: Curve, measure: object, level: float = 0.95) -> tuple[float
     if clusters is not None:
         warn_if_few_decide(clusters)
         by_cluster = ByCluster(clusters.sums(of_hit, of_miss), clusters.weight)
-    rows = (
-        (curve.hits, curve.square_hits),
-        (
-            curve.count - curve.hits,
-            curve.square - curve.square_hits,
-        ),
-    )
+    misses, square_misses = curve.count - curve.hits, curve.square - curve.square_hits
+    rows = (curve.hits, curve.square_hits), (misses, square_misses)
     parts = [
         (1.0, Part(float(w @ x), float(square @ (x * x)), float(curve.count @ x) / float(curve.n)))
         for x, (w, square) in zip((of_hit, of_miss), rows, strict=True)

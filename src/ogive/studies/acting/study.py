@@ -227,7 +227,8 @@ def _warn_of_few(curve: Curve) -> None:
     if few < MIN_OF_EACH_OUTCOME:
         warnings.warn(
             f"only {few:g} rows have the rarer outcome: calibrators fitted to so few differ "
-            "widely, and the cost after is rather too high. Give more rows, or a calibrator.",
+            "widely, and the cost after calibrating tends to be too high. Give more rows, or a "
+            "calibrator.",
             OgiveWarning,
             stacklevel=4,
         )
