@@ -17,9 +17,9 @@ then cut at 0. That repairs much of it, not all: `docs/theory/resample.md` has t
 
 **Means** (accuracy, mean score, Brier, log loss) of rare outcomes come from few rows with a large
 part of the sum, which resamples do not know if they were not drawn: with two outcomes 1 among 200
-rows percentile intervals held the log loss in 82 %. Their ends are therefore those of a count of rows
-times a size, for outcomes 1 and 0 together (`ogive._numerics.mean_interval`); resamples are still
-returned. They allow for clusters.
+rows percentile intervals held the log loss in 82 %. Their ends are therefore those of a count of
+rows times a size, for outcomes 1 and 0 together (`ogive._numerics.mean_interval`), which allow for
+clusters; resamples are still returned.
 
 **Clusters** are drawn whole, as many as there are. Ends of measures that are no means are moved
 away from the mean of the resamples by the factor :math:`t / z \sqrt{G / (G - 1)}`, t the quantile
