@@ -139,3 +139,19 @@ def test_an_accuracy_is_no_base_rate(preds):
     gamma = fit_platt(Curve.from_predictions(preds, "top-1"))
     with pytest.raises(DoesNotApply, match="not a base rate"):
         gamma.with_base_rate(0.1, trained_at=0.5)
+
+
+@pytest.mark.parametrize("way", ["keep", "free"])
+def test_the_band_of_vectors_moves_with_the_most_probable_class(way, rng):
+    logits = rng.normal(size=(900, 3)) * 2
+    labels = (0.6 * logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    preds, rates = Predictions(logits, labels, kind="logits"), ([1 / 3] * 3, [0.7, 0.2, 0.1])
+    gamma = fit_multiclass(preds, multiclass=way)
+    moved = gamma.with_base_rate(rates[1], trained_at=rates[0])
+    low, high = moved.interval(preds)
+    q = moved(preds).max(axis=1)
+    assert ((low <= q) & (q <= high) & (low < high)).all()
+    every = [one(preds) for one in (gamma, *gamma.band_ends())]
+    for row, of in enumerate(moved(preds).argmax(axis=1)):
+        found = [naive.at_base_rates(p[row], *rates)[of] for p in every]
+        assert [min(found), max(found)] == pytest.approx([low[row], high[row]], abs=1e-12)

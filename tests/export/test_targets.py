@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ogive.calibrators import MULTICLASS
+from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.errors import (
     DoesNotApply,
     ExportError,
@@ -18,7 +19,8 @@ from ogive.errors import (
 from ogive.export import to_python, to_sql
 from ogive.export.check import batch, compare, expected
 from ogive.export.targets import TARGETS, export
-from tests.export.calibrators import CURVE_NAMES, NAMES, SQL_NAMES, fitted, shifted
+from ogive.predictions import Predictions
+from tests.export.calibrators import CURVE_NAMES, NAMES, SQL_NAMES, fitted, predictions, shifted
 
 NEEDS = {"onnx": ["onnx", "onnxruntime"], "torch": ["torch"], "python": [], "sql": []}
 BOUNDS = {"onnx": 2e-6, "torch": 2e-6, "python": 1e-9, "sql": 1e-9}
@@ -205,6 +207,54 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch):
         export(fitted("platt.score"), "onnx", tmp_path / "out")
 
 
+ROWS_WITH_A_BAND = [
+    *("spline.free", "structure.keep", "spline.keep", "shifted-spline.keep", "shifted-spline.free"),
+    *("classes.top-1", "classes.within-top-2"),
+]
+
+
+@pytest.mark.parametrize("name", ROWS_WITH_A_BAND)
+@pytest.mark.parametrize("target", ["onnx", "torch", "python"])
+def test_the_band_of_rows_is_exported_with_the_map(name, target, tmp_path):
+    for package in NEEDS[target]:
+        pytest.importorskip(package)
+    done = export(fitted(name), target, tmp_path / "out", band="pointwise", points=2000)
+    assert done.max_abs_difference <= BOUNDS[target]
+
+
+@pytest.mark.parametrize("name", ROWS_WITH_A_BAND)
+def test_the_exported_band_of_rows_is_that_of_the_most_probable_class(name, tmp_path):
+    gamma, preds = fitted(name), predictions(rows=50, seed=9)
+    export(gamma, "python", tmp_path / "cal.py", band="pointwise", points=500)
+    space = {}
+    exec((tmp_path / "cal.py").read_text(), space)  # noqa: S102 - written just now
+    rows = [space["calibrate"](row) for row in preds.values.tolist()]
+    low, high = gamma.interval(preds)
+    assert (low < high).all()
+    for found, wanted in zip(zip(*rows, strict=True), (gamma(preds), low, high), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("target", ["onnx", "torch", "python"])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_the_band_of_two_classes_is_exported(columns, target, tmp_path):
+    for package in NEEDS[target]:
+        pytest.importorskip(package)
+    preds = predictions(K=2)
+    if columns == 1:
+        preds = Predictions(preds.values[:, 1] - preds.values[:, 0], preds.labels, kind="logits")
+    gamma = fit_multiclass(preds, "spline", multiclass="ovr")
+    done = export(gamma, target, tmp_path / "out", band="simultaneous", points=2000)
+    assert done.max_abs_difference <= BOUNDS[target]
+
+
+@pytest.mark.parametrize("name", ["classes.top-1", "classes.within-top-2"])
+def test_the_band_of_a_rank_is_exported_to_sql(name, tmp_path):
+    done = export(fitted(name), "sql", tmp_path / "out", band="pointwise", points=300)
+    assert done.max_abs_difference <= BOUNDS["sql"]
+    assert (tmp_path / "out").read_text().count('AS "low"') == 1
+
+
 BANDS = ["spline.score", "monotone.score", "venn-abers.score", "shifted-spline.score"]
 
 
@@ -231,8 +281,10 @@ def test_the_exported_band_is_the_artifact_s(tmp_path):
 def test_what_has_no_band_is_not_exported_with_one(tmp_path):
     with pytest.raises(InvalidInput, match="'platt' has no band: fit the method 'spline'"):
         export(fitted("platt.score"), "python", tmp_path / "out", band="pointwise")
-    with pytest.raises(ExportError, match=r"'ranks' reads more than one score.*--view class-1"):
+    with pytest.raises(InvalidInput, match="'platt' has no band"):
         export(fitted("platt.keep"), "python", tmp_path / "out", band="pointwise")
-    with pytest.raises(ExportError, match="'groups' reads more than one score"):
+    with pytest.raises(DoesNotApply, match="'ovr' divides the classes by their sum"):
+        export(fitted("spline.ovr"), "python", tmp_path / "out", band="pointwise")
+    with pytest.raises(ExportError, match="the band of a calibrator of groups is not exported"):
         export(fitted("spline.groups"), "python", tmp_path / "out", band="pointwise")
     assert os.listdir(tmp_path) == []

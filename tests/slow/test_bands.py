@@ -2,14 +2,15 @@
 
 import pytest
 
-from tests.slow.band_simulations import GROUPS, groups, ovr
+from tests.slow.band_simulations import GROUPS, groups, vectors_held
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("bent", [False, True])
-def test_intervals_of_ovr(bent):
-    assert (ovr(500, 20, bent=bent) >= 0.93).all()
+@pytest.mark.parametrize("way", ["keep", "free", "ovr"])
+def test_intervals_of_whole_vectors(way, bent):
+    assert (vectors_held(way, 500, 20, bent=bent) >= 0.92).all()
 
 
 @pytest.mark.parametrize("name", GROUPS)

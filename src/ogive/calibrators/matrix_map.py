@@ -85,10 +85,11 @@ class MatrixMap(Fitted):
         if of is not None and self.K > _TWO:
             msg = "of three classes or more, only the most probable class has a band."
             raise DoesNotApply(msg)
-        ends = [end(preds) for end in self.band_ends(simultaneous=simultaneous)]
-        top = self(preds).argmax(axis=1) if of is None else np.full(preds.n, of)
-        low, high = (q[np.arange(preds.n), top] for q in ends)
-        return np.minimum(low, high), np.maximum(low, high)
+        every = [q(preds) for q in (self, *self.band_ends(simultaneous=simultaneous))]
+        top = every[0].argmax(axis=1) if of is None else np.full(preds.n, of)
+        # At another base rate an end may lie on either side, or both on one where "keep" caps.
+        own = [q[np.arange(preds.n), top] for q in every]
+        return np.minimum.reduce(own), np.maximum.reduce(own)
 
     def _class_bands(
         self,

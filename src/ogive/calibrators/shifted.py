@@ -26,7 +26,6 @@ import numpy as np
 from ogive._validate import as_floats
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
-from ogive.calibrators.multiclass.ovr import OvrMap
 from ogive.calibrators.shift_summary import ShiftSummary, as_plain, summarise
 from ogive.errors import DoesNotApply, InvalidInput
 
@@ -150,22 +149,16 @@ class ShiftedVectorMap(MatrixMap):
         return result
 
     def band_ends(self, *, simultaneous: bool = False) -> tuple[Self, Self]:
-        """Return the ends of the band of the inner map, shifted, where there are two classes."""
-        if self.K > _TWO:
-            msg = (
-                "of three classes or more only the most probable one has a band, but at other base "
-                "rates its probability depends on those of all others: use the band of the "
-                "calibrator before the shift, or fit with multiclass='ovr', which has a map for "
-                "every class, and use `apply --band` or `interval`."
-            )
-            raise DoesNotApply(msg)
+        """Return the ends of the band of the inner map, shifted.
+
+        Its most probable class has the band, and the others divide the rest as before, so that
+        all probabilities of a shifted row are known at each end: see `MatrixMap.interval`.
+        """
         low, high = self.inner.band_ends(simultaneous=simultaneous)
         return replace(self, inner=low), replace(self, inner=high)
 
     def check_band(self, *, simultaneous: bool = False) -> None:
-        """Refuse to give intervals where the inner map does not have one for every class."""
-        if self.K == _TWO or not isinstance(self.inner, OvrMap):
-            self.band_ends(simultaneous=simultaneous)
+        """Refuse to give intervals where the inner map has none."""
         self.inner.check_band(simultaneous=simultaneous)
 
     def _class_bands(

@@ -24,6 +24,8 @@ from ogive.predictions import Predictions
 from ogive.views import score_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ogive._typing import AnyArray, BoolArray, FloatArray, Kind
     from ogive.calibrators.maps import Fitted
 
@@ -68,11 +70,21 @@ def expected(
     from_scores: bool,
     one_number: bool = False,
     groups: AnyArray | None = None,
+    ends: Sequence[Fitted] = (),
 ) -> FloatArray:
     """Return the artifact's values: (n,) of a score, (n, K) of vectors.
 
-    `one_number`: of vectors fitted with a view, that view's score. `groups`: (n, columns).
+    `one_number`: of vectors fitted with a view, that view's score. `groups`: (n, columns). With the
+    `ends` of a band: two more columns, of vectors those of the most probable class.
     """
+    if ends:
+        how: Any = {"from_scores": from_scores, "one_number": one_number}
+        every = [expected(gamma, values, kind, **how) for gamma in (calibrator, *ends)]
+        q, of_one = every[0], every
+        if q.ndim > 1:
+            top = q.argmax(axis=1)[:, None]
+            of_one = [np.take_along_axis(one, top, axis=1)[:, 0] for one in every]
+        return np.column_stack([q, np.minimum.reduce(of_one), np.maximum.reduce(of_one)])
     own = () if groups is None else (groups,)
     if from_scores and isinstance(calibrator, Map | GroupedMap):
         return calibrator(values, *own)
@@ -104,15 +116,17 @@ def compare(
     bound: float,
     one_number: bool = False,
     groups: AnyArray | None = None,
+    ends: Sequence[Fitted] = (),
 ) -> Checked:
     """Compare the values of an export with the artifact's; raise if they differ."""
 
-    def of(calibrator: Fitted, at: Any = slice(None)) -> FloatArray:  # noqa: ANN401 - an index
+    def of(every: Sequence[Fitted], at: Any = slice(None)) -> FloatArray:  # noqa: ANN401 - an index
         own = None if groups is None else groups[at]
         how: Any = {"from_scores": from_scores, "one_number": one_number, "groups": own}
-        return expected(calibrator, values[at], kind, **how)
+        return expected(every[0], values[at], kind, ends=every[1:], **how)
 
-    wanted = of(calibrator)
+    every = (calibrator, *ends)
+    wanted = of(every)
     if found.shape != wanted.shape:
         msg = f"the export gives results of shape {found.shape}, the artifact {wanted.shape}."
         raise ExportError(msg)
@@ -125,11 +139,12 @@ def compare(
         exact = isinstance(calibrator, Map) and calibrator.view == "score" and kind == "probs"
         exact |= from_scores
         for side in (-1, 1):
-            there = of(moved(calibrator, side, exact=exact), rows)
+            there = of([moved(gamma, side, exact=exact) for gamma in every], rows)
             at_jump[rows] |= _per_row(np.abs(there - wanted[rows])) > bound
         _refuse(wrong & ~at_jump, difference, values, bound)
-    if wanted.ndim > 1:
-        _check_vectors(found[~at_jump], wanted[~at_jump])
+    width = 1 if wanted.ndim == 1 else wanted.shape[1] - len(ends)
+    if width > 1:
+        _check_vectors(found[~at_jump, :width], wanted[~at_jump, :width])
     largest = float(difference[~at_jump].max(initial=0.0))
     return Checked(largest, int(difference.size), int(at_jump.sum()))
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ogive.calibrators.maps import Map
 from ogive.errors import InvalidType
@@ -44,6 +47,39 @@ class Shifted(Vectors):
         return event / (event + (1.0 - q)) if self.one_column else event / xp.sum(event)
 
 
+class WithBand:
+    """A calibrator of rows with its band: the columns of its result, then ``low`` and ``high``.
+
+    Of whole vectors the band is that of the most probable class: `MatrixMap.interval`.
+    """
+
+    def __init__(self, calibrator: Fitted, ends: Sequence[Fitted], kind: Kind) -> None:
+        self.programs = [program_of(gamma, kind) for gamma in (calibrator, *ends)]
+        main = self.programs[0]
+        self.K, self.full, self.one_column = main.K, main.full, main.one_column
+        self.constants = dict(main.constants)
+        self.names: list[dict[str, str]] = []  # what each program calls a constant, and its name
+        for prefix, program in zip(("", "low_", "high_"), self.programs, strict=True):
+            names = {}
+            for name, table in program.constants.items():
+                same = np.array_equal(table, main.constants.get(name))
+                names[name] = name if same else prefix + name
+                self.constants[names[name]] = table
+            self.names.append(names)
+
+    def __call__(self, xp: Namespace, c: Constants, x: Array) -> Array:
+        """Return the probabilities of a batch, and the ends of the band: two more columns."""
+        every = [
+            program(xp, {own: c[name] for own, name in names.items()}, x)
+            for program, names in zip(self.programs, self.names, strict=True)
+        ]
+        q, own = every[0], every
+        if self.full and not self.one_column:
+            _, top = xp.descending(q, 1)
+            own = [xp.gather(one, top) for one in every]
+        return xp.join([q, reduce(xp.minimum, own), reduce(xp.maximum, own)])
+
+
 #: The program of each method that reads more than one score.
 PROGRAMS: dict[str, Any] = {
     "class-view": ClassView,
@@ -61,12 +97,14 @@ PROGRAMS: dict[str, Any] = {
 }
 
 
-def program_of(calibrator: Fitted, kind: Kind, ends: Sequence[Map] = ()) -> Any:  # noqa: ANN401
+def program_of(calibrator: Fitted, kind: Kind, ends: Sequence[Fitted] = ()) -> Any:  # noqa: ANN401
     """Return what a calibrator, and the ends of its band, compute, as array arithmetic."""
     if isinstance(calibrator, Map):
-        forms = [form_of(gamma) for gamma in (calibrator, *ends)]
+        forms = [form_of(gamma) for gamma in (calibrator, *ends)]  # type: ignore[arg-type]
         return ScoreProgram(forms, calibrator.view, kind)
     if calibrator.method not in PROGRAMS:
         msg = f"`calibrator` is a {type(calibrator).__name__}, which cannot be exported."
         raise InvalidType(msg)
+    if ends:
+        return WithBand(calibrator, ends, kind)
     return PROGRAMS[calibrator.method](calibrator, kind)

@@ -64,7 +64,8 @@ if len(sys.argv) > 5:
     groups = [names[i] for i in index]
 for i, row in enumerate(rows):
     result = calibrate(row) if groups is None else calibrate(row, groups[i])
-    found.extend(result if isinstance(result, list) else (result,))
+    result = result if isinstance(result, list) else [result]
+    found.extend(result.pop(0) + result if isinstance(result[0], list) else result)
 sys.stdout.buffer.write(found.tobytes())
 """
 

@@ -112,7 +112,8 @@ def export(
         For sql: the score's column, or the beginning of the names of the columns of logits. A
         name such as ``my col`` or ``p.score``; it is quoted.
     band : {"pointwise", "simultaneous"}, optional
-        Of a map of one score: also the ends of its 95 % band, ``low`` and ``high``.
+        Also the ends of the 95 % band, ``low`` and ``high``: of whole vectors that of the most
+        probable class.
     points, random_state : int
         How many points are compared, and the seed of the random ones.
 
@@ -169,29 +170,25 @@ def export(
         options |= {"groups": groups} | ({"by": calibrator.columns} if to == "sql" else {})
     results = module.run(contents, values, **options)
     how: Any = {"from_scores": from_scores, "bound": target.bound, "one_number": to == "sql"}
-    checks = [
-        compare(part, values, results[:, j] if ends else results, kind, groups=groups, **how)
-        for j, part in enumerate((calibrator, *ends))
-    ]
+    checked = compare(calibrator, values, results, kind, ends=ends, groups=groups, **how)
     with replacing(out) as beside:
         if isinstance(contents, bytes):
             beside.write_bytes(contents)
         else:
             beside.write_text(contents, encoding="utf-8")
-    largest = max(check.max_abs_difference for check in checks)
-    at_jumps = max(check.at_jumps for check in checks)
-    return Exported(str(Path(out)), largest, checks[0].points, at_jumps)
+    found = checked.max_abs_difference, checked.points, checked.at_jumps
+    return Exported(str(Path(out)), *found)
 
 
-def _ends(calibrator: Fitted, band: BandKind | None) -> tuple[Map, ...]:
+def _ends(calibrator: Fitted, band: BandKind | None) -> tuple[Fitted, ...]:
     """Return the ends of the band that was asked for; none if none was."""
     if band is None:
         return ()
     chosen = as_choice(band, "band", _BANDS)
-    if not isinstance(calibrator, Map):
+    if isinstance(calibrator, GroupedMap):
         msg = (
-            f"{calibrator.method!r} reads more than one score, and only the band of a map of one "
-            "score is exported: fit the view of a class, such as --view class-1."
+            "the band of a calibrator of groups is not exported. Use ogive apply --band, or export "
+            "without --band."
         )
         raise ExportError(msg)
     low, high = calibrator.band_ends(simultaneous=chosen == "simultaneous")

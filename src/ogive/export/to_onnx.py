@@ -3,7 +3,7 @@
 Operator set 17 (onnxruntime 1.12 and later). The input is a batch of any size: ``logits`` or
 ``probs`` (batch, classes), or ``log_odds`` or ``scores`` (batch,) for the view 'score'. The
 output is ``probabilities`` (batch, classes) or ``score`` (batch,), with a band also ``low`` and
-``high``. A calibrator of groups also
+``high`` (batch,), of whole vectors those of the most probable class. A calibrator of groups also
 takes ``group`` (batch,) text, or ``group_1``, ``group_2``, ... for several columns, whose names are
 in the model's metadata; empty text is a missing value. The graph computes in double and returns
 double, whatever the input is: a float32 output could tie two classes, or round to 1.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ogive._typing import AnyArray, FloatArray, Kind
-    from ogive.calibrators.maps import Fitted, Map
+    from ogive.calibrators.maps import Fitted
 
 OPSET = 17
 _OPERATORS = {
@@ -49,7 +49,7 @@ def model(
     *,
     kind: Kind = "logits",
     dtype: str = "float32",
-    ends: Sequence[Map] = (),
+    ends: Sequence[Fitted] = (),
 ) -> Any:  # noqa: ANN401
     """Return the calibrator as an ``onnx.ModelProto``.
 
@@ -61,7 +61,7 @@ def model(
     dtype : {"float32", "float64"}
         The type of the input.
     ends : two maps, optional
-        The ends of the band of a map of one score: more outputs, ``low`` and ``high``.
+        The ends of its band: more outputs, ``low`` and ``high``.
     """
     onnx = need("onnx", extra="onnx")
     grouped = calibrator if isinstance(calibrator, GroupedMap) else None
@@ -69,7 +69,7 @@ def model(
     graph = _Graph(onnx)
     one = program.one_column
     name = {"logits": "log_odds", "probs": "scores"}[kind] if one else str(kind)
-    K = getattr(program, "K", "classes")
+    K: Any = getattr(program, "K", "classes")
     element = {"float32": onnx.TensorProto.FLOAT, "float64": onnx.TensorProto.DOUBLE}[dtype]
     x = graph.node("Cast", Traced(graph, name), to=onnx.TensorProto.DOUBLE)
     if one:
@@ -79,12 +79,15 @@ def model(
     places = [] if grouped is None else graph.places(inputs, grouped)
     result = program(graph, constants, x, *([places] if places else []))
     single = one or not program.full
-    names = ["score", "low", "high"][: 1 + len(ends)] if single else ["probabilities"]
-    for j, out in enumerate(names):
-        column = graph.columns(result, j, j + 1) if ends else result
-        if single:
+    widths = {"score": 1} if single else {"probabilities": K}
+    widths |= {"low": 1, "high": 1} if ends else {}
+    first = 0
+    for out, width in widths.items():
+        column = graph.columns(result, first, first + width) if ends else result
+        if out != "probabilities":
             column = graph.node("Reshape", column, graph.integers([-1]))
         graph.node("Identity", column, name=out)
+        first += width if ends else 0
     info = onnx.helper.make_tensor_value_info
     built = onnx.helper.make_graph(
         graph.nodes,
@@ -94,8 +97,10 @@ def model(
             *(info(group, onnx.TensorProto.STRING, ["batch"]) for group in inputs),
         ],
         [
-            info(out, onnx.TensorProto.DOUBLE, ["batch"] if single else ["batch", K])
-            for out in names
+            info(
+                out, onnx.TensorProto.DOUBLE, ["batch", K] if out == "probabilities" else ["batch"]
+            )
+            for out in widths
         ],
         graph.used_tables(),
         doc_string=description(calibrator),
@@ -125,7 +130,7 @@ def write(
     *,
     kind: Kind = "logits",
     dtype: str = "float32",
-    ends: Sequence[Map] = (),
+    ends: Sequence[Fitted] = (),
 ) -> bytes:
     """Return the file's contents."""
     contents: bytes = model(calibrator, kind=kind, dtype=dtype, ends=ends).SerializeToString()
@@ -143,7 +148,7 @@ def run(
     for name, column in zip(others, () if groups is None else groups.T, strict=True):
         given[name] = np.array(["" if value is None else value for value in column], dtype=object)
     results = session.run(None, given)
-    return results[0] if len(results) == 1 else np.stack(results, axis=1)
+    return results[0] if len(results) == 1 else np.column_stack(results)
 
 
 class _Graph:

@@ -2,8 +2,8 @@
 
 For a map of a score it is ``calibrate(score)`` or ``calibrate(log_odds=eta)``; for full vectors
 ``calibrate(row)`` takes and returns a list of K numbers, and for a rank by class structure it
-takes such a list and returns one number. With a band it returns the list of the probability and the
-low and high ends. The arithmetic is the text of
+takes such a list and returns one number. With a band it returns a list of that, the low and the
+high end, of full vectors those of the most probable class. The arithmetic is the text of
 `plain_score`, or of `plain_rows` and the steps of the array program, one line each. The numbers
 are literals that read back as the same float64.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ogive._typing import Kind
-    from ogive.calibrators.maps import Fitted, Map
+    from ogive.calibrators.maps import Fitted
     from ogive.export.forms import Form, Pieces
 
 __all__ = ["run", "write"]
@@ -68,7 +68,7 @@ def calibrate(values):
     """Return the calibrated probabilities of a row of {K} {what}."""
     x = checked(values, {kind!r}, {K})
 {steps}
-    return {result}
+    return {returned}
 '''
 _EVENT = '''
 
@@ -76,7 +76,7 @@ def calibrate(values):
     """Return the calibrated probability of {view}, from a row of {K} {what}."""
     x = checked(values, {kind!r}, {K})
 {steps}
-    return {result}[0]
+    return {returned}
 '''
 _COLUMN = '''
 
@@ -84,7 +84,7 @@ def calibrate(value):
     """Return the calibrated probability of class 1, from its {what}."""
     x = checked({row}, {kind!r}, 2)[1:]
 {steps}
-    return {result}[0]
+    return {returned}
 '''
 
 # The steps that take numbers one by one. Programs compute both sides of a choice and keep one, so
@@ -103,12 +103,13 @@ _EACH = {
     "minimum": "min({0}, {1})",
     "mul": "{0} * {1}",
     "neg": "-{0}",
+    "sqrt": "sqrt({0})",
     "sub": "{0} - {1}",
     "where": "{1} if {0} else {2}",
 }
 
 
-def write(calibrator: Fitted, *, kind: Kind = "logits", ends: Sequence[Map] = ()) -> str:
+def write(calibrator: Fitted, *, kind: Kind = "logits", ends: Sequence[Fitted] = ()) -> str:
     """Return the file's text.
 
     Parameters
@@ -117,26 +118,24 @@ def write(calibrator: Fitted, *, kind: Kind = "logits", ends: Sequence[Map] = ()
     kind : {"logits", "probs"}
         What `calibrate` takes, for full vectors.
     ends : two maps, optional
-        The ends of the band of a map of one score: `calibrate` then returns a list of three.
+        The ends of its band: `calibrate` then returns a list of three.
     """
     head = (
         f'"""{description(calibrator)}.\n\n'
         f'Written by ogive {ogive.__version__}. Needs the standard library only.\n"""\n\n'
     )
     code = _code("plain_score.py")
+    tables = {}
     if isinstance(calibrator, MatrixMap | ClassViewMap):
         code = _code("plain_rows.py")
-        numbers, function = _vector_function(calibrator, kind)
+        tables["CALIBRATOR"], function = _vector_function(calibrator, kind, ends)
     elif isinstance(calibrator, GroupedMap):
-        numbers, function = _of_groups(calibrator), _GROUPED
-    else:
-        numbers, function = _plain(form_of(calibrator)), _SCORE  # type: ignore[arg-type]
-    if isinstance(calibrator, GroupedMap):
         code += "\n\n" + _code("plain_groups.py")
-    tables = {"CALIBRATOR": numbers}
-    if ends:
-        low, high = (_plain(form_of(end)) for end in ends)
-        tables, function = {**tables, "LOW": low, "HIGH": high}, _SCORE_AND_BAND
+        tables["CALIBRATOR"], function = _of_groups(calibrator), _GROUPED
+    else:
+        function = _SCORE_AND_BAND if ends else _SCORE
+        for name, gamma in zip(("CALIBRATOR", "LOW", "HIGH"), (calibrator, *ends), strict=False):
+            tables[name] = _plain(form_of(gamma))  # type: ignore[arg-type]
     imports = "from bisect import bisect_left\nfrom math import exp, fsum, inf, log, log1p, sqrt\n"
     texts = {
         name: pprint.pformat(table, width=100, compact=True, sort_dicts=False)
@@ -146,12 +145,19 @@ def write(calibrator: Fitted, *, kind: Kind = "logits", ends: Sequence[Map] = ()
     return f"{head}{imports}\n{code}\n\n{literals}{function}"
 
 
-def _vector_function(gamma: MatrixMap | ClassViewMap, kind: Kind) -> tuple[dict[str, Any], str]:
+def _vector_function(
+    gamma: MatrixMap | ClassViewMap, kind: Kind, ends: Sequence[Fitted]
+) -> tuple[dict[str, Any], str]:
     """Return the tables and the function of a map that takes whole rows."""
-    program, steps = program_of(gamma, kind), _Steps()
+    program, steps = program_of(gamma, kind, ends), _Steps()
     constants = {name: Traced(steps, f"CALIBRATOR[{name!r}]") for name in program.constants}
     result = program(steps, constants, Traced(steps, "x"))
-    texts = {"K": gamma.K, "kind": kind, "steps": "\n".join(steps.lines), "result": result.name}
+    full, v = program.full and not program.one_column, result.name
+    if ends:
+        returned = f"[{v}[:-2], {v}[-2], {v}[-1]]" if full else v
+    else:
+        returned = v if full else f"{v}[0]"
+    texts = {"K": gamma.K, "kind": kind, "steps": "\n".join(steps.lines), "returned": returned}
     numbers = {
         name: (table.T if table.ndim > 1 else table).tolist()
         for name, table in program.constants.items()

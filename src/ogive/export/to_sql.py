@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ogive._typing import Kind
-    from ogive.calibrators.maps import Fitted, Map
+    from ogive.calibrators.maps import Fitted
     from ogive.export.forms import Form, Pieces
 
 __all__ = ["default_column", "run", "write"]
@@ -54,7 +54,7 @@ def write(
     *,
     kind: Kind | None = None,
     column: str | None = None,
-    ends: Sequence[Map] = (),
+    ends: Sequence[Fitted] = (),
 ) -> str:
     """Return the expression, after a line of comment.
 
@@ -70,7 +70,7 @@ def write(
         stands in the table: ``my col``, ``select`` and ``Score`` are quoted. ``p.score`` is the
         column score of the table p; a name with a dot in it is written ``"a.b"``.
     ends : two maps, optional
-        The ends of the band of a map of one score: three expressions, named score, low and high.
+        The ends of its band: three expressions, named score, low and high.
 
     Examples
     --------
@@ -84,7 +84,8 @@ def write(
     if isinstance(calibrator, MatrixMap):
         return head + _of_matrix(calibrator, kind, name) + "\n"
     if isinstance(calibrator, ClassViewMap):
-        return head + _of_class_view(calibrator, kind, name) + "\n"
+        every = [calibrator, *(end for end in ends if isinstance(end, ClassViewMap))]
+        return head + _named([_of_class_view(gamma, kind, name) for gamma in every])
     grouped = calibrator if isinstance(calibrator, GroupedMap) else None
     main = calibrator if grouped is None else grouped.overall
     forms = [form_of(gamma) for gamma in (main, *ends)]  # type: ignore[arg-type]
@@ -97,10 +98,14 @@ def write(
         raise ExportError(msg)
     if grouped is not None:
         return head + _of_groups(grouped, forms[0], name) + "\n"
-    texts = [_of_score(form, name.quoted()) for form in forms]
-    if ends:
+    return head + _named([_of_score(form, name.quoted()) for form in forms])
+
+
+def _named(texts: Sequence[str]) -> str:
+    """Return one expression, or three with names."""
+    if len(texts) > 1:
         texts = [f'{text} AS "{end}"' for text, end in zip(texts, OUTPUTS, strict=True)]
-    return head + ",\n".join(texts) + "\n"
+    return ",\n".join(texts) + "\n"
 
 
 def default_column(calibrator: Fitted) -> str:

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ogive._typing import AnyArray, FloatArray, IntArray, Kind
-    from ogive.calibrators.maps import Fitted, Map
+    from ogive.calibrators.maps import Fitted
 
 _TABLE = "groups.json"
 _CLASSES_OF_EXAMPLE = 8  # torch.export needs an example, also if any number of classes fits
 
 
-def module(calibrator: Fitted, *, kind: Kind = "logits", ends: Sequence[Map] = ()) -> Any:  # noqa: ANN401 - torch has no types here
+def module(calibrator: Fitted, *, kind: Kind = "logits", ends: Sequence[Fitted] = ()) -> Any:  # noqa: ANN401 - torch has no types here
     """Return the calibrator as a ``torch.nn.Module``.
 
     Parameters
@@ -52,17 +52,18 @@ def module(calibrator: Fitted, *, kind: Kind = "logits", ends: Sequence[Map] = (
     calibrator : fitted map or calibrator
     kind : {"logits", "probs"}
         What the module takes: (batch, classes), or (batch,) for the view 'score'.
-    ends : two maps, optional
-        The ends of the band of a map of one score.
+    ends : two calibrators, optional
+        The ends of its band.
 
     Returns
     -------
     torch.nn.Module
         Its output is (batch, classes) for full vectors, and (batch,) for a view's score; with a
-        band, a tuple of score, low and high.
+        band, a tuple of that, low and high, of full vectors those of the most probable class.
     """
     torch = need("torch", extra="torch")
     program = program_of(calibrator, kind, ends)
+    full = program.full and not program.one_column
     namespace = _Torch(torch)
 
     class Calibrator(torch.nn.Module):  # type: ignore[misc, name-defined]
@@ -82,8 +83,9 @@ def module(calibrator: Fitted, *, kind: Kind = "logits", ends: Sequence[Map] = (
             else:
                 result = program(namespace, constants, x)
             if ends:
-                return result[:, 0], result[:, 1], result[:, 2]
-            return result if program.full and not program.one_column else result[:, 0]
+                value, low, high = result[:, :-2], result[:, -2], result[:, -1]
+                return (value if full else value[:, 0]), low, high
+            return result if full else result[:, 0]
 
         def _apply(self, fn: Any, recurse: bool = True) -> Any:  # noqa: ANN401
             """Move to a device, but stay double: half() and float() would round the tables."""
@@ -110,7 +112,7 @@ def write(
     *,
     kind: Kind = "logits",
     dtype: str = "float32",
-    ends: Sequence[Map] = (),
+    ends: Sequence[Fitted] = (),
 ) -> bytes:
     """Return the contents of a .pt2 file."""
     torch = need("torch", extra="torch")
@@ -153,7 +155,7 @@ def run(
             given.append(torch.tensor(_codes(groups, json.loads(beside[_TABLE]))))
         found = program(*given)
         result: FloatArray = (
-            torch.stack(found, dim=1) if isinstance(found, tuple) else found
+            torch.column_stack(found) if isinstance(found, tuple) else found
         ).numpy()
     return result
 
