@@ -72,6 +72,12 @@ def test_a_map_that_changes_nothing_saves_nothing_for_certain(rng):
     assert found.raw_threshold == pytest.approx(1 / 21)
 
 
+def test_a_capacity_that_decides_leaves_nothing_to_save(rng):
+    scores, outcomes = data(rng, 4000, power=1.5)
+    found = decide(scores, outcomes, miss=20, alarm=1, capacity=200)
+    assert (found.saved, found.low, found.high) == (0.0, 0.0, 0.0)
+
+
 def test_that_no_row_changes_is_not_certainty():
     scores, outcomes = [0.1, 0.9] * 20, [0, 1] * 20
     gamma = ogive.fit_platt(Curve.from_scores([0.2, 0.4, 0.6, 0.8] * 9, [0, 1, 1, 1] * 9))

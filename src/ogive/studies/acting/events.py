@@ -232,7 +232,8 @@ def _noise_of_fits(rows: Judged, costs: Costs, acts: Sequence[BoolArray]) -> flo
     hit, rest = costs.miss * rows.hits, costs.alarm * (rows.count - rows.hits)
     n = float(rows.count.sum())
     cost = [float(np.where(act, rest, hit).sum()) / n for act in acts]
-    return (len(cost) - 1) * float(np.var(cost))
+    # The mean of equal numbers is rounded: their variance would not be 0.
+    return (len(cost) - 1) * float(np.var(cost)) if np.ptp(cost) > 0.0 else 0.0
 
 
 def _saved(rows: Judged, costs: Costs, before: BoolArray, after: BoolArray, noise: float) -> Mean:
