@@ -113,6 +113,26 @@ def test_a_rate_that_is_estimated(run_json, tmp_path, spread):
     assert moved["base_rate"] == pytest.approx(found["base_rate"], rel=1e-6)  # not shifted twice
 
 
+@pytest.mark.filterwarnings("default::ogive.errors.OgiveWarning")
+def test_of_data_with_parts_the_test_part_is_new(run_json, tmp_path, spread):
+    cal, s, _ = spread
+    out, old = tmp_path / "new.json", np.full(500, 0.999)
+    np.savez(tmp_path / "alone.npz", scores=s)
+    np.savez(tmp_path / "parts.npz", cal_scores=old, test_scores=s)
+    (tmp_path / "log").mkdir()
+    lines = [f"{x!r},cal" for x in old.tolist()] + [f"{x!r},test" for x in s.tolist()]
+    (tmp_path / "log" / "a.csv").write_text("score,part\n" + "\n".join(lines) + "\n")
+    rates = [
+        run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", tmp_path / name, "-o", out)[
+            "base_rate"
+        ]
+        for name in ("alone.npz", "parts.npz", "log")
+    ]
+    assert rates == pytest.approx([rates[0]] * 3, rel=1e-6)
+    words = ["shift", cal, "--like", tmp_path / "parts.npz", "--part", "all", "-o", out]
+    assert run_json(schemas.SHIFT_LIKE, *words)["base_rate"] > 2 * rates[0]
+
+
 def test_outcomes_are_refused_unless_they_are_to_be_ignored(run, run_json, tmp_path, spread):
     cal, s, y = spread
     table = np.c_[s, y]
@@ -205,6 +225,10 @@ def test_a_log_of_three_classes_is_read_in_one_pass(run, run_json, tmp_path, thr
     log.mkdir()
     for k, rows in enumerate(np.array_split(new, 3)):
         table = pa.table({f"logit_{j}": rows[:, j] for j in range(3)})
+        table = table.append_column("part", pa.array(["test"] * len(rows)))
+        if k == 0:  # rows of the other part are not new
+            other = table.set_column(3, "part", pa.array(["cal"] * len(rows)))
+            table = pa.concat_tables([table, other])
         (pq.write_table if suffix == ".parquet" else csv.write_csv)(table, log / f"{k}{suffix}")
     whole = run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", tmp_path / "new.npz", "-o", out)
     found = run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", log, "-o", out)

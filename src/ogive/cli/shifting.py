@@ -16,6 +16,7 @@ from ogive.cli.options import (
     memory_option,
     names_of,
     output_option,
+    part_option,
     reads_files,
     refuse,
 )
@@ -65,13 +66,15 @@ if TYPE_CHECKING:
     "--like",
     type=INPUT,
     metavar="LOG",
-    help="Instead of --base-rate: new scores without outcomes, from which it is estimated.",
+    help="Instead of --base-rate: estimate it from new scores without outcomes (a file, a folder "
+    "or a glob).",
 )
 @click.option(
     "--ignore-outcomes",
     is_flag=True,
     help="With --like: accept a log with outcomes; they are not read.",
 )
+@part_option("test")
 @memory_option
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
 @reads_files
@@ -103,7 +106,7 @@ def shift(
         check_output(output, [like])
         _shift_like(calibrator, output, like, before, date, options, as_json=as_json)
         return
-    refuse("no data is read without --like", "ignore_outcomes", "memory", *FILE_OPTIONS)
+    refuse("no data is read without --like", "ignore_outcomes", "part", "memory", *FILE_OPTIONS)
     done = shift_file(
         calibrator,
         output,
@@ -143,6 +146,8 @@ def _shift_like(  # noqa: PLR0917 - internal
             columns_of(options),
             trained_at=trained_at,
             ignore_outcomes=options["ignore_outcomes"],
+            part=options["part"],
+            experiment=options["experiment"],
             date=date,
             memory=options["memory"],
             progress=step,

@@ -29,7 +29,12 @@ _MORE_BEFORE_A_CUT = 1.25  # rows kept at most, over those that stay
 
 
 def sampled_rows(
-    log: Log, memory: int, progress: Progress | None = None
+    log: Log,
+    memory: int,
+    progress: Progress | None = None,
+    *,
+    part: str | None = None,
+    default_part: str | None = None,
 ) -> tuple[Predictions, int]:
     """Return rows of a log of matrices, without labels, and how many there were.
 
@@ -39,8 +44,11 @@ def sampled_rows(
     memory : int
         The limit in bytes.
     progress : function of (what, done, total), optional
+    part, default_part : str, optional
+        Rows of this part alone; the second only if the log has parts.
     """
-    plan = log.plan(unlabelled=True, weight_kind=log.columns.weight_kind)
+    how: Any = {"weight_kind": log.columns.weight_kind, "part": part, "default_part": default_part}
+    plan = log.plan(unlabelled=True, **how)
     log.check_memory(plan.needed, memory)
     most = max(min(usable(memory) // (_BYTES_OF_A_NUMBER * plan.K), MAX_ROWS), 1)
     sample, total = RowSample(plan, most, np.random.default_rng(0)), log.rows

@@ -90,8 +90,8 @@ def _default_part(source: Source, default: str) -> str | None:
     if not source.has_parts:
         return None
     if default not in source.parts:
-        names = " and ".join(source.parts)
-        msg = f"{source.path} has no {default} part, only {names}. Say which one: --part {names}"
+        names, ways = (f" {word} ".join(source.parts) for word in ("and", "or --part"))
+        msg = f"{source.path} has no {default} part, only {names}. Say which one: --part {ways}."
         raise FileFormatError(msg)
     return default
 

@@ -105,6 +105,8 @@ def shift_like(
     *,
     trained_at: float | None = None,
     ignore_outcomes: bool = False,
+    part: str | None = None,
+    experiment: str | None = None,
     date: str | None = None,
     memory: str | int = "1GB",
     progress: Progress | None = None,
@@ -122,9 +124,13 @@ def shift_like(
         The base rate of the rows of the fit. Default: what the calibrator says.
     ignore_outcomes : bool
         Take data with outcomes, and do not read them.
+    part : {"test", "cal", "all"}, optional
+        Of data with parts. Default: test.
+    experiment : str, optional
+        Of an .h5 file.
     date, memory, progress
     """
-    safe_output(out, [calibrator])
+    safe_output(out, [calibrator, like])
     gamma, info = load_map(calibrator), load_fitted_on(calibrator)
     gamma = getattr(gamma, "inner", gamma)
     classes = _classes_of(gamma)
@@ -140,8 +146,9 @@ def shift_like(
             OgiveWarning,
             stacklevel=2,
         )
-    how: Any = {"ignore_outcomes": ignore_outcomes, "memory": memory, "progress": progress}
-    q, count = _new_scores(gamma, Path(like), columns or Columns(), **how)
+    how: Any = {"why": None if ignore_outcomes else _WHY, "part": part, "experiment": experiment}
+    how |= {"memory": memory, "progress": progress}
+    q, count = _new_scores(gamma, Path(like), columns or Columns(), how)
     if classes == TWO_CLASSES:
         found = estimate_base_rate(q, count, float(before[1]), known)
     else:
@@ -190,19 +197,14 @@ def _new_scores(
     gamma: Any,  # noqa: ANN401 - a map of a score, or of two classes
     like: Path,
     columns: Columns,
-    *,
-    ignore_outcomes: bool,
-    memory: str | int,
-    progress: Progress | None,
+    how: dict[str, Any],
 ) -> tuple[FloatArray, FloatArray]:
-    """Return calibrated scores of new data, and how many rows have each."""
-    why = None if ignore_outcomes else _WHY
+    """Return calibrated scores of new data, and how many rows have each; `how`: to read them."""
     if isinstance(gamma, Map):
-        how: Any = {"default": "all", "memory": memory, "progress": progress}
-        rows = unlabelled(like, columns, gamma.view, why=why, **how)
+        rows = unlabelled(like, columns, gamma.view, **how)
         q, count, square = gamma.from_tails(rows.high, rows.tail), rows.weight, rows.square
     else:
-        preds = unlabelled_rows(like, columns, why=why, memory=memory, progress=progress)
+        preds = unlabelled_rows(like, columns, **how)
         q = gamma(preds)
         q = q[:, 1] if gamma.K == TWO_CLASSES else q
         count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, Progress
     from ogive.predictions import Predictions
 
+DEFAULT_PART = "test"  # of a file or log with parts: the other one may have fitted a calibrator
 _TWO_CLASSES = 2
 
 
@@ -41,7 +42,6 @@ def unlabelled(
     *,
     why: str | None,
     part: str | None = None,
-    default: str = "test",
     experiment: str | None = None,
     memory: str | int = "1GB",
     progress: Progress | None = None,
@@ -49,6 +49,7 @@ def unlabelled(
     """Return the scores of a file or a log; a log may be longer than memory, and is read once.
 
     why : why outcomes are refused, up to the word before the way out; None: they are not read
+    part : of a file or log with parts; by default test
     """
     columns = columns or Columns()
     if is_log(file):
@@ -57,9 +58,10 @@ def unlabelled(
         if view is None and log.layout.kind != "scores":
             view = "class-1" if log.classes == _TWO_CLASSES else "top-1"
         how: Any = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
-        curve = read_log(file, view, columns=columns, part=part, **how).curve
+        how |= {"part": part, "default_part": DEFAULT_PART}
+        curve = read_log(file, view, columns=columns, **how).curve
         return Unlabelled(curve.view, curve.high, curve.tail, curve.count, curve.square)
-    preds = read_together((file,), columns, experiment, part, default=default, memory=memory)
+    preds = read_together((file,), columns, experiment, part, default=DEFAULT_PART, memory=memory)
     refuse_outcomes(file, why, found=preds.labels is not None)
     return scored_rows(preds, view)
 
@@ -69,6 +71,8 @@ def unlabelled_rows(
     columns: Columns,
     *,
     why: str | None,
+    part: str | None = None,
+    experiment: str | None = None,
     memory: str | int = "1GB",
     progress: Progress | None = None,
 ) -> Predictions:
@@ -77,12 +81,14 @@ def unlabelled_rows(
     Of a log they are a random sample, where there are more than a million or than memory holds.
     """
     if not is_log(file):
-        preds = read_together((file,), columns, None, None, default="all", memory=memory)
+        how: Any = {"default": DEFAULT_PART, "memory": memory}
+        preds = read_together((file,), columns, experiment, part, **how)
         refuse_outcomes(file, why, found=preds.labels is not None)
         return preds
     log = open_log(file, columns)
     refuse_outcomes(file, why, found=log.layout.truth is not None)
-    preds, rows = sampled_rows(log, parse_memory(memory), progress)
+    parts: Any = {"part": part, "default_part": DEFAULT_PART}
+    preds, rows = sampled_rows(log, parse_memory(memory), progress, **parts)
     if preds.n < rows:
         warnings.warn(
             f"{file} has {rows:,} rows: base rates are estimated from a random sample of "
