@@ -130,7 +130,7 @@ def test_a_matrix_of_costs(run, run_json, tmp_path, rng):
         ("0,1,2\n1,0\n", "a line for each action"),
         ("", "a line for each action"),
         ("a,x,y,z\nb,1,2,0\nc,0,0,1\n", "Name the columns of costs like the classes"),
-        ("0,1,2\n-1,0,0\n", "must be finite and >= 0"),
+        ("0,1,3\n-1,0,0\n", "must be finite and >= 0"),
         ("0,nan,2\n-1,0,0\n", "must be finite and >= 0"),
     ],
 )
@@ -140,6 +140,15 @@ def test_costs_that_are_no_matrix(run, tmp_path, rng, text, message):
     code, out, err = run("decide", tmp_path / "m.npz", "--costs", tmp_path / "c.csv")
     assert (code, out) == (1, "")
     assert message in " ".join(err.split())
+
+
+@pytest.mark.filterwarnings("default::ogive.errors.OgiveWarning")
+def test_a_first_line_that_may_be_a_header(run, tmp_path, rng):
+    np.savez(tmp_path / "m.npz", logits=rng.normal(size=(60, 3)), labels=rng.integers(3, size=60))
+    (tmp_path / "c.csv").write_text("0,1,2\n0,1,2\n3,0,1\n")
+    code, _, err = run("decide", tmp_path / "m.npz", "--costs", tmp_path / "c.csv")
+    assert code == 0
+    assert "If it is a header, write action,0,1,2 there" in " ".join(err.split())
 
 
 @pytest.mark.parametrize(

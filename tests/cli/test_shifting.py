@@ -266,10 +266,31 @@ def test_sampling_weights_count_as_the_rows_they_are_worth(run_json, tmp_path, s
     cal, s, _ = spread
     out = tmp_path / "new.json"
     weights = np.where(np.arange(s.size) % 2, 0.1, 5.0)
+    np.savez(tmp_path / "new.npz", scores=s, weights=weights)
+    lines = [f"{a!r},{b!r}" for a, b in zip(s.tolist(), weights.tolist(), strict=True)]
+    (tmp_path / "new.csv").write_text("score,weight\n" + "\n".join(lines) + "\n")
     widths = []
     for kind in ("repetition", "sampling"):
-        np.savez(tmp_path / "new.npz", scores=s, weights=weights)
-        like = ["--like", tmp_path / "new.npz", "--weight-kind", kind]
-        found = run_json(schemas.SHIFT_LIKE, "shift", cal, *like, "-o", out)
-        widths.append(found["high"] - found["low"])
+        both = [
+            run_json(
+                schemas.SHIFT_LIKE, "shift", cal, "--like", file, "--weight-kind", kind, "-o", out
+            )
+            for file in (tmp_path / "new.npz", tmp_path / "new.csv")
+        ]
+        assert both[0]["low"] == pytest.approx(both[1]["low"], rel=1e-6)
+        widths.append(both[1]["high"] - both[1]["low"])
     assert widths[1] > 1.2 * widths[0]
+
+
+@pytest.mark.parametrize("command", ["shift", "expect"])
+@pytest.mark.parametrize("lines", ["", "0.5,0\n0.2,0\n"])
+def test_new_data_without_rows(run, tmp_path, spread, command, lines):
+    file, out = tmp_path / "empty.csv", tmp_path / "new.json"
+    file.write_text("score,weight\n" + lines)
+    words = (
+        ["shift", spread[0], "--like", file, "-o", out] if command == "shift" else ["expect", file]
+    )
+    code, _, err = run(*words)
+    assert code == 1
+    assert "empty.csv has no rows" in " ".join(err.split())
+    assert not out.exists()

@@ -91,3 +91,36 @@ def test_bad_input_is_refused(rng):
     matrix = ogive.fit_temperature(Predictions(z, z.argmax(axis=1), kind="logits"))
     with pytest.raises(DoesNotApply, match="apply it first"):
         expected_performance(z, kind="logits", calibrator=matrix)
+
+
+@pytest.mark.parametrize("rows", [200, 40_000])
+def test_the_scale_of_sampling_weights_does_not_matter(rng, rows):
+    scores, weights = rng.beta(0.3, 9.0, rows), rng.uniform(0.0, 3.0, rows)
+    how = {"threshold": 0.1, "weight_kind": "sampling"}
+    found = [
+        expected_performance(scores, sample_weight=k * weights, **how).to_dict()
+        for k in (1.0, 1e-4)
+    ]
+    for one in found:
+        del one["n"], one["view"]
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
+    if rows == 200:
+        q, w = scores, weights
+        ones, zeros = w * q, w * (1 - q)
+        order = np.sign(np.subtract.outer(scores, scores)) / 2 + 0.5
+        pairs = np.outer(ones, zeros) * (1 - np.eye(rows))
+        assert found[0]["auc"] == pytest.approx((pairs * order).sum() / pairs.sum(), rel=1e-9)
+
+
+def test_a_shifted_calibrator_keeps_its_uncertainty(rng):
+    scores = rng.random(300)
+    gamma = ogive.fit_spline(Curve.from_scores(scores, rng.random(300) < scores**2))
+    new = rng.random(2000)
+    found = [
+        expected_performance(new, calibrator=one)
+        for one in (gamma, gamma.with_base_rate(0.5, trained_at=0.5))
+    ]
+    alone = expected_performance(gamma(new))
+    widths = [one.precision.high - one.precision.low for one in (*found, alone)]
+    assert widths[1] == pytest.approx(widths[0], rel=1e-6)
+    assert widths[0] > 1.2 * widths[2]

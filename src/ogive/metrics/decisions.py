@@ -38,11 +38,13 @@ from ogive.errors import InvalidInput, InvalidType
 
 if TYPE_CHECKING:
     from ogive._numerics.mean_interval import ByCluster
-    from ogive._typing import ArrayLike, FloatArray, WeightKind
+    from ogive._typing import ArrayLike, BoolArray, FloatArray, WeightKind
     from ogive.curve import Curve
 
 #: Points of a decision curve and of a cost curve, unless others are asked for.
 GRID = 99
+#: Costs between these, or 0: the squares of others could overflow, or vanish.
+LEAST_COST, LARGEST_COST = 1e-100, 1e100
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +353,12 @@ def cuts(scores: FloatArray) -> FloatArray:
     return np.concatenate([[0.0], middle, [np.nextafter(s[-1], 2.0)]])
 
 
+def is_cost(costs: FloatArray) -> BoolArray:
+    """Return which numbers are costs: not negative, and finite also when squared."""
+    fine: BoolArray = (costs == 0.0) | ((costs >= LEAST_COST) & (costs <= LARGEST_COST))
+    return fine
+
+
 def check_costs(miss: object, alarm: object) -> tuple[float, float]:
     """Return two costs: finite, not negative, and not both 0."""
     found = []
@@ -360,8 +368,8 @@ def check_costs(miss: object, alarm: object) -> tuple[float, float]:
         except (TypeError, ValueError) as error:
             msg = f"`{name}` must be a number, not {value!r}."
             raise InvalidType(msg) from error
-        if not 0.0 <= cost < np.inf:
-            msg = f"`{name}` must be a finite cost >= 0, not {cost:g}."
+        if not is_cost(np.array(cost)).all():
+            msg = f"`{name}` must be a finite cost >= 0, not {cost:g}: 0, or from 1e-100 to 1e100."
             raise InvalidInput(msg)
         found.append(cost)
     if not any(found):

@@ -7,11 +7,12 @@ action; without both, the columns are the classes in their order. A .npy file ho
 from __future__ import annotations
 
 import csv
+import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ogive.errors import FileFormatError
+from ogive.errors import FileFormatError, OgiveWarning
 from ogive.readers.classes import shown
 from ogive.readers.guard import check_regular, guarded, suffix_of
 
@@ -35,6 +36,14 @@ class CostTable(NamedTuple):
     def in_order(self, classes: Sequence[object], name: str) -> FloatArray:
         """Return the costs with the columns in the order of classes."""
         wanted = [str(label) for label in classes]
+        if self.classes is None and [f"{x:g}" for x in self.values[0]] == wanted:
+            warnings.warn(
+                f"the first line of {name} is the same as the labels of the classes, and is read "
+                f"as the costs of an action. If it is a header, write action,{','.join(wanted)} "
+                "there, and begin each other line with the name of its action.",
+                OgiveWarning,
+                stacklevel=3,
+            )
         if self.classes is None or list(self.classes) == wanted:
             return self.values
         if sorted(self.classes) != sorted(wanted):

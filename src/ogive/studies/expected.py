@@ -30,6 +30,7 @@ from ogive._html import record_form
 from ogive._numerics.logistic import expit
 from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.calibrators.maps import Map
+from ogive.calibrators.shifted import ShiftedMap, with_odds
 from ogive.calibrators.spline_map import SplineMap
 from ogive.curve import Curve
 from ogive.curve.coarse import coarse
@@ -177,7 +178,7 @@ def _expected(
         msg = f"`threshold` must lie in [0, 1], not {threshold!r}."
         raise InvalidInput(msg)
     between, rng = np.zeros(3), np.random.default_rng(random_state)
-    if isinstance(calibrator, SplineMap):
+    if isinstance(getattr(calibrator, "inner", calibrator), SplineMap):
         between = _variance_of_calibrator(calibrator, _short(rows), threshold, rng)
     found = _numbers(rows, _calibrated(rows, calibrator), threshold, between)
     if np.isnan(found.auc.value):
@@ -238,23 +239,31 @@ def _short(rows: Unlabelled) -> Unlabelled:
     if rows.tail.size <= MAX_ROWS:
         return rows
     score = np.where(rows.high, 1.0 - rows.tail, rows.tail)
-    none = np.zeros(score.size)
-    curve = coarse(Curve.from_scores(score, none, sample_weight=rows.weight))
-    return Unlabelled(rows.view, curve.high, curve.tail, curve.count, curve.count)
+    curve, squares = (
+        coarse(Curve.from_scores(score, np.zeros(score.size), sample_weight=w))
+        for w in (rows.weight, rows.square)  # the same scores are joined
+    )
+    return Unlabelled(rows.view, curve.high, curve.tail, curve.count, squares.count)
 
 
 def _variance_of_calibrator(
-    calibrator: SplineMap, rows: Unlabelled, threshold: float, rng: np.random.Generator
+    calibrator: Any,  # noqa: ANN401 - a spline, or one at another base rate
+    rows: Unlabelled,
+    threshold: float,
+    rng: np.random.Generator,
 ) -> FloatArray:
     """Return the variance of accuracy, precision and AUC over the posterior, (3,)."""
     q = calibrator.from_tails(rows.high, rows.tail)
+    odds, spline = 1.0, calibrator
+    if isinstance(calibrator, ShiftedMap):
+        odds, spline = calibrator.odds, calibrator.inner
     with np.errstate(divide="ignore"):
         eta = np.log(rows.tail) - np.log1p(-rows.tail)
-    eta = np.clip(np.where(rows.high, -eta, eta), calibrator.lowest, calibrator.highest)
-    ranked = _Ranked(q, rows.weight, _predicted(rows.view, q, threshold))
+    eta = np.clip(np.where(rows.high, -eta, eta), spline.lowest, spline.highest)
+    ranked = _Ranked(q, rows.weight, rows.square, _predicted(rows.view, q, threshold))
     drawn = [
-        ranked.values(expit(line))
-        for lines in drawn_curves(calibrator, eta, DRAWS, rng)
+        ranked.values(with_odds(expit(line), odds))
+        for lines in drawn_curves(spline, eta, DRAWS, rng)
         for line in lines
     ]
     result: FloatArray = np.var(drawn, axis=0)
@@ -271,15 +280,16 @@ def _numbers(
 ) -> ExpectedPerformance:
     """Return the numbers of probabilities q, (m,); `between` is the calibrator's variance, (3,)."""
     yes = _predicted(rows.view, q, threshold)
-    ranked = _Ranked(q, rows.weight, yes)
+    ranked = _Ranked(q, rows.weight, rows.square, yes)
     value = ranked.values(q)
     noise = rows.square * q * (1.0 - q)
     n, flagged = float(rows.weight.sum()), float(rows.weight[yes].sum())
-    accuracy = _share(value[0], float(noise.sum()) / n**2 + between[0], n)
+    row = float(rows.square.sum()) / n  # what one row weighs
+    accuracy = _share(value[0], float(noise.sum()) / n**2 + between[0], n, row)
     precision = auc = Estimate(nan, nan, nan)
     if rows.view != TOP and flagged:
         spread = float(noise[yes].sum()) / flagged**2
-        precision = _share(value[1], spread + between[1], flagged)
+        precision = _share(value[1], spread + between[1], flagged, row)
     if rows.view != TOP and not np.isnan(value[2]):
         auc = _on_log_odds(value[2], ranked.auc_variance(q, noise) + between[2])
     total = int(n) if n.is_integer() else n
@@ -290,8 +300,10 @@ def _numbers(
 class _Ranked:
     """Rows in the order of their scores, equal ones grouped."""
 
-    def __init__(self, score: FloatArray, count: FloatArray, yes: BoolArray) -> None:
-        self.count, self.yes = count, yes
+    def __init__(
+        self, score: FloatArray, count: FloatArray, square: FloatArray, yes: BoolArray
+    ) -> None:
+        self.count, self.square, self.yes = count, square, yes
         _, self.group = np.unique(score, return_inverse=True)
 
     def values(self, q: FloatArray) -> tuple[float, float, float]:
@@ -315,7 +327,7 @@ class _Ranked:
     def _pairs(self, q: FloatArray) -> tuple[float, float]:
         """Return the expected weight of pairs of 1 and 0 in order, and of all such pairs."""
         ones, zeros = self._sums(q)
-        itself = float(self.count @ (q * (1.0 - q)))  # a row is no pair with itself
+        itself = float(self.square @ (q * (1.0 - q)))  # a row is no pair with itself
         below = np.cumsum(zeros) - zeros
         in_order = float(ones @ below) + 0.5 * (float(ones @ zeros) - itself)
         return in_order, float(ones.sum() * zeros.sum()) - itself
@@ -331,16 +343,17 @@ class _Ranked:
         return float((noise / pairs) @ slope[self.group] ** 2) / pairs
 
 
-def _share(mean: float, variance: float, n: float) -> Estimate:
-    """Return the interval of a share of n rows: gamma distributions of both sums, by rarity.
+def _share(mean: float, variance: float, n: float, row: float) -> Estimate:
+    """Return the interval of a share of the weight n: gamma distributions of both sums, by rarity.
 
-    Half a row is added on both sides, since a number of rows is whole.
+    Half of what a row weighs is added on both sides, since a number of rows is whole.
     """
     ends = [_gamma_ends(part * n, variance * n * n) for part in (mean, 1.0 - mean)]
     (low, high), (least, most) = ends
     low = (1.0 - mean) * low + mean * (n - most)
     high = (1.0 - mean) * high + mean * (n - least)
-    return Estimate(mean, max(float(low - 0.5) / n, 0.0), min(float(high + 0.5) / n, 1.0))
+    low, high = float(low - 0.5 * row) / n, float(high + 0.5 * row) / n
+    return Estimate(mean, max(low, 0.0), min(high, 1.0))
 
 
 def _gamma_ends(mean: float, variance: float) -> tuple[float, float]:

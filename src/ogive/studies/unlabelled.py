@@ -58,11 +58,14 @@ def unlabelled(
         if view is None and log.layout.kind != "scores":
             view = "class-1" if log.classes == _TWO_CLASSES else "top-1"
         how: Any = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
-        how |= {"part": part, "default_part": DEFAULT_PART}
-        curve = read_log(file, view, columns=columns, **how).curve
+        how |= {"part": part, "default_part": DEFAULT_PART, "weight_kind": columns.weight_kind}
+        reading = read_log(file, view, columns=columns, **how)
+        _check_rows(file, len(reading.curves))
+        curve = reading.curve
         return Unlabelled(curve.view, curve.high, curve.tail, curve.count, curve.square)
     preds = read_together((file,), columns, experiment, part, default=DEFAULT_PART, memory=memory)
     refuse_outcomes(file, why, found=preds.labels is not None)
+    _check_rows(file, preds.row_weights.sum())
     return scored_rows(preds, view)
 
 
@@ -84,11 +87,13 @@ def unlabelled_rows(
         how: Any = {"default": DEFAULT_PART, "memory": memory}
         preds = read_together((file,), columns, experiment, part, **how)
         refuse_outcomes(file, why, found=preds.labels is not None)
+        _check_rows(file, preds.row_weights.sum())
         return preds
     log = open_log(file, columns)
     refuse_outcomes(file, why, found=log.layout.truth is not None)
     parts: Any = {"part": part, "default_part": DEFAULT_PART}
     preds, rows = sampled_rows(log, parse_memory(memory), progress, **parts)
+    _check_rows(file, preds.row_weights.sum())
     if preds.n < rows:
         warnings.warn(
             f"{file} has {rows:,} rows: base rates are estimated from a random sample of "
@@ -97,6 +102,12 @@ def unlabelled_rows(
             stacklevel=2,
         )
     return preds
+
+
+def _check_rows(file: Path, rows: float) -> None:
+    if not rows > 0:
+        msg = f"{file} has no rows, or none with a weight above 0: give a file with scores."
+        raise InvalidInput(msg)
 
 
 def refuse_outcomes(file: Path, why: str | None, *, found: bool) -> None:

@@ -15,6 +15,7 @@ from ogive._numerics.mean_interval import ByCluster, Part, mean_interval
 from ogive._validate import as_floats
 from ogive.curve.clusters import summed
 from ogive.errors import InvalidInput, rows_that
+from ogive.metrics.decisions import is_cost
 from ogive.predictions import labelled
 from ogive.studies.acting.decision import Acting, Action, Decision
 
@@ -37,12 +38,12 @@ def as_costs(costs: ArrayLike, classes: int) -> FloatArray:
             f"for each of the {classes} classes, but has shape {matrix.shape}."
         )
         raise InvalidInput(msg)
-    bad = np.asarray(~((matrix >= 0.0) & (matrix < np.inf)).all(axis=1))
+    fine = is_cost(matrix)
+    bad = np.asarray(~fine.all(axis=1))
     if bad.any():
-        row = matrix[int(bad.argmax())]
-        first = row[~((row >= 0.0) & (row < np.inf))][0]
         msg = (
-            f"`costs` must be finite and >= 0: {rows_that(bad)} ({first:g}). Where an action earns "
+            "`costs` must be finite and >= 0 (0, or from 1e-100 to 1e100): "
+            f"{rows_that(bad)} ({matrix[~fine][0]:g}). Where an action earns "
             "something, add the same number to all costs of that class: the decisions stay."
         )
         raise InvalidInput(msg)
