@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import brentq, minimize, minimize_scalar
-from scipy.special import expit, log_softmax
+from scipy.special import expit, log_softmax, logit
 from scipy.stats import beta as beta_distribution
 from scipy.stats import chi2
 from scipy.stats import gamma as gamma_distribution
@@ -939,10 +939,17 @@ def slope(eta, hits, weights=None, kind="repetition"):
     return best.x[1], *ends
 
 
-def distances(calibrator, scores, weights=None):
-    """Mean, median, 90 % quantile and maximum of |γ(p) − p| over the rows."""
+def distances(calibrator, scores, weights=None, *, biased=False):
+    """Mean, median, 90 % quantile and maximum of |γ(p) − p| over the rows.
+
+    biased : as large as the bias that the band of γ allows for can make each
+    """
     w = _weights(scores, weights)
     error = np.abs(calibrator(scores) - scores)
+    for side in (-1, 1) if biased else ():
+        bias = np.interp(logit(scores), calibrator.knots, calibrator.bias)
+        moved = expit(logit(calibrator(scores)) + side * bias)
+        error = np.maximum(error, np.abs(moved - scores))
     rows = sorted(zip(error, w, strict=True))
     quantiles = []
     for level in (0.5, 0.9):

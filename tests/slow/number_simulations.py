@@ -23,11 +23,13 @@ KINDS = {
     "rare": lambda rng, n: rng.normal(-5.0, 1.2, n),
     "frequent": lambda rng, n: rng.normal(4.2, 1.5, n),
 }
-#: The true log-odds: calibrated, too extreme, bent.
+#: The true log-odds: calibrated, too extreme, and three that are no line.
 TRUTHS = {
     "calibrated": lambda eta: eta,
     "line": lambda eta: 0.3 + 0.7 * eta,
     "bent": lambda eta: 0.6 * eta + 0.8 * np.tanh(eta) - 0.2,
+    "wave": lambda eta: eta + 0.6 * np.sin(1.2 * eta),
+    "arched": lambda eta: 0.85 * eta + 0.5 * np.cos(0.8 * eta),
 }
 SIZES = (200, 1000, 5000)
 MANY = 200_000  # rows that stand for all rows

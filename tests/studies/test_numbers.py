@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 import ogive
 from ogive import Curve, Predictions, refinement, spline_errors
 from ogive.curve.folds import folds
+from ogive.studies import numbers
 from ogive.studies.numbers import NUMBERS, numbers_of
 from ogive.studies.where_off import spline_of
 from tests import naive, strategies
@@ -25,6 +26,19 @@ def test_the_errors_are_distances_from_the_default_spline(data):
         curve = Curve.from_scores(scores, hits, sample_weight=weights)
         found = [one.value for one in spline_errors(curve)]
         assert found == pytest.approx(naive.distances(spline_of(curve), s, weights), abs=1e-9)
+
+
+def test_the_upper_end_allows_for_half_of_the_squared_bias_of_the_band(rng, monkeypatch):
+    scores, hits = model(rng, 200)
+    gamma = spline_of(Curve.from_scores(scores, hits))
+    grown = np.array(naive.distances(gamma, scores, biased=True))
+    grown -= naive.distances(gamma, scores)
+    grown[-1] = 0.0  # Emax
+    value, low, high = np.array(spline_errors(scores, hits)).T
+    monkeypatch.setattr(numbers, "_growth", lambda gamma, trials: np.zeros(4))
+    _, same, noise = np.array(spline_errors(scores, hits)).T
+    assert low == pytest.approx(same)
+    assert (high - value) ** 2 == pytest.approx((noise - value) ** 2 + grown**2 / 2)
 
 
 @settings(max_examples=25)

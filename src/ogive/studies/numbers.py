@@ -12,7 +12,15 @@ calibrator, always the default spline γ, so that no bandwidth or number of bins
 gives to leaving the scores alone a draw is 0, else it is the number of a drawn curve. Noise makes
 every drawn curve rougher, hence its errors larger; the lower end is therefore moved down by the
 mean excess of drawn curves over γ's own number. It is 0 where the scores may be perfectly
-calibrated. ``docs/numbers.md`` has the coverage.
+calibrated. Smoothing makes γ's bends flatter, so the truth is more often above the number than
+below: with d the distance of the drawn curves' upper quantile from the number v, and b by how much
+v grows if every row's error grows by the bias that the band allows for, the upper end is
+
+.. math:: v + \sqrt{d^2 + b^2 / 2} .
+
+Half of the squared bias, as smoothing moves some rows away from their score, not towards it. Emax
+has b = 0: it would be the bias at the very last score, of which one row says next to nothing.
+``docs/numbers.md`` has the coverage.
 
 **The interval of the refinement loss** is that of a mean of two parts, the losses of outcomes 1 and
 of outcomes 0: each is a share of rows times a size (`ogive._numerics.mean_interval`), so that a few
@@ -52,6 +60,7 @@ from ogive.studies.where_off import ranges_off, spline_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ogive._numerics.binomial import Trials
     from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.calibrators.spline_map import SplineMap
     from ogive.curve import Curve
@@ -109,8 +118,9 @@ def spline_errors(
     gamma = spline_of(curve)
     error = np.abs(gamma.from_tails(curve.high, curve.tail) - curve.score)
     value = _errors(error[None], curve.count)[0]
-    drawn = _drawn(gamma, curve, np.random.default_rng(random_state))
-    low, high = _ends(drawn, value)
+    trials = trials_of(curve)
+    drawn = _drawn(gamma, trials, np.random.default_rng(random_state))
+    low, high = _ends(drawn, value, _growth(gamma, trials))
     return SplineErrors(*map(Estimate, value.tolist(), low.tolist(), high.tolist()))
 
 
@@ -126,9 +136,8 @@ def _errors(error: FloatArray, count: FloatArray) -> FloatArray:
     return np.stack([*found, ranked[:, -1]], axis=1)
 
 
-def _drawn(gamma: SplineMap, curve: Curve, rng: np.random.Generator) -> FloatArray:
-    """Return the numbers of curves drawn from the posterior, (DRAWS, 4); 0 for "as they are"."""
-    trials = trials_of(curve)
+def _drawn(gamma: SplineMap, trials: Trials, rng: np.random.Generator) -> FloatArray:
+    """Return the numbers of curves drawn from the posterior, (DRAWS, 4); NaN for "as they are"."""
     score = expit(trials.offset)
     kept = rng.random(DRAWS) < gamma.keep
     found = [
@@ -151,13 +160,26 @@ def drawn_curves(
         yield middle + rng.standard_normal((at.size, root.shape[1])) @ moved.T
 
 
-def _ends(drawn: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _growth(gamma: SplineMap, trials: Trials) -> FloatArray:
+    """Return by how much the numbers grow if all errors grow by the band's bias; 0 for Emax."""
+    eta = trials.offset
+    bias = 0.0 if gamma.bias is None else np.interp(eta, gamma.knots, gamma.bias)
+    line = gamma.log_odds_at(eta.copy())
+    error, above, below = (np.abs(expit(line + b) - expit(eta)) for b in (0.0, bias, -bias))
+    found = _errors(np.stack([error, np.maximum(above, below)]), trials.count)
+    return np.append(found[1, :-1] - found[0, :-1], 0.0)
+
+
+def _ends(
+    drawn: FloatArray, value: FloatArray, growth: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the intervals; the module's docstring says how."""
     kept = np.isnan(drawn[:, 0])
     excess = drawn[~kept].mean(axis=0) - value if not kept.all() else np.zeros(4)
     low, high = np.quantile(np.where(kept[:, None], 0.0, drawn), (LOW, HIGH), axis=0)
     low = np.clip(low - np.maximum(excess, 0.0), 0.0, value)
-    return low, np.maximum(high, value)
+    high = value + np.hypot(np.maximum(high - value, 0.0), np.sqrt(0.5) * growth)
+    return low, np.minimum(high, 1.0)
 
 
 @one_blas_thread()
