@@ -100,8 +100,10 @@ def test_vectors_without_a_band_say_so():
         fit_multiclass(preds, "platt", multiclass="ovr").interval(preds)
     with pytest.raises(DoesNotApply, match="'temperature' has no band"):
         fit_multiclass(preds, "temperature").interval(preds)
-    moved = fit_multiclass(preds, "spline").with_base_rate([0.2, 0.3, 0.5], trained_at=[1 / 3] * 3)
-    with pytest.raises(DoesNotApply, match="before the shift"):
+    moved = fit_multiclass(preds, "temperature").with_base_rate(
+        [0.2, 0.3, 0.5], trained_at=[1 / 3] * 3
+    )
+    with pytest.raises(DoesNotApply, match="'temperature' has no band"):
         moved.interval(preds)
 
 
