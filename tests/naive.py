@@ -864,12 +864,17 @@ def gamma_ends(total, variance, unit):
     return tuple(gamma_distribution.ppf(level, shape, scale=scale) for level in (0.025, 0.975))
 
 
-def _hits_ends(rows, residuals):
+def _hits_ends(rows, residuals, clusters=None):
     """The interval of the weight of outcomes 1: from ones and from zeros, by how rare they are."""
     n = sum(w for _, _, w, _ in rows)
     hits = sum(w for _, y, w, _ in rows if y)
     unit = sum(v for *_, v in rows) / n
     variance = sum(v * r**2 for (*_, v), r in zip(rows, residuals, strict=True))
+    if clusters is not None:
+        w = np.array([w for _, _, w, _ in rows])
+        own = [clusters == name for name in set(clusters)]
+        sums = np.array([(w * residuals)[at].sum() for at in own])
+        variance *= few_clusters(sums, np.array([w[at].sum() for at in own]))
     ones = [min(end, n) for end in gamma_ends(hits, variance, unit)]
     zeros = [min(end, n) for end in gamma_ends(n - hits, variance, unit)]
     rare = 1 - hits / n
@@ -877,25 +882,28 @@ def _hits_ends(rows, residuals):
     return min(low, hits), max(high, hits)
 
 
-def _rows(scores, hits, weights, kind):
+def _rows(scores, hits, weights, kind, times=1.0):
     """Rows of score, outcome, weight and what its square counts."""
     w = _weights(scores, weights)
-    square = w**2 if kind == "sampling" else w
+    square = times * (w**2 if kind == "sampling" else w)
     return list(zip(scores, hits, w, square, strict=True))
 
 
-def oe_ratio(scores, hits, weights=None, kind="repetition"):
+def oe_ratio(scores, hits, weights=None, kind="repetition", *, clusters=None):
     """Outcomes seen over outcomes expected, with its interval."""
-    rows = _rows(scores, hits, weights, kind)
+    alike = 1.0 if clusters is None else design_effect(scores, hits, clusters, weights, kind)
+    rows = _rows(scores, hits, weights, kind, alike)
     expected = sum(w * p for p, _, w, _ in rows)
     ratio = sum(w * y for _, y, w, _ in rows) / expected
-    ends = _hits_ends(rows, [y - ratio * p for p, y, _, _ in rows])
+    ends = _hits_ends(rows, [y - ratio * p for p, y, _, _ in rows], clusters)
     return ratio, ends[0] / expected, ends[1] / expected
 
 
-def intercept(eta, hits, weights=None, kind="repetition"):
+def intercept(eta, hits, weights=None, kind="repetition", *, clusters=None):
     """The shift of log-odds that makes the mean right, with its interval."""
-    rows = _rows(eta, hits, weights, kind)
+    of = (hits, clusters, weights, kind)
+    alike = 1.0 if clusters is None else design_effect(expit(eta), *of)
+    rows = _rows(eta, hits, weights, kind, alike)
 
     def shift(wanted):
         def short(a):
@@ -905,11 +913,20 @@ def intercept(eta, hits, weights=None, kind="repetition"):
 
     n, seen = (sum(w for _, y, w, _ in rows if y or every) for every in (True, False))
     value = shift(seen)
-    low, high = _hits_ends(rows, [y - expit(value + x) for x, y, _, _ in rows])
+    low, high = _hits_ends(rows, [y - expit(value + x) for x, y, _, _ in rows], clusters)
     return value, shift(low), shift(high) if high < n else np.inf
 
 
-def slope(eta, hits, weights=None, kind="repetition"):
+def few_clusters(sums, sizes):
+    """Student's quantile over the normal one, squared; `sums` and `sizes` of each cluster."""
+    off = sums - sizes * sums.sum() / sizes.sum()
+    kish = sizes.sum() ** 2 / np.sum(sizes**2)
+    satterthwaite = 2 / (np.sum(off**4) / np.sum(off**2) ** 2 - 1 / len(sums))
+    freedom = max(min(kish, satterthwaite) - 1, 1)
+    return (student.ppf(0.975, freedom) / 1.959963984540054) ** 2
+
+
+def slope(eta, hits, weights=None, kind="repetition", *, clusters=None):
     """The slope of logistic regression, and all slopes whose likelihood is near enough."""
     w = _weights(eta, weights)
     square = w**2 if kind == "sampling" else w
@@ -931,7 +948,20 @@ def slope(eta, hits, weights=None, kind="repetition"):
     p = expit(X @ best.x)
     inverse = np.linalg.inv((X.T * (worth * w * p * (1 - p))) @ X)
     middle = (X.T * (worth**2 * square * (hits - p) ** 2)) @ X
-    wider = max((inverse @ middle @ inverse)[1, 1] / inverse[1, 1], 1.0)
+    robust = (inverse @ middle @ inverse)[1, 1]
+    if clusters is not None:
+        moves, sizes = [], []
+        for name in set(clusters):
+            rest, own = clusters != name, clusters == name
+            information = (X[rest].T * (worth * w * p * (1 - p))[rest]) @ X[rest]
+            step = worth * X[own].T @ (w * (hits - p))[own]
+            moves.append((np.linalg.inv(information) @ step)[1])
+            sizes.append(w[own].sum())
+        moves = np.array(moves)
+        jackknife = (len(moves) - 1) * np.mean((moves - moves.mean()) ** 2)
+        jackknife *= few_clusters(moves, np.array(sizes))
+        robust = max(jackknife, robust * design_effect(expit(eta), hits, clusters, weights, kind))
+    wider = max(robust / inverse[1, 1], 1.0)
     edge = best.fun + wider * chi2.ppf(0.95, 1) / 2
     far = 30 * np.sqrt(wider * inverse[1, 1])
     ends = (brentq(lambda b: profile(b) - edge, best.x[1], best.x[1] + side * far)

@@ -135,3 +135,10 @@ def test_few_clusters_warn_in_plain_words():
     assert curve.clusters.size == 4
     with pytest.raises(InvalidInput, match="`clusters` belongs to scores"):
         ogive.ks_test(curve, clusters=c)
+
+
+def test_one_score_may_fill_several_ranges_of_the_design_effect():
+    _, y, c = naive.clustered(0, clusters=60)
+    scores = np.where(np.arange(y.size) % 10, 0.6, 0.3)
+    curve = Curve.from_scores(scores, y, clusters=c)
+    assert curve.clusters.design_effect == pytest.approx(naive.design_effect(scores, y, c))

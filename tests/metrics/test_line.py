@@ -62,6 +62,35 @@ def test_the_slope_is_its_definition(data):
         assert found[1:] == pytest.approx(slow[1:], rel=1e-5, abs=1e-4)
 
 
+@pytest.mark.parametrize("kind", [None, *KINDS])
+@pytest.mark.parametrize("seed", range(3))
+def test_with_clusters_they_are_their_definitions(seed, kind):
+    scores, hits, code = naive.clustered(seed, icc=0.5, factor=1.5)
+    scores = scores.round(2).clip(0.01, 0.99)
+    eta = np.log(scores / (1 - scores))
+    w = None if kind is None else np.random.default_rng(seed).integers(1, 4, scores.size)
+    of = {"weight_kind": kind or "repetition"}
+    curve = Curve.from_scores(scores, hits, sample_weight=w, clusters=code, **of)
+    for measure, slow in zip(ALL, (naive.oe_ratio, naive.intercept, naive.slope), strict=True):
+        x = scores if measure is oe_ratio else eta
+        expected = slow(x, hits, w, kind or "repetition", clusters=code)
+        assert measure(curve) == pytest.approx(expected, rel=1e-5, abs=1e-4)
+
+
+def test_slopes_that_differ_between_clusters_widen_the_interval(rng):
+    """The mean of every cluster is right, so that the design effect of outcomes shows nothing."""
+    code = np.repeat(np.arange(40), 50)
+    eta = np.tile(np.linspace(-3, 3, 50), 40)
+    hits = rng.random(2000) < 1 / (1 + np.exp(-eta * rng.choice([0.2, 1.8], 40)[code]))
+    scores = 1 / (1 + np.exp(-eta))
+    alone = calibration_slope(scores, hits)
+    curve = Curve.from_scores(scores, hits, clusters=code)
+    found = calibration_slope(curve)
+    assert curve.clusters.design_effect < 1.5
+    assert found.value == pytest.approx(alone.value, abs=1e-6)
+    assert found.high - found.low > 1.8 * (alone.high - alone.low)
+
+
 @settings(max_examples=30)
 @given(overlapping())
 def test_weight_two_is_the_row_twice(data):

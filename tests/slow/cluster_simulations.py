@@ -9,9 +9,20 @@ import warnings
 from functools import partial
 
 import numpy as np
-from scipy.special import expit, ndtr
+from scipy.special import expit, logit, ndtr
 
-from ogive import Curve, bootstrap, calibration_test, cross_fitted_gain, decide, fit_spline
+from ogive import (
+    Curve,
+    bootstrap,
+    calibration_intercept,
+    calibration_slope,
+    calibration_test,
+    cross_fitted_gain,
+    decide,
+    fit_spline,
+    oe_ratio,
+)
+from ogive._numerics.logistic import intercept_for_share
 from ogive.errors import FewClusters
 from ogive.studies.gate import gate
 from ogive.studies.losses import CRITICAL_T, hall_t
@@ -155,6 +166,22 @@ def costs(clusters, icc, draws, *, factor=2.0, seed=4, mean=-2.0, miss=5.0, **op
     return np.mean(found, axis=0)
 
 
+def numbers(clusters, icc, draws, *, factor=2.0, seed=5, **options):
+    """How often intervals of O/E ratio, intercept and slope hold the truth; then as if alone."""
+    rng = np.random.default_rng(seed)
+    s, _, _ = sample(np.random.default_rng(7), 100_000, 0.0, factor=factor, **options)
+    p = expit(np.log(s / (1.0 - s)) / factor)
+    truth = p.mean() / s.mean(), intercept_for_share(logit(s), np.ones(s.size), p.mean())
+    truth += (1.0 / factor,)
+    of = oe_ratio, calibration_intercept, calibration_slope
+    found = []
+    for _ in range(draws):
+        curve = curve_of(rng, clusters, icc, factor=factor, **options)
+        each = [number(one) for one in (curve, alone(curve)) for number in of]
+        found.append([x.low <= t <= x.high for x, t in zip(each, 2 * truth, strict=True)])
+    return np.mean(found, axis=0)
+
+
 def rare(clusters, icc, draws, **options):
     """As `level`, with outcomes of 4 % and clusters of uneven sizes."""
     return level(clusters, icc, draws, mean=-4.0, even=False, **options)
@@ -188,6 +215,16 @@ TABLES = {
         "before | after | saved | after, cross-validated | saved, cross-validated | before alone",
         costs,
         200,
+    ),
+    "numbers": (
+        "O/E | intercept | slope | O/E alone | intercept alone | slope alone",
+        numbers,
+        1000,
+    ),
+    "rare-numbers": (
+        "O/E | intercept | slope | O/E alone | intercept alone | slope alone",
+        partial(numbers, mean=-4.0, even=False),
+        1000,
     ),
     "paired": ("with clusters | without", paired, 4000),
 }

@@ -26,6 +26,16 @@ def test_coverage_of_the_intervals(clusters, icc):
     assert plain < ks
 
 
+@pytest.mark.parametrize("icc", [0.1, 0.5])
+@pytest.mark.parametrize("clusters", [10, 20, 50, 200])
+def test_coverage_of_oe_ratio_intercept_and_slope(clusters, icc):
+    """300 samples: the standard error of 95 % is 1.3 %."""
+    found = simulations.numbers(clusters, icc, 300)
+    assert min(found[:3]) >= 0.91
+    assert max(found[3:]) < 0.92
+    assert max(found[:3]) <= 0.995
+
+
 @pytest.mark.parametrize("normal", [False, True])
 @pytest.mark.parametrize(("clusters", "icc"), [(20, 0.3), (50, 0.1), (50, 0.3), (50, 0.5)])
 def test_level_with_rare_outcomes_and_uneven_clusters(clusters, icc, normal):

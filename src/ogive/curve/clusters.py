@@ -87,7 +87,8 @@ class Clusters:
         count = summed(self.row, self.count)
         ranges = min(max(self.size // CLUSTERS_PER_RANGE, 1), RANGES)
         share = (np.cumsum(count) - 0.5 * count) / count.sum()
-        of = np.minimum(np.floor(share * ranges), ranges - 1).astype(np.intp)[self.row]
+        of = np.minimum(np.floor(share * ranges), ranges - 1)
+        of = np.unique(of, return_inverse=True)[1][self.row]  # one score may fill several ranges
         mean = (summed(of, self.surplus) / summed(of, self.count))[of]
         sums = summed(self.code, self.surplus - self.count * mean)
         misses = self.square - self.square_hits

@@ -20,7 +20,11 @@ The slope has the interval of its profile likelihood, widened where the residual
 the line expects (Kent 1982): all b whose log-likelihood is within :math:`1.92\,k` of the best,
 k = max(1, robust variance / variance of the line).
 
-With clusters every variance is multiplied by their design effect (`Curve.as_independent`).
+With clusters the variance of the sum of outcomes is multiplied by their design effect
+(`Curve.as_independent`) and by :math:`(t / z)^2`, t of Student's law: few clusters show little of
+how they vary. The robust variance of the slope is multiplied by the design effect too, and is never
+below the jackknife's over clusters, times :math:`(t / z)^2`: slopes may differ between clusters
+where means do not.
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ import numpy as np
 from ogive._html import record_form
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.logistic import expit, intercept_for_share, logistic_fit, same_score
-from ogive._numerics.mean_interval import TAIL
+from ogive._numerics.mean_interval import TAIL, ByCluster
 from ogive.curve.coarse import coarse
 from ogive.curve.curve import as_curve
 
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve import Curve
+    from ogive.curve.clusters import Clusters
 
 LOW, HIGH = TAIL, 1.0 - TAIL
 HALF_CHI_SQUARE = 1.920729410347062  # half the 95 % point of chi-square, one degree of freedom
@@ -118,7 +123,8 @@ def oe_ratio(
     if expected < np.finfo(np.float64).tiny:
         return Estimate(inf if curve.total_hits else nan, 0.0, inf)
     ratio = curve.total_hits / expected
-    low, high = _hits_interval(curve, _noise(curve, ratio * curve.score))
+    p = ratio * curve.score
+    low, high = _hits_interval(curve, _noise(curve, p) * _few_clusters(given, p))
     return Estimate(ratio, low / expected, high / expected)
 
 
@@ -144,9 +150,10 @@ def calibration_intercept(
     (-1.346, -1.742, -0.955)
     """
     given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
-    curve = _short(given.as_independent())
+    curve = _short(given.as_independent()) if given.clusters is None else given.as_independent()
     value = _shift_for(curve, curve.total_hits)
-    ends = _hits_interval(curve, _noise(curve, expit(value + curve.log_odds)))
+    p = expit(value + curve.log_odds)
+    ends = _hits_interval(curve, _noise(curve, p) * _few_clusters(given, p))
     return Estimate(value, *(_shift_for(curve, end) for end in ends))
 
 
@@ -174,7 +181,7 @@ def calibration_slope(
     (0.543, 0.215, 0.891)
     """
     given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
-    curve = _short(given.as_independent())
+    curve = _short(given) if given.clusters is None else given
     eta = curve.log_odds
     if curve.total_hits in {0.0, float(curve.n)} or _same(float(eta[0]), float(eta[-1])):
         return Estimate(nan, -inf, inf)
@@ -224,10 +231,26 @@ class _Lines:
         """Return the variance of the slope if the line is the truth, and by its residuals."""
         p = expit(intercept + slope * self.eta)
         X = np.stack([np.ones_like(p), self.eta])
-        inverse = np.linalg.pinv((X * (self.count * p * (1.0 - p))) @ X.T, hermitian=True)
+        information = (X * (self.count * p * (1.0 - p))) @ X.T
+        inverse = np.linalg.pinv(information, hermitian=True)
         # The information is of Kish's number of rows, and so must be the squares of weights.
         noise = (X * (self.scale**2 * _squares(self.curve, p))) @ X.T
-        return float(inverse[1, 1]), float((inverse @ noise @ inverse)[1, 1])
+        robust, clusters = float((inverse @ noise @ inverse)[1, 1]), self.curve.clusters
+        if clusters is not None:
+            own = self._without_each(clusters, p, X, information)
+            robust = max(own, clusters.design_effect * robust)
+        return float(inverse[1, 1]), robust
+
+    def _without_each(
+        self, clusters: Clusters, p: FloatArray, X: FloatArray, information: FloatArray
+    ) -> float:
+        """Return the jackknife's variance of the slope: a step of Newton without each cluster."""
+        score = self.scale * np.stack([clusters.sums(x * (1.0 - p), -x * p) for x in X], axis=1)
+        own = [[self.scale * clusters.sums(v, v) for v in p * (1.0 - p) * X * x] for x in X]
+        rest = information - np.transpose(own, (2, 0, 1))
+        moves = (np.linalg.pinv(rest, hermitian=True) @ score[:, :, None])[:, 1, 0]
+        few = ByCluster(moves, clusters.weight).wider() ** 2
+        return few * (clusters.size - 1) * float(np.var(moves))
 
     def tied_loss(self) -> float:
         """Return the loss of a line that separates the outcomes: that of a score with both."""
@@ -283,6 +306,14 @@ def _squares(curve: Curve, p: FloatArray) -> FloatArray:
 
 def _noise(curve: Curve, p: FloatArray) -> float:
     return float(_squares(curve, p).sum())
+
+
+def _few_clusters(curve: Curve, p: FloatArray) -> float:
+    """Return how many times the variance of the sum of outcomes is larger as clusters are few."""
+    if curve.clusters is None:
+        return 1.0
+    sums = curve.clusters.sums(1.0 - p, -p)
+    return ByCluster(sums, curve.clusters.weight).wider() ** 2
 
 
 def _hits_interval(curve: Curve, variance: float) -> tuple[float, float]:
