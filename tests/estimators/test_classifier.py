@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from ogive import CalibratedClassifier
+from ogive import CalibratedClassifier, SplineCalibrator
 from ogive.errors import FallbackWarning, InvalidInput, InvalidType, OgiveWarning, UnknownName
 
 
@@ -162,6 +162,58 @@ def test_metadata_is_routed(rng):
         cal.fit(X, y, sample_weight=w, groups=groups)
         assert len(cal.models_) == 4
         assert sum(m.class_count_.sum() for m in cal.models_) == 3 * w.sum()
+
+
+def of_patients(rng, patients=40, visits=15):
+    """Features that tell the patient, and outcomes that visits of one patient share."""
+    code = np.repeat(np.arange(patients), visits)
+    X = rng.normal(size=(patients, 3))[code] + 0.1 * rng.normal(size=(code.size, 3))
+    draw = np.where(rng.random(code.size) < 0.8, rng.random(patients)[code], rng.random(code.size))
+    return X, draw < 1 / (1 + np.exp(-X[:, 0])), code
+
+
+def test_clusters_are_never_split(rng):
+    X, y, patient = of_patients(rng)
+    forest = RandomForestClassifier(20, random_state=0)
+    alone = CalibratedClassifier(forest).fit(X, y)
+    found = CalibratedClassifier(forest).fit(X, y, clusters=patient)
+    new = rng.normal(size=(200, 3))
+    # A copy that saw other visits of a patient knows the outcome, and new patients are not so easy.
+    spread = [model.predict_proba(new)[:, 1].std() for model in (alone, found)]
+    assert spread[1] < 0.7 * spread[0]
+
+
+def test_clusters_reach_the_calibrator(rng):
+    X, y, patient = of_patients(rng)
+    model = LogisticRegression().fit(X, y)
+    cal, eta = CalibratedClassifier(FrozenEstimator(model)), model.decision_function(X)
+    found = cal.fit(X, y, clusters=patient).predict_interval(X)
+    expected = SplineCalibrator().fit(eta, y, clusters=patient).predict_interval(eta)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert np.abs(found - cal.fit(X, y).predict_interval(X)).max() > 0.05
+
+
+def test_with_clusters_order_names_and_copies_make_no_difference(rng):
+    X, y, patient = of_patients(rng, visits=4)
+    w = rng.integers(0, 3, y.size)
+    order = rng.permutation(np.repeat(np.arange(y.size), w))
+    cal = CalibratedClassifier(GaussianNB(), "platt", cv=4)
+    one = cal.fit(X, y, sample_weight=w, clusters=patient).predict_proba(X)
+    names = np.array([f"p{97 * k % 101}" for k in patient])
+    two = cal.fit(X[order], y[order], clusters=names[order]).predict_proba(X)
+    np.testing.assert_allclose(one, two, atol=1e-7)
+
+
+def test_clusters_that_do_not_fit_are_refused(rng):
+    X, y, patient = of_patients(rng, patients=12)
+    cal = CalibratedClassifier(GaussianNB(), "platt", cv=8)
+    cal.fit(X, y, clusters=patient)
+    with pytest.raises(InvalidInput, match="cv=8 with ensemble=True needs 16 clusters"):
+        clone(cal).set_params(ensemble=True).fit(X, y, clusters=patient)
+    with pytest.raises(InvalidInput, match="`sample_groups` do not go together"):
+        cal.fit(X, y, sample_groups=patient % 2, clusters=patient)
+    with pytest.raises(InvalidInput, match="`clusters`"):
+        cal.fit(X, y, clusters=patient[1:])
 
 
 def test_groups_stay_together_with_a_splitter_that_keeps_them(rng):

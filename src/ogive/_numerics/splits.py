@@ -109,7 +109,7 @@ def content_folds(
     >>> content_folds([[1.0], [1.0], [1.0], [1.0]], np.zeros(4, dtype=int), 2, together=False)
     array([0, 1, 0, 1])
     """
-    hashes = _exact_hashes(X)
+    hashes = exact_hashes(X)
     if hashes is None:
         return None
     fold = np.empty(codes.size, dtype=np.intp)
@@ -186,12 +186,12 @@ def pairs(fold: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
 
 def entry_hashes(columns: FloatArray) -> KeyArray:
     """Return a hash of each row of numbers, (n, k), whose sums over rows depend on all of them."""
-    hashes = _exact_hashes(columns)
+    hashes = exact_hashes(columns)
     assert hashes is not None  # noqa: S101 - they are numbers
     return _mixed(hashes)
 
 
-def _exact_hashes(X: ArrayLike) -> KeyArray | None:
+def exact_hashes(X: ArrayLike) -> KeyArray | None:
     """Return a hash of each row: the sum over its columns of a mix of index and number.
 
     A column of zeros adds nothing, so that a sparse matrix has the hashes of the dense one.

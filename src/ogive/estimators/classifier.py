@@ -15,7 +15,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from ogive._numerics.splits import content_folds, pairs
+from ogive._numerics.splits import cluster_folds, content_folds, exact_hashes, pairs
+from ogive._validate import as_clusters
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.multiclass.compose import fit_multiclass, takes_folds
 from ogive.errors import DoesNotApply, InvalidInput
@@ -139,6 +140,8 @@ class CalibratedClassifier(
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         sample_groups: ArrayLike | None = None,
+        *,
+        clusters: ArrayLike | None = None,
         **params: Any,  # noqa: ANN401 - for the model or the splitter
     ) -> Self:
         """Fit the model and its calibrator.
@@ -152,6 +155,10 @@ class CalibratedClassifier(
         sample_groups : array-like, (N,) or (N, k), or a table, optional
             The group of each row, for the calibrator: each is calibrated as far as its rows differ
             (`ogive.fit_groups`; method "spline", two classes). `predict_proba` needs them too.
+        clusters : array-like, (N,), optional
+            Rows with the same value belong together (patients, customers, days): none is predicted
+            by a copy that saw its cluster, if `cv` is a number, and the band and `summary()` allow
+            for it. Not together with `sample_groups`.
         params
             ``groups`` goes to the splitter, as in ``cv=GroupKFold(5)`` with
             ``fit(X, y, groups=g)``; the rest to the model's fit. With metadata routing: what the
@@ -163,12 +170,16 @@ class CalibratedClassifier(
         refuse_one_class(labels, weights)
         self._judged: list[Judged | GroupedMap] = []
         self._groups, self._n = sample_groups, labels.shape[0]
+        self._clusters = as_clusters(clusters, self._n, of="X", weights=weights)
+        if sample_groups is not None and clusters is not None:
+            msg = "`clusters` and `sample_groups` do not go together yet: leave one of them out."
+            raise InvalidInput(msg)
         routed = self._routed(sample_weight, params)
         if self._prefit():
             self._fit_calibrator_only(X, labels, weights)
         else:
             self._cross_fit(X, labels, weights, routed)
-        del self._groups, self._n
+        del self._groups, self._n, self._clusters
         self.class_shares_ = class_shares(
             as_codes(labels, self.classes_), weights, self.classes_.size
         )
@@ -234,7 +245,7 @@ class CalibratedClassifier(
             return rows, list(splitter.split(X, labels, **routed.splitter.split))
         if weights is not None:
             rows = np.flatnonzero(weights > 0)  # weight 0 is no row
-        fold = content_folds(_safe_indexing(X, rows), codes[rows], int(self.cv))
+        fold = self._fold_of(_safe_indexing(X, rows), codes[rows], weights, rows)
         if fold is None:
             splitter = check_cv(int(self.cv), labels[rows], classifier=True)
             found = list(splitter.split(np.zeros(rows.size), labels[rows]))
@@ -242,6 +253,30 @@ class CalibratedClassifier(
             found = list(pairs(fold))
         check_folds(found, codes[rows], self.classes_, int(self.cv))
         return rows, [(rows[train], rows[test]) for train, test in found]
+
+    def _fold_of(
+        self,
+        X: Any,  # noqa: ANN401
+        codes: IntArray,
+        weights: FloatArray | None,
+        rows: IntArray,
+    ) -> IntArray | None:
+        """Return the fold of each row that counts, by what it or its cluster holds."""
+        cv = int(self.cv)  # type: ignore[arg-type]
+        if self._clusters is None:
+            return content_folds(X, codes, cv)
+        found, clusters = np.unique(self._clusters[rows], return_inverse=True)
+        least = 2 * cv if self.ensemble else cv  # each calibrator needs two clusters
+        if found.size < least:
+            msg = (
+                f"cv={cv} with ensemble={self.ensemble} needs {least} clusters or more, but there "
+                f"are {found.size}. Use fewer folds, or ensemble=False."
+            )
+            raise InvalidInput(msg)
+        hashes = exact_hashes(X)
+        key = np.zeros(rows.size) if hashes is None else hashes.astype(np.float64)
+        w = None if weights is None else weights[rows]
+        return cluster_folds(key[:, None], codes, clusters, w, cv)
 
     def _fit_folds(self, folds: list[Fold], codes: IntArray, weights: FloatArray | None) -> Any:  # noqa: ANN401 - a fitted map
         """Fit a calibrator to the out-of-fold output of these folds."""
@@ -262,6 +297,8 @@ class CalibratedClassifier(
     ) -> Any:  # noqa: ANN401 - a fitted map
         """Fit a calibrator to some rows; one that cross-validates takes the folds there are."""
         how: Any = {"sample_weight": weights, "weight_kind": self.weight_kind}
+        if self._clusters is not None:
+            how["clusters"] = self._clusters[rows]
         preds = Predictions(values, codes, kind=kind, **how)
         if self._groups is not None:
             grouped = fit_grouped(preds, groups_at(self._groups, rows, self._n), self.method)
