@@ -210,6 +210,8 @@ def test_clusters_that_do_not_fit_are_refused(rng):
     cal.fit(X, y, clusters=patient)
     with pytest.raises(InvalidInput, match="cv=8 with ensemble=True needs 16 clusters"):
         clone(cal).set_params(ensemble=True).fit(X, y, clusters=patient)
+    with pytest.raises(InvalidInput, match=r"cv=13 needs 13 clusters.* 12. Use fewer folds.$"):
+        clone(cal).set_params(cv=13).fit(X, y, clusters=patient)
     with pytest.raises(InvalidInput, match="`sample_groups` do not go together"):
         cal.fit(X, y, sample_groups=patient % 2, clusters=patient)
     with pytest.raises(InvalidInput, match="`clusters`"):

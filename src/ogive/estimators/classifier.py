@@ -268,9 +268,12 @@ class CalibratedClassifier(
         found, clusters = np.unique(self._clusters[rows], return_inverse=True)
         least = 2 * cv if self.ensemble else cv  # each calibrator needs two clusters
         if found.size < least:
+            which, way = (
+                (" with ensemble=True", ", or ensemble=False") if self.ensemble else ("", "")
+            )
             msg = (
-                f"cv={cv} with ensemble={self.ensemble} needs {least} clusters or more, but there "
-                f"are {found.size}. Use fewer folds, or ensemble=False."
+                f"cv={cv}{which} needs {least} clusters or more, but there are {found.size}. Use "
+                f"fewer folds{way}."
             )
             raise InvalidInput(msg)
         hashes = exact_hashes(X)

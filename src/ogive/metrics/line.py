@@ -150,7 +150,7 @@ def calibration_intercept(
     (-1.346, -1.742, -0.955)
     """
     given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
-    curve = _short(given.as_independent()) if given.clusters is None else given.as_independent()
+    curve = _short(given).as_independent()
     value = _shift_for(curve, curve.total_hits)
     p = expit(value + curve.log_odds)
     ends = _hits_interval(curve, _noise(curve, p) * _few_clusters(given, p))
@@ -181,7 +181,7 @@ def calibration_slope(
     (0.543, 0.215, 0.891)
     """
     given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
-    curve = _short(given) if given.clusters is None else given
+    curve = _short(given)
     eta = curve.log_odds
     if curve.total_hits in {0.0, float(curve.n)} or _same(float(eta[0]), float(eta[-1])):
         return Estimate(nan, -inf, inf)
@@ -290,8 +290,13 @@ def _crossing(worse: Callable[[float], float], inside: float, step: float) -> fl
 
 
 def _short(curve: Curve) -> Curve:
-    """Return the curve, with rows of nearly equal score joined if there are many."""
-    return coarse(curve) if curve.n > MAX_ROWS and curve.score.size > MAX_ROWS else curve
+    """Return the curve, with rows of nearly equal score joined if there are many.
+
+    With clusters it stays as it is: they refer to its rows.
+    """
+    if curve.clusters is not None or curve.n <= MAX_ROWS or curve.score.size <= MAX_ROWS:
+        return curve
+    return coarse(curve)
 
 
 def _same(first: float, last: float) -> bool:
