@@ -1003,7 +1003,7 @@ def refinement(parts, fit, whole):
             scores += [p] * int(n)
     n, p = len(scores), np.mean(scores)
     sums = [(sum(x), sum(y * y for y in x)) for x in (hits, misses)]
-    down, up = two_parts([(*sums[0], -np.log(p)), (*sums[1], -np.log1p(-p))], n, n)
+    down, up = joined_parts([(*sums[0], -np.log(p)), (*sums[1], -np.log1p(-p))], n, n)
     mean = (sum(hits) + sum(misses)) / n
     q = np.clip(fit(whole)(whole.score), 1e-7, 1 - 1e-7)
     seen = -np.sum(whole.hits * np.log(q) + (whole.count - whole.hits) * np.log1p(-q)) / n
@@ -1030,26 +1030,53 @@ def cost_interval(scores, hits, threshold, miss, alarm, weights=None, kind="repe
                 if y == of_hits and (s >= threshold) != of_hits]  # fmt: skip
         sums = size * sum(w[i] for i in rows), size**2 * sum(square[i] for i in rows)
         parts.append((*sums, size))
-    down, up = two_parts(parts, w.sum(), w.sum() ** 2 / square.sum())
+    down, up = joined_parts(parts, w.sum(), w.sum() ** 2 / square.sum())
     value = expected_cost(scores, hits, threshold, miss, alarm, weights)
     return value - down, value + up
 
 
-def two_parts(parts, weight, n):
-    """How far below and above a mean of two parts its ends are: shares of n rows times a size.
+def joined_parts(parts, weight, n):
+    """How far below and above a mean of parts its ends are: shares of n rows times a size.
 
-    parts : two of (sum of w x, sum of w² x², the size where that is 0)
+    parts : (sum of w x, sum of w² x², the size where that is 0), and a sign if not 1
     """
     ends = []
-    for total, squares, size in parts:
+    for total, squares, size, *sign in parts:
         k = min(total**2 / squares, n) if total else 0.0
         one = total / weight / (k / n) if total else size  # the mean, if every row were one
         low = beta_distribution.ppf(0.025, k + 0.25, n - k + 0.75) if k else 0.0
         high = beta_distribution.ppf(0.975, k + 0.75, n - k + 0.25) if k < n else 1.0
-        ends.append((k / n, one * (k / n - low), one * (high - k / n)))
-    (p, *a), (q, *b) = ends
-    r = -np.sqrt(min(p * q / ((1 - p) * (1 - q)), 1.0)) if p < 1 and q < 1 else -float(p * q > 0)
-    return [np.sqrt(max(x * x + y * y + 2 * r * x * y, 0.0)) for x, y in zip(a, b, strict=True)]
+        both = one * (k / n - low), one * (high - k / n)
+        ends.append((k / n, *sign, *both[::-1]) if sign == [-1] else (k / n, 1, *both))
+    down = up = 0.0
+    for i, (p, s, *a) in enumerate(ends):
+        for j, (q, t, *b) in enumerate(ends):
+            full = p >= 1 or q >= 1
+            odds = float(p * q > 0) if full else min(p * q / ((1 - p) * (1 - q)), 1.0)
+            r = 1.0 if i == j else -s * t * np.sqrt(odds)
+            down, up = down + r * a[0] * b[0], up + r * a[1] * b[1]
+    return np.sqrt(max(down, 0.0)), np.sqrt(max(up, 0.0))
+
+
+def mean_of_sizes(x, most, weights=None, kind="repetition"):
+    """The 95 % interval of a mean: rows of one sign and of a size from 2^j to 2^(j + 1) are a part.
+
+    most : the largest and the smallest number that a row can add; each is a part if no row adds it
+    """
+    w = _weights(x, weights)
+    square = w**2 if kind == "sampling" else w
+    parts = []
+    for sign in (1, -1):
+        rows = [i for i in range(len(x)) if sign * x[i] > 0]
+        worst = max(0.0, *(sign * y for y in most))
+        sizes = {float(np.floor(np.log2(y))) for y in [abs(x[i]) for i in rows] + [worst] if y > 0}
+        for j in sizes:
+            own = [i for i in rows if 2**j <= abs(x[i]) < 2 ** (j + 1)]
+            total = sum(w[i] * abs(x[i]) for i in own)
+            parts.append((total, sum(square[i] * x[i] ** 2 for i in own), worst, sign))
+    down, up = joined_parts(parts, w.sum(), w.sum() ** 2 / square.sum())
+    mean = np.average(x, weights=w)
+    return mean, mean - down, mean + up
 
 
 def best_cost(scores, hits, miss, alarm, weights=None):

@@ -28,8 +28,11 @@ MODELS = {
 }
 COSTS = {"50 %": (1.0, 1.0), "10 %": (10.0, 1.0), "1 %": (100.0, 1.0)}
 SIZES = (200, 1000, 5000)
-#: Costs of four actions for three classes.
-MATRIX = np.array([[0.0, 10.0, 5.0], [1.0, 0.0, 1.0], [3.0, 3.0, 0.0], [1.0, 1.0, 1.0]])
+#: What is added to the logits of three classes, and the costs of actions.
+ACTIONS = {
+    "even": ((0, 0, 0), np.array([[0, 10, 5], [1, 0, 1], [3, 3, 0], [1, 1, 1]])),
+    "rare": ((0, -1, -5.2), np.array([[0, 2, 100], [2, 0, 100], [1, 1, 0]])),
+}
 ETA = SPREAD * ndtri((np.arange(20_000) + 0.5) / 20_000)
 
 
@@ -123,30 +126,30 @@ def regret(rate, model, n, runs, seed=0):
     return np.mean(found, axis=0)
 
 
-def actions(n, runs, scale=2.0, seed=0):
-    """Coverage of the intervals of a matrix of costs: four actions, three classes.
+def actions(classes, n, runs, scale=2.0, seed=0):
+    """Coverage of the intervals of a matrix of costs, for three classes.
 
-    scale : what the model multiplies the true logits with
+    classes : of `ACTIONS`; scale : what the model multiplies the true logits with
     """
-    rng = np.random.default_rng(seed)
-    many = 1.5 * np.random.default_rng(1).standard_normal((50_000, 3))
+    rng, (shift, matrix) = np.random.default_rng(seed), ACTIONS[classes]
+    many = shift + 1.5 * np.random.default_rng(1).standard_normal((100_000, 3))
     p, population = _softmax(many), ogive.Predictions(scale * many, kind="logits")
     gamma = ogive.fit_temperature(
         ogive.Predictions(scale * many[:2000], _labels(rng, many[:2000]), kind="logits")
     )
 
     def cost(q):
-        return float(np.mean(np.sum(p * MATRIX[(q @ MATRIX.T).argmin(axis=1)], axis=1)))
+        return float(np.mean(np.sum(p * matrix[(q @ matrix.T).argmin(axis=1)], axis=1)))
 
     found, before, after = {}, cost(_softmax(scale * many)), cost(gamma(population))
     for _ in range(runs):
-        z = 1.5 * rng.standard_normal((n, 3))
+        z = shift + 1.5 * rng.standard_normal((n, 3))
         preds = ogive.Predictions(scale * z, _labels(rng, z), kind="logits")
-        one = ogive.decide(preds, costs=MATRIX, calibrator=gamma)
+        one = ogive.decide(preds, costs=matrix, calibrator=gamma)
         add(found, "cost before", inside(one.before.low, before, one.before.high))
         add(found, "cost after, given", inside(one.after.low, after, one.after.high))
         add(found, "saved, given", inside(one.low, before - after, one.high))
-        two = ogive.decide(preds, costs=MATRIX, method="temperature")
+        two = ogive.decide(preds, costs=matrix, method="temperature")
         final = cost(ogive.fit_temperature(preds)(population))
         add(found, "cost after, cross-validated", inside(two.after.low, final, two.after.high))
         add(found, "saved, cross-validated", inside(two.low, before - final, two.high))
@@ -172,6 +175,6 @@ if __name__ == "__main__":
         elif what == "regret" and n == SIZES[-1]:
             found = " | ".join(f"{100 * x:.2f} %" for x in regret(rate, model, n, runs))
             print(f"| {rate} | {model} | {found} |", flush=True)
-    for scale, n in product((1.0, 2.0), SIZES) if what == "actions" else ():
-        shares = " | ".join(f"{100 * x:.1f}" for x in actions(n, runs, scale).values())
-        print(f"| x {scale:g} | {n:,} | {shares} |", flush=True)
+    for classes, scale, n in product(ACTIONS, (1.0, 2.0), SIZES) if what == "actions" else ():
+        shares = " | ".join(f"{100 * x:.1f}" for x in actions(classes, n, runs, scale).values())
+        print(f"| {classes} | x {scale:g} | {n:,} | {shares} |", flush=True)

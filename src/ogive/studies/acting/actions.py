@@ -84,15 +84,14 @@ def judge_actions(
     n, effective_n = float(w.sum()), float(w.sum() ** 2 / kinds.sum())
     chosen = [expected_costs(p, costs).argmin(axis=1) for p in (preds.probabilities(), calibrated)]
     paid = [costs[action, labels] for action in chosen]
-    most = float(costs.max())
     saved = paid[0] - paid[1]
+    possible = [costs[np.unique(action)] for action in chosen] + [_changes(chosen, costs)]
     clusters = [_by_cluster(preds, w, x) for x in (*paid, saved)]
     both = []
-    for x, extra, of in zip(paid, (0.0, noise), clusters, strict=False):
-        parts = [(1.0, _part(x, w, kinds, most))]
+    for x, can, extra, of in zip(paid, possible, (0.0, noise), clusters, strict=False):
+        parts = _parts(x, can, w, kinds)
         both.append(Acting(*map(float, mean_interval(parts, n, effective_n, extra, of))))
-    spread = float((costs.max(axis=0) - costs.min(axis=0)).max())
-    parts = [(s, _part(np.maximum(s * saved, 0.0), w, kinds, spread)) for s in (1.0, -1.0)]
+    parts = _parts(saved, possible[2], w, kinds)
     value, low, high = map(float, mean_interval(parts, n, effective_n, noise, clusters[2]))
     shares = [_shares(action, w, costs.shape[0]) for action in chosen]
     always = costs @ (np.bincount(labels, w, minlength=costs.shape[1]) / n)
@@ -113,8 +112,39 @@ def judge_actions(
     )
 
 
-def _part(x: FloatArray, w: FloatArray, kinds: FloatArray, size: float) -> Part:
-    return Part(float(w @ x), float(kinds @ (x * x)), size)
+def _parts(
+    x: FloatArray, possible: FloatArray, w: FloatArray, kinds: FloatArray
+) -> list[tuple[float, Part]]:
+    """Return what rows add to a mean, in parts of one sign and of one size up to a factor of 2.
+
+    In one part for all rows, many small costs would hide how few rows paid a large one. The largest
+    cost of each sign is a part even if no row happened to pay it.
+
+    possible : what a row can add
+    """
+    parts = []
+    for sign in (1.0, -1.0):
+        own, most = np.maximum(sign * x, 0.0), max(float(np.max(sign * possible)), 0.0)
+        octave = np.frexp(own)[1]
+        for each in np.unique([*octave[own > 0.0], *([np.frexp(most)[1]] if most > 0.0 else [])]):
+            one = np.where(octave == each, own, 0.0)
+            parts.append((sign, Part(float(w @ one), float(kinds @ (one * one)), most)))
+    return parts
+
+
+def _changes(chosen: Sequence[IntArray], costs: FloatArray) -> FloatArray:
+    """Return what a change of action can save, by class: for all changes that some row makes.
+
+    Where no row makes any, for those between all actions that are taken: others may change.
+
+    chosen : the actions of the rows, before and after
+    """
+    pairs = np.unique(np.stack(chosen, axis=1), axis=0)
+    if (pairs[:, 0] == pairs[:, 1]).all():
+        most = np.ptp(costs[pairs[:, 0]], axis=0)
+        return np.stack([most, -most])
+    found: FloatArray = costs[pairs[:, 0]] - costs[pairs[:, 1]]
+    return found
 
 
 def _by_cluster(preds: Predictions, w: FloatArray, x: FloatArray) -> ByCluster | None:
