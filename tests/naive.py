@@ -473,8 +473,6 @@ def null_extremes(scores, rng, draws, weights=None):
 
 def calibration_parts(scores, hits):
     """The p-values of the parts of the omnibus test, row by row."""
-    from scipy.stats import chi2
-
     from ogive.metrics.significance import range_tail, supremum_tail
 
     order = np.argsort(scores, kind="stable")
@@ -962,7 +960,8 @@ def slope(eta, hits, weights=None, kind="repetition", *, clusters=None):
         jackknife *= few_clusters(moves, np.array(sizes))
         robust = max(jackknife, robust * design_effect(expit(eta), hits, clusters, weights, kind))
     wider = max(robust / inverse[1, 1], 1.0)
-    edge = best.fun + wider * chi2.ppf(0.95, 1) / 2
+    rarer = worth * min(np.sum(w * hits), np.sum(w * ~hits.astype(bool)))
+    edge = best.fun + wider * student.ppf(0.975, 4 * rarer) ** 2 / 2
     far = 30 * np.sqrt(wider * inverse[1, 1])
     ends = (brentq(lambda b: profile(b) - edge, best.x[1], best.x[1] + side * far)
             for side in (-1, 1))  # fmt: skip

@@ -17,8 +17,10 @@ many the normal one. Where outcomes 0 are rare, their sum has it; between, both 
 weighted by how rare its outcome is.
 
 The slope has the interval of its profile likelihood, widened where the residuals vary more than
-the line expects (Kent 1982): all b whose log-likelihood is within :math:`1.92\,k` of the best,
-k = max(1, robust variance / variance of the line).
+the line expects (Kent 1982): all b whose log-likelihood is within :math:`k\,t^2 / 2` of the best,
+k = max(1, robust variance / variance of the line). A few outcomes of one kind show neither their
+variance nor the shape of the likelihood well, so that t is of Student's law, with four degrees of
+freedom for each row of the rarer outcome; with many, :math:`t^2 / 2 = 1.92`.
 
 With clusters the variance of the sum of outcomes is multiplied by their design effect
 (`Curve.as_independent`) and by :math:`(t / z)^2`, t of Student's law: few clusters show little of
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from ogive.curve.clusters import Clusters
 
 LOW, HIGH = TAIL, 1.0 - TAIL
-HALF_CHI_SQUARE = 1.920729410347062  # half the 95 % point of chi-square, one degree of freedom
+FREEDOM = 4.0  # degrees of freedom that a row of the rarer outcome is worth, for the slope
 JEFFREYS = 0.5  # rows added to a count, so that its interval is right on average
 #: A fitted line is read off this many rows at most; more are joined, which moves it by under 1e-6.
 MAX_ROWS = 1 << 14
@@ -178,7 +180,7 @@ def calibration_slope(
 
     >>> found = calibration_slope([0.2, 0.4, 0.6, 0.8] * 50, [0, 0, 1, 0] * 50)
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
-    (0.543, 0.215, 0.891)
+    (0.543, 0.213, 0.893)
     """
     given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     curve = _short(given)
@@ -202,6 +204,7 @@ class _Lines:
         # Sampling weights: as many rows as Kish's number.
         self.scale = float(curve.effective_n) / float(curve.n)
         self.count, self.hits = self.scale * curve.count, self.scale * curve.hits
+        self.edge = 0.5 * _student(float(min(self.hits.sum(), (self.count - self.hits).sum()))) ** 2
 
     def loss(self, b: float) -> float:
         """Return the negative log-likelihood of the best line of slope b."""
@@ -212,7 +215,7 @@ class _Lines:
 
     def worse(self, b: float, least: float, times: float = 1.0) -> float:
         """Return how far slope b is beyond the edge of the interval: below 0 inside."""
-        return self.loss(b) - least - times * HALF_CHI_SQUARE
+        return self.loss(b) - least - times * self.edge
 
     def slope(self) -> Estimate:
         """Return the likeliest slope, with its interval."""
@@ -257,6 +260,13 @@ class _Lines:
         both = (self.hits > 0.0) & (self.hits < self.count)
         k, n = float(self.hits[both].sum()), float(self.count[both].sum())
         return -(k * np.log(k / n) + (n - k) * np.log1p(-k / n)) if n else 0.0
+
+
+def _student(events: float) -> float:
+    """Return half the width of an interval in standard errors, known from so many events."""
+    from scipy.special import stdtrit  # noqa: PLC0415 - heavy, and only used here
+
+    return float(stdtrit(FREEDOM * events, HIGH))
 
 
 def _separated(curve: Curve) -> float:
