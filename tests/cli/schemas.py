@@ -224,6 +224,7 @@ DECIDE = {
         "n": {"type": "number", "exclusiveMinimum": 0},
         **dict.fromkeys(("view", "method", "how", "verdict"), _TEXT),
         **dict.fromkeys(("miss", "alarm", "capacity", "precision"), _COST),
+        "clusters": {"type": "integer", "minimum": 2},
         "actions": {
             "type": "array",
             "minItems": 2,

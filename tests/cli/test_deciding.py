@@ -155,10 +155,11 @@ def test_a_first_line_that_may_be_a_header(run, tmp_path, rng):
     ("words", "message"),
     [
         (["--miss", 1], "give both costs"),
-        (["--miss", -1, "--alarm", 1], "`miss` must be a finite cost >= 0"),
+        (["--miss", -1, "--alarm", 1], "not in the range x>=0"),
         (["--miss", "nan", "--alarm", 1], "not a number"),
         (["--miss", 0, "--alarm", 0], "both 0"),
-        ([*COSTS, "--capacity", 0], "`capacity` must be above 0"),
+        ([*COSTS, "--capacity", 0], "`capacity` must be at least 1"),
+        ([*COSTS, "--capacity", 0.1], "For that share of them give 200."),
         ([*COSTS, "--capacity", 3000], "at most the number of rows, 2,000"),
         ([*COSTS, "--precision", 0.99], "no threshold reaches a precision of 0.99"),
         ([*COSTS, "--calibrator", "cal.json", "--method", "platt"], "--method does not apply"),
@@ -192,6 +193,8 @@ def test_clusters_and_groups_are_read_from_columns(run, run_json, tmp_path, rows
     found = run_json(schemas.DECIDE, "decide", path, *COSTS, "--cluster", "day")
     assert found["cost_before"] == pytest.approx(alone["cost_before"])
     assert found["cost_before_high"] != alone["cost_before_high"]
+    assert found["clusters"] == 100
+    assert "n = 2,000 in 100 clusters" in run("decide", path, *COSTS, "--cluster", "day")[1]
     assert run("fit", path, "--by", "place", "-o", cal, "--folds", 0)[0] == 0
     both = tmp_path / "other.csv"
     both.write_text(path.read_text())

@@ -152,11 +152,15 @@ def test_scikit_learn_tunes_to_the_same_cost(rng):
 @pytest.mark.parametrize(
     ("costs", "error", "message"),
     [
-        ({"miss": -1, "alarm": 1}, InvalidInput, "`miss` must be a finite cost >= 0, not -1"),
-        ({"miss": 1, "alarm": np.nan}, InvalidInput, "`alarm` must be a finite cost >= 0, not nan"),
-        ({"miss": np.inf, "alarm": 1}, InvalidInput, "`miss` must be a finite cost"),
+        ({"miss": -1, "alarm": 1}, InvalidInput, "`miss` must be a cost of 0 or more, not -1"),
+        (
+            {"miss": 1, "alarm": np.nan},
+            InvalidInput,
+            "`alarm` must be a cost of 0 or more, not nan",
+        ),
+        ({"miss": np.inf, "alarm": 1}, InvalidInput, "`miss` must be a cost of 0"),
         ({"miss": 1e155, "alarm": 1}, InvalidInput, "0, or from 1e-100 to 1e100"),
-        ({"miss": 1, "alarm": 1e-160}, InvalidInput, "`alarm` must be a finite cost"),
+        ({"miss": 1, "alarm": 1e-160}, InvalidInput, "`alarm` must be a cost of 0"),
         ({"miss": 0, "alarm": 0}, InvalidInput, "are both 0"),
         ({"miss": "much", "alarm": 0}, InvalidType, "`miss` must be a number, not 'much'"),
     ],

@@ -22,7 +22,7 @@ from ogive.cli.options import (
     view_option,
 )
 from ogive.cli.terminal import Command
-from ogive.cli.values import INPUT, NUMBER
+from ogive.cli.values import COST, INPUT, KEPT, NUMBER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
 @click.option(
-    "--miss", type=NUMBER, metavar="COST", help="Cost of a missed case: outcome 1, not acted on."
+    "--miss", type=COST, metavar="COST", help="Cost of a missed case: outcome 1, not acted on."
 )
 @click.option(
-    "--alarm", type=NUMBER, metavar="COST", help="Cost of a false alarm: outcome 0, acted on."
+    "--alarm", type=COST, metavar="COST", help="Cost of a false alarm: outcome 0, acted on."
 )
 @click.option(
     "--costs",
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--precision",
-    type=NUMBER,
+    type=KEPT,
     metavar="SHARE",
     help="At least this share of the cases acted on should be right.",
 )

@@ -369,7 +369,8 @@ def check_costs(miss: object, alarm: object) -> tuple[float, float]:
             msg = f"`{name}` must be a number, not {value!r}."
             raise InvalidType(msg) from error
         if not is_cost(np.array(cost)).all():
-            msg = f"`{name}` must be a finite cost >= 0, not {cost:g}: 0, or from 1e-100 to 1e100."
+            size = ", or from 1e-100 to 1e100" if cost > 0.0 else " or more"
+            msg = f"`{name}` must be a cost of 0{size}, not {cost:g}."
             raise InvalidInput(msg)
         found.append(cost)
     if not any(found):

@@ -274,9 +274,9 @@ def test_two_actions_of_two_classes_are_a_threshold(rng):
     ("asked", "error", "message"),
     [
         ({"miss": 1}, InvalidInput, "are both needed"),
-        ({"miss": -1, "alarm": 1}, InvalidInput, "`miss` must be a finite cost"),
+        ({"miss": -1, "alarm": 1}, InvalidInput, "`miss` must be a cost of 0"),
         ({"miss": 0, "alarm": 0}, InvalidInput, "both 0"),
-        ({"miss": 1, "alarm": 1, "capacity": 0}, InvalidInput, "`capacity` must be above 0"),
+        ({"miss": 1, "alarm": 1, "capacity": 0}, InvalidInput, "`capacity` must be at least 1"),
         ({"miss": 1, "alarm": 1, "capacity": 41}, InvalidInput, "number of rows, 40, not 41"),
         ({"miss": 1, "alarm": 1, "capacity": np.nan}, InvalidInput, "`capacity` must be"),
         ({"miss": 1, "alarm": 1, "precision": 0}, InvalidInput, "`precision` must be a share"),
@@ -403,3 +403,15 @@ def test_a_calibrator_of_groups_decides_with_the_group_of_each_row(rng):
         decide(scores, outcomes, miss=20, alarm=1, groups=group)
     with pytest.raises(DoesNotApply, match="needs the rows"):
         decide(Curve.from_scores(scores, outcomes), miss=20, alarm=1, calibrator=gamma)
+
+
+def test_a_precision_that_the_scores_miss_is_no_advice_against_calibrating(rng):
+    """Acting on scores that are too high is cheaper here only because it misses the precision."""
+    truth = rng.beta(1, 9, 4000)
+    y = rng.random(4000) < truth
+    found = decide(truth**0.5, y, miss=20, alarm=1, precision=0.4)
+    assert found.before.precision < 0.4 <= found.after.precision
+    assert found.high < 0
+    assert found.verdict.startswith("Keeping the precision costs ")
+    assert "below the 40 % asked for." in found.verdict
+    assert "do not calibrate" not in found.verdict

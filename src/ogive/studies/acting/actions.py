@@ -109,6 +109,7 @@ def judge_actions(
         how=words[1],
         costs={},
         actions=tuple(map(Action, names, *(x.tolist() for x in (*shares, always)))),
+        clusters=None if preds.clusters is None else int(np.unique(preds.clusters).size),
     )
 
 

@@ -9,6 +9,7 @@ from ogive._html import text_form
 
 #: What "before" is, in the help, the output and the docs.
 BEFORE = "Before: the scores are acted on as if they were calibrated"
+_ROUNDING = 1e-12  # of a share
 
 
 class Acting(NamedTuple):
@@ -65,6 +66,8 @@ class Decision:
         The costs and limits that were given.
     actions : tuple of Action
         For a matrix of costs: how often each action is chosen.
+    clusters : int or None
+        How many clusters the rows are in, where the intervals allow for them.
     """
 
     threshold: float | None
@@ -80,6 +83,7 @@ class Decision:
     how: str
     costs: dict[str, float]
     actions: tuple[Action, ...] = ()
+    clusters: int | None = None
 
     _repr_html_ = text_form
 
@@ -109,6 +113,8 @@ class Decision:
             if not self.actions:
                 found |= {f"acted_{name}": acting.acted, f"precision_{name}": acting.precision}
         found |= {"n": self.n, "view": self.view, "method": self.method, "how": self.how}
+        if self.clusters is not None:
+            found["clusters"] = self.clusters
         found |= self.costs | {"verdict": self.verdict}
         return found | ({"actions": [a._asdict() for a in self.actions]} if self.actions else {})
 
@@ -133,15 +139,29 @@ class Decision:
         if self.low == self.high == 0.0:
             return "Calibrating changes no decision at these costs."
         ends = f"95 % interval {_number(self.low)} to {_number(self.high)}"
+        missed = self._missed_precision
         if self.low > 0.0:
             share = f", {_percent(self.saved / self.cost_before)} of the cost"
-            return f"Calibrating saves {_number(self.saved)} per case ({ends}){share}."
+            return f"Calibrating saves {_number(self.saved)} per case ({ends}){share}.{missed}"
         if self.high < 0.0:
-            more = _number(-self.saved)
-            return f"Calibrating costs {more} more per case (saved: {ends}): do not calibrate."
+            more = f"costs {_number(-self.saved)} more per case (saved: {ends})"
+            if missed:
+                return f"Keeping the precision {more}.{missed}"
+            return f"Calibrating {more}: do not calibrate."
         return (
             "These rows do not show whether calibrating saves anything: "
-            f"{_number(self.saved)} per case ({ends})."
+            f"{_number(self.saved)} per case ({ends}).{missed}"
+        )
+
+    @property
+    def _missed_precision(self) -> str:
+        """A sentence where the scores as they are miss the precision that calibrated ones reach."""
+        asked, reached = self.costs.get("precision"), self.before.precision
+        if asked is None or reached is None or reached >= asked - _ROUNDING:
+            return ""
+        return (
+            f" Before calibration the precision is {_percent(reached)}, below the "
+            f"{_percent(asked)} asked for."
         )
 
     @property
@@ -162,7 +182,9 @@ class Decision:
     @property
     def footing(self) -> str:
         """What before and after are, in words."""
-        return f"{BEFORE}. After: calibrated by {self.method}, {self.how}."
+        by = "a shifted calibrator" if self.method.startswith("shifted") else self.method
+        after = "the same" if self.method == "none" else f"calibrated by {by}, {self.how}"
+        return f"{BEFORE}. After: {after}."
 
     @property
     def title(self) -> str:
@@ -174,7 +196,10 @@ class Decision:
             "precision": "precision at least {:g}",
         }
         given = [words[key].format(value) for key, value in self.costs.items() if key in words]
-        return ", ".join([f"{self.view}, n = {self.n:,}", *given])
+        rows = f"{self.view}, n = {self.n:,}"
+        if self.clusters is not None:
+            rows += f" in {self.clusters:,} clusters"
+        return ", ".join([rows, *given])
 
     def __str__(self) -> str:
         lines = [f"{a:<18}{b:>22}{c:>22}" for a, b, c in [("", "before", "after"), *self.rows]]

@@ -191,6 +191,7 @@ def judge(
         method=words[0],
         how=words[1],
         costs=given,
+        clusters=None if rows.clusters is None else rows.clusters.size,
     )
 
 

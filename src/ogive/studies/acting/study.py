@@ -140,10 +140,11 @@ def _refuse_with_costs(alone: dict[str, Any]) -> None:
 def _check_limits(costs: Costs, n: float) -> None:
     """Refuse limits that no threshold or every threshold keeps."""
     capacity, precision = costs.capacity, costs.precision
-    if capacity is not None and not 0.0 < float(capacity) <= n:
+    if capacity is not None and not min(n, 1.0) <= float(capacity) <= n:
+        share = f" For that share of them give {capacity * n:,.0f}." if 0.0 < capacity < 1.0 else ""
         msg = (
-            f"`capacity` must be above 0 and at most the number of rows, {n:,g}, not {capacity:g}: "
-            "it is how many of these rows can be acted on."
+            f"`capacity` must be at least 1 and at most the number of rows, {n:,g}, not "
+            f"{capacity:g}: it is how many of these rows can be acted on.{share}"
         )
         raise InvalidInput(msg)
     if precision is not None and not 0.0 < float(precision) <= 1.0:
@@ -226,9 +227,9 @@ def _warn_of_few(curve: Curve) -> None:
     few = min(float(curve.total_hits), float(curve.n) - float(curve.total_hits))
     if few < MIN_OF_EACH_OUTCOME:
         warnings.warn(
-            f"only {few:g} rows have the rarer outcome: calibrators fitted to so few differ "
-            "widely, and the cost after calibrating tends to be too high. Give more rows, or a "
-            "calibrator.",
+            f"only {few:g} {'row has' if few == 1 else 'rows have'} the rarer outcome: calibrators "
+            "fitted to so few differ widely, and the cost after calibrating tends to be too high. "
+            "Give more rows, or a calibrator.",
             OgiveWarning,
             stacklevel=4,
         )
