@@ -10,15 +10,18 @@ from ogive._wording import percent
 from ogive.plotting.marks import Band, Label, Line, Mark, Panel, Segment, axis
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from ogive._typing import FloatArray
     from ogive.diagrams.decisions import CostLines, DecisionCurve
-    from ogive.plotting.marks import Role
+    from ogive.plotting.marks import Axis, Role
 
 #: The lowest net benefit that is shown, as a share of the highest: acting on all falls without end.
 _DEEPEST = 0.4
 #: The highest normalised cost that is shown; the better of acting on all and on none is at most ½.
 _TALLEST = 0.78
-_RIGHT = 0.4  # names begin at this share of the width, in the upper right corner
+#: The size of names, as shares of the panel: the longest one, and a line of text.
+_NAME_WIDTH, _NAME_HEIGHT = 0.55, 0.06
 _ROLES: tuple[Role, Role] = ("before", "after")
 
 
@@ -30,23 +33,20 @@ def decision_panel(d: DecisionCurve) -> Panel:
     lowest = min(float(b.value.min()) for b in lines)
     low, high = max(lowest - 0.08 * peak, -_DEEPEST * peak), 1.12 * peak
     low = min(low, -0.08 * peak)
-    shown = d.before.treat_all >= low
-    marks: list[Mark] = [
-        Segment((0.0, float(t[-1])), (0.0, 0.0), "reference"),
-        Line(t[shown], d.before.treat_all[shown], "reference", dashed=True, width=1.2),
-    ]
+    marks: list[Mark] = [Segment((0.0, float(t[-1])), (0.0, 0.0), "reference")]
+    for at, value in _inside(t, d.before.treat_all, low):
+        marks.append(Line(at, value, "reference", dashed=True, width=1.2))
     for found, role in zip(lines, _ROLES, strict=False):
         if d.tested:
             marks.append(_band(t, found.low, found.high, (low, high), role))
-        marks.append(Line(t, np.maximum(found.value, low), role))
+        marks += [Line(*piece, role) for piece in _inside(t, found.value, low)]
     x, y = axis("threshold", 0.0, float(t[-1])), axis("net benefit", low, high, percent=True)
     names = _names(d.after is not None, tested=d.tested)
     names += [("- - acting on all", "reference"), ("— acting on none", "reference")]
-    # Where outcomes of 1 are frequent, the lines are high, and there is room below them.
-    full = any(bool((b.value[t > _RIGHT * t[-1]] > 0.5 * peak).any()) for b in lines)
-    at, align = ((0.03, 0.6 * peak), "start") if full else ((0.98, y.high), "end")
+    drawn = [(t, b) for b in (np.zeros(t.size), d.before.treat_all, *(b.value for b in lines))]
+    left, top = _free_place(x, y, drawn, len(names))
     marks += [
-        Label(at[0] * x.high, at[1], word, role, align, -1.1 - 1.2 * i)  # type: ignore[arg-type]
+        Label(left, top, word, role, "start", -1.0 - 1.2 * i)
         for i, (word, role) in enumerate(names)
     ]
     return Panel(title="", alt=_decision_words(d), x=x, y=y, marks=tuple(marks))
@@ -62,7 +62,7 @@ def cost_panel(c: CostLines) -> Panel:
     for found, role in zip(lines, _ROLES, strict=False):
         if c.tested:
             marks.append(_band(found.x, found.low, found.high, (0.0, _TALLEST), role))
-        marks.append(Line(found.x, np.minimum(found.value, _TALLEST), role))
+        marks += [Line(x, -y, role) for x, y in _inside(found.x, -found.value, -_TALLEST)]
     marks.append(Line(c.before.x, c.before.best, "reference", width=1.0))
     names = _names(c.after is not None, tested=c.tested)
     names += [
@@ -93,6 +93,43 @@ def _band(
     x: FloatArray, low: FloatArray, high: FloatArray, ends: tuple[float, float], role: Role
 ) -> Band:
     return Band(x, np.clip(low, *ends), np.clip(high, *ends), role)
+
+
+def _free_place(
+    x: Axis, y: Axis, lines: Sequence[tuple[FloatArray, FloatArray]], names: int
+) -> tuple[float, float]:
+    """Return the upper left end of names where they cover the least of the lines."""
+    across, height = np.linspace(0.0, 1.0, 400), names * _NAME_HEIGHT
+    up = np.array([np.interp(x.low + across * (x.high - x.low), *line) for line in lines])
+    up = (up - y.low) / (y.high - y.low)
+    highest, lowest = np.maximum(up[:, 1:], up[:, :-1]), np.minimum(up[:, 1:], up[:, :-1])
+
+    def covered(place: tuple[float, float]) -> int:
+        left, top = place
+        inside = (across[1:] > left) & (across[1:] < left + _NAME_WIDTH)
+        return int(((highest > top - height) & (lowest < top) & inside).sum())
+
+    lefts, tops = np.linspace(1.0 - _NAME_WIDTH, 0.03, 8), np.linspace(1.0, height + 0.02, 12)
+    left, top = min(((left, top) for left in lefts for top in tops), key=covered)
+    return x.low + float(left) * (x.high - x.low), y.low + float(top) * (y.high - y.low)
+
+
+def _inside(x: FloatArray, y: FloatArray, low: float) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield the pieces of a line that are not below `low`; they end where the line crosses it.
+
+    >>> found = _inside(np.arange(3.0), np.array([1.0, -1.0, 1.0]), 0.0)
+    >>> [(x.tolist(), y.tolist()) for x, y in found]
+    [([0.0, 0.5], [1.0, 0.0]), ([1.5, 2.0], [0.0, 1.0])]
+    """
+    shown = y >= low
+    last = np.flatnonzero(shown[1:] != shown[:-1])
+    crossing = x[last] + (y[last] - low) / (y[last] - y[last + 1]) * (x[last + 1] - x[last])
+    x, y = np.insert(x, last + 1, crossing), np.insert(y, last + 1, low)
+    # Each crossing ends one piece and begins the next, which is on the other side.
+    ends = [0, *(last + 1 + np.arange(last.size)), x.size - 1]
+    for i in range(0 if shown[0] else 1, len(ends) - 1, 2):
+        piece = slice(ends[i], ends[i + 1] + 1)
+        yield x[piece], y[piece]
 
 
 def _decision_words(d: DecisionCurve) -> str:

@@ -23,6 +23,7 @@ from ogive.diagrams import (
     Timeline,
 )
 from ogive.errors import InvalidInput, UnknownName
+from ogive.metrics.decisions import check_two_outcomes
 from ogive.studies import CURVE_GRAPHS, DECISION_GRAPHS, GRAPHS
 from ogive.studies.compare import compare
 from ogive.studies.fitting import TWO_CLASSES, apply, curve_of, fit
@@ -91,6 +92,7 @@ def _of_decisions(
     if view is None and not test.one_column and test.K == TWO_CLASSES:
         view = "class-1"
     curve = Curve.from_predictions(test, view)
+    check_two_outcomes(curve)
     after = None if cal is None else calibrated_curves(cal, test, curve.view, method)[1]
     kind = DecisionCurve if graph == "decision" else CostLines
     return kind.from_curves(curve, after, in_sample=test.fitted_rows)
