@@ -123,8 +123,8 @@ def decision_graphs(curve: Curve, after: Curve | None, *, in_sample: bool) -> tu
             "Cost of decisions (cost curve)",
             panels_of(cost),
             "The cost of acting at the threshold for each ratio of costs, as a share of the "
-            "largest cost. The lower line is better; the thin line is the best that any threshold "
-            "has on these very rows.",
+            "largest cost, that of a wrong decision on every row. The lower line is better; the "
+            "thin line is the best that any threshold has on these very rows.",
             tables[1],
         ),
     )

@@ -194,7 +194,7 @@ def fitted_line(curve: Curve) -> Reliability:
 
 def rows_near(series: Series, score: FloatArray) -> FloatArray:
     """Return how many rows have scores in the same cell of `THRESHOLDS`, (m,)."""
-    count = -np.diff(np.append(series.above, 0.0))
+    count = 0.0 - np.diff(np.append(series.above, 0.0))  # −0.0 would be shown as −0
     cell = np.searchsorted(THRESHOLDS, score, side="right") - 1
     return count[np.clip(cell, 0, count.size - 1)]
 
