@@ -23,7 +23,7 @@ def test_expect(run, run_json, unlabelled):
     assert run_json(schemas.EXPECT, "expect", unlabelled, "--threshold", "1")["precision"] is None
     code, out, _ = run("expect", unlabelled)
     assert code == 0
-    assert "if their scores are calibrated" in out
+    assert "if the scores are calibrated" in out
 
 
 def test_a_calibrator_is_applied_first(run, run_json, scores, unlabelled, tmp_path):

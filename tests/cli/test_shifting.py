@@ -58,7 +58,9 @@ def test_classes(run_json, run, tmp_path, rng):
         run("fit", tmp_path / "m.npz", "-o", cal, "--method", "temperature", "--folds", 0)[0] == 0
     )
     found = run_json(schemas.SHIFT, "shift", cal, "--base-rate", "0.1,0.2,0.7", "-o", out)
-    assert found["to"] == pytest.approx([0.1, 0.2, 0.7])
+    assert found["to"] == [0.1, 0.2, 0.7]
+    text = run("shift", cal, "--base-rate", "0.1,0.2,0.7", "-o", out)[1]
+    assert "before, 70 % now." in text
     assert sum(found["from"]) == pytest.approx(1)
 
 
@@ -67,6 +69,9 @@ def test_classes(run_json, run, tmp_path, rng):
     [
         (["--base-rate", 0, "--trained-at", 0.5], "must be above 0 and below 1"),
         (["--base-rate", 1], "must be above 0 and below 1"),
+        (["--base-rate", 3.5], "3.5 % is 0.035"),
+        (["--base-rate", "0.2,0.3,0.5"], "Give the share of class 1"),
+        (["--kept-negatives", 2], "not in the range 0<x<=1"),
         (["--base-rate", "many"], "shares are needed"),
         (["--base-rate", 0.1, "--trained-at", 1], "`trained_at` must be above 0"),
         ([], "give one of --base-rate R"),
@@ -75,7 +80,7 @@ def test_classes(run_json, run, tmp_path, rng):
 )
 def test_nothing_is_written_where_the_rates_cannot_be(run, tmp_path, cal, words, message):
     code, _, err = run("shift", cal, *words, "-o", tmp_path / "new.json")
-    assert code in {1, 2}
+    assert code == 2
     assert message in " ".join(err.split())
     assert not (tmp_path / "new.json").exists()
 
@@ -111,6 +116,23 @@ def test_a_rate_that_is_estimated(run_json, tmp_path, spread):
     assert again["base_rate"] == pytest.approx(found["base_rate"], rel=1e-6)
     moved = run_json(schemas.SHIFT_LIKE, "shift", out, "--like", tmp_path / "log", "-o", cal)
     assert moved["base_rate"] == pytest.approx(found["base_rate"], rel=1e-6)  # not shifted twice
+
+
+@pytest.mark.filterwarnings("default::ogive.errors.OgiveWarning")
+def test_rows_that_are_not_valid_can_be_left_out(run, tmp_path, spread):
+    cal, s, _ = spread
+    path, out = tmp_path / "new.csv", tmp_path / "new.json"
+    path.write_text("\n".join(["score", *map(str, s), "nan"]) + "\n")
+    code, _, err = run("shift", cal, "--like", path, "-o", out)
+    assert (code, out.exists()) == (1, False)
+    assert "--skip-bad" in err
+    code, _, err = run("shift", cal, "--like", path, "-o", out, "--skip-bad")
+    assert (code, out.exists()) == (0, True)
+    assert "not valid and were left out: 1." in " ".join(err.split())
+    np.savez(tmp_path / "new.npz", scores=s)
+    code, _, err = run("shift", cal, "--like", tmp_path / "new.npz", "-o", out, "--skip-bad")
+    assert code == 2
+    assert "--skip-bad does not apply" in err
 
 
 @pytest.mark.filterwarnings("default::ogive.errors.OgiveWarning")
@@ -208,7 +230,8 @@ def test_the_shares_of_three_classes(run, run_json, tmp_path, three):
     np.testing.assert_allclose(load(out).base_rate, found["base_rate"])
     code, text, _ = run("shift", cal, "--like", tmp_path / "new.npz", "-o", out)
     assert code == 0
-    assert "Estimated base rate of class 2 " in text
+    assert "Class 2: base rate " in text
+    assert "No sign that more than the base rate has changed (misfit test: p = " in text
     np.savez(tmp_path / "new.npz", logits=new, labels=np.zeros(3000, dtype=int))
     code, _, err = run("shift", cal, "--like", tmp_path / "new.npz", "-o", out)
     assert code == 1

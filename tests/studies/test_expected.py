@@ -89,7 +89,7 @@ def test_bad_input_is_refused(rng):
         expected_performance([0.2, 1.4])
     z = rng.normal(size=(60, 3))
     matrix = ogive.fit_temperature(Predictions(z, z.argmax(axis=1), kind="logits"))
-    with pytest.raises(DoesNotApply, match="apply it first"):
+    with pytest.raises(DoesNotApply, match="Apply it first"):
         expected_performance(z, kind="logits", calibrator=matrix)
 
 

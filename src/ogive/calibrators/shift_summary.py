@@ -7,6 +7,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ogive._wording import MINUS
+
 How: TypeAlias = Literal["known", "kept negatives", "estimated"]
 
 
@@ -46,11 +48,13 @@ class ShiftSummary:
         else:
             first = f"Moved from a base rate of {_shown(self.trained_at)} to "
             first += _shown(self.base_rate)
-        what = "Log-odds" if isinstance(self.log_odds, float) else "Log probabilities"
-        moved = ", ".join(f"{x:+.4f}" for x in np.atleast_1d(self.log_odds).tolist())
+        one = isinstance(self.log_odds, float)
+        what = "Log-odds" if one else "Logarithms of the probabilities"
+        moved = ", ".join(f"{x:+.4g}" for x in np.atleast_1d(self.log_odds).tolist())
+        moved = moved.replace("-", MINUS)
         lines = [
             f"{first} ({self.how}{', ' + self.date if self.date else ''}).",
-            f"{what} {moved}.",
+            f"{what} moved by {moved}.",
         ]
         if self.calibrator is not None:
             lines.append(f"Before the shift: {self.calibrator!r}")

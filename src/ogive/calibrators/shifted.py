@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 #: beyond that would make visible in the ninth digit, where exports are compared.
 MOST_LOG_ODDS = float(np.log(1e7))
 _TWO = 2
+_PERCENT = 100.0
+_ROUNDING = 1e-12  # of a sum of shares
 _SUM_TOLERANCE = 1e-6  # of base rates that are given as decimals
 
 
@@ -92,7 +94,7 @@ class ShiftedMap(Map):
         >>> calibrator = fit_platt(Curve.from_scores([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]))
         >>> calibrator.with_base_rate(0.003, trained_at=0.5).summary()
         Moved from a base rate of 50 % to 0.3 % (known).
-        Log-odds -5.8061.
+        Log-odds moved by −5.806.
         """
         return summarise(self, self.log_odds)
 
@@ -228,7 +230,7 @@ def shifted(
     date: str | None = None,
 ) -> ShiftedMap | ShiftedVectorMap:
     """Return the calibrator for another base rate: see `Fitted.with_base_rate`."""
-    classes = _classes_of(gamma)
+    classes = classes_of(gamma)
     old = gamma if isinstance(gamma, ShiftedMap | ShiftedVectorMap) else None
     if trained_at is None and old is not None:
         trained_at = old.base_rate
@@ -277,7 +279,7 @@ def _both(
     return as_rates(base_rate, "base_rate", classes), before
 
 
-def _classes_of(gamma: Fitted) -> int:
+def classes_of(gamma: Fitted) -> int:
     """Return the number of classes; a map of a rank has no base rate."""
     if isinstance(gamma, MatrixMap):
         return gamma.K
@@ -298,24 +300,35 @@ def _classes_of(gamma: Fitted) -> int:
 
 def as_rates(rates: ArrayLike, name: str, classes: int) -> FloatArray:
     """Return the share of each class, (classes,); of two classes a number is that of class 1."""
-    array = as_floats(np.atleast_1d(rates), name, ndim=(1,)).astype(np.float64)
-    if not ((array > 0.0) & (array < 1.0)).all():
-        bad = float(array[~((array > 0.0) & (array < 1.0))][0])
-        msg = (
-            f"`{name}` must be above 0 and below 1, not {bad:g}: at 0 or 1 there is one class, and "
-            "nothing to calibrate. Give a share such as 0.003."
-        )
-        raise InvalidInput(msg)
+    array = check_rates(rates, name)
     if array.size == 1 and classes == _TWO:
         return np.array([1.0 - array[0], array[0]])
     if array.size != classes:
-        msg = f"`{name}` has {array.size} shares, but the calibrator has {classes} classes."
+        shares = "1 share" if array.size == 1 else f"{array.size} shares"
+        msg = (
+            f"`{name}` has {shares}, but the calibrator has {classes} classes. Give the share of "
+            f"{'class 1' if classes == _TWO else 'every class, in their order'}."
+        )
+        raise DoesNotApply(msg)
+    exact = abs(array.sum() - 1.0) <= _ROUNDING  # 0.6, 0.3, 0.1 stay what they are
+    result: FloatArray = array if exact else array / array.sum()
+    return result
+
+
+def check_rates(rates: ArrayLike, name: str) -> FloatArray:
+    """Return one share, or several that sum to 1."""
+    array = as_floats(np.atleast_1d(rates), name, ndim=(1,)).astype(np.float64)
+    if not ((array > 0.0) & (array < 1.0)).all():
+        bad = float(array[~((array > 0.0) & (array < 1.0))][0])
+        why = "at 0 or 1 there is one class, and nothing to calibrate. Give a share such as 0.003."
+        if 1.0 < bad < _PERCENT:
+            why = f"it is a share. {bad:g} % is {bad / _PERCENT:g}."
+        msg = f"`{name}` must be above 0 and below 1, not {bad:g}: {why}"
         raise InvalidInput(msg)
-    if abs(array.sum() - 1.0) > _SUM_TOLERANCE:
+    if array.size > 1 and abs(array.sum() - 1.0) > _SUM_TOLERANCE:
         msg = f"`{name}` must sum to 1 over the classes, not to {array.sum():.6g}."
         raise InvalidInput(msg)
-    result: FloatArray = array / array.sum()
-    return result
+    return array
 
 
 def _share(kept: float) -> float:

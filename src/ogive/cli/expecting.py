@@ -10,11 +10,13 @@ from ogive.cli import terminal
 from ogive.cli.options import (
     as_json_option,
     check_columns,
+    check_skip_bad,
     columns_of,
     memory_option,
     part_option,
     reads_files,
     seed_option,
+    skip_bad_option,
     view_option,
 )
 from ogive.cli.terminal import Command
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 @click.option(
     "--calibrator",
     type=INPUT,
-    metavar="CAL",
+    metavar="CAL.json",
     help="Apply this calibrator of a score first. [default: the scores are calibrated]",
 )
 @click.option(
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     "--ignore-outcomes", is_flag=True, help="Accept a file with outcomes; they are not read."
 )
 @memory_option
+@skip_bad_option
 @seed_option("Random seed of the draws from a calibrator's posterior.")
 @reads_files
 @as_json_option
@@ -81,6 +84,7 @@ def expect(
     from ogive.studies.expected import expect_file  # noqa: PLC0415
 
     check_columns([file])
+    check_skip_bad(file)
     if not 0.0 <= threshold <= 1.0:
         msg = f"--threshold must lie in [0, 1], not {threshold:g}."
         raise click.UsageError(msg)
@@ -98,6 +102,7 @@ def expect(
             experiment=options["experiment"],
             ignore_outcomes=ignore_outcomes,
             memory=memory,
+            skip_bad=options["skip_bad"],
             random_state=seed,
             progress=step,
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.options import columns_of, memory_option, refuse
+from ogive.cli.options import columns_of, memory_option, refuse, skip_bad_option
 from ogive.cli.terminal import note
 from ogive.cli.values import BITS, WORD, one_of
 from ogive.engines import ENGINES
@@ -41,11 +41,7 @@ def reads_once(command: Callable[..., None]) -> Callable[..., None]:
             metavar="N",
             help="Precision of a log's summary: scores are counted in buckets of N binary digits.",
         ),
-        click.option(
-            "--skip-bad",
-            is_flag=True,
-            help="Leave out rows of a log that are not valid, and say how many.",
-        ),
+        skip_bad_option,
         memory_option,
     ):
         command = option(command)

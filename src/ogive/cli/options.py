@@ -141,6 +141,12 @@ memory_option = click.option(
     help="Memory limit for reading files, e.g. 500MB.",
 )
 
+skip_bad_option = click.option(
+    "--skip-bad",
+    is_flag=True,
+    help="Leave out rows of a log that are not valid, and say how many.",
+)
+
 cluster_option = click.option(
     "--cluster",
     type=WORD,
@@ -265,6 +271,14 @@ def refuse(why: str, *names: str) -> None:
         if is_given(name):
             msg = f"--{name.replace('_', '-')} does not apply: {why}. Leave it out."
             raise click.UsageError(msg)
+
+
+def check_skip_bad(file: Path) -> None:
+    """Refuse --skip-bad for a file that is not read row by row."""
+    from ogive.engines.files import is_log  # noqa: PLC0415
+
+    if not is_log(file):
+        refuse("it is for tables, folders and globs", "skip_bad")
 
 
 def band_options(command: Any) -> Any:  # noqa: ANN401 - a decorator

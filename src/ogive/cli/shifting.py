@@ -12,6 +12,7 @@ from ogive.cli.options import (
     as_json_option,
     check_columns,
     check_output,
+    check_skip_bad,
     columns_of,
     memory_option,
     names_of,
@@ -19,11 +20,14 @@ from ogive.cli.options import (
     part_option,
     reads_files,
     refuse,
+    skip_bad_option,
 )
 from ogive.cli.terminal import Command, say
-from ogive.cli.values import INPUT, NOTE, WORD
+from ogive.cli.values import INPUT, KEPT, NOTE, WORD
+from ogive.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -53,11 +57,12 @@ if TYPE_CHECKING:
     "--trained-at",
     type=WORD,
     metavar="R",
-    help="The same for the rows that the calibrator was fitted on. [default: what it says]",
+    help="Base rate of the rows that the calibrator was fitted on. [default: as recorded in "
+    "CAL.json]",
 )
 @click.option(
     "--kept-negatives",
-    type=click.FLOAT,
+    type=KEPT,
     metavar="SHARE",
     help="Instead of --base-rate: the share of class 0 that was kept for fitting (all of class 1 "
     "were kept).",
@@ -76,6 +81,7 @@ if TYPE_CHECKING:
 )
 @part_option("test")
 @memory_option
+@skip_bad_option
 @click.option("--date", type=NOTE, metavar="TEXT", help="A date to keep in the calibrator.")
 @reads_files
 @as_json_option
@@ -106,7 +112,8 @@ def shift(
         check_output(output, [like])
         _shift_like(calibrator, output, like, before, date, options, as_json=as_json)
         return
-    refuse("no data is read without --like", "ignore_outcomes", "part", "memory", *FILE_OPTIONS)
+    reading = "ignore_outcomes", "part", "memory", "skip_bad"
+    refuse("no data is read without --like", *reading, *FILE_OPTIONS)
     done = shift_file(
         calibrator,
         output,
@@ -119,7 +126,9 @@ def shift(
         terminal.print_json(done.to_dict())
         return
     if done.base_rate is not None:
-        say(f"Base rate {_shown(done.trained_at)} before, {_shown(done.base_rate)} now.")
+        rates = _each(done.trained_at), _each(done.base_rate)
+        for of, old, new in zip(_classes(done.classes, rates[0]), *rates, strict=True):
+            say(f"{of} {_percent(old)} before, {_percent(new)} now.")
     say(f"Next: ogive apply {output} FILE -o OUT")
 
 
@@ -135,9 +144,10 @@ def _shift_like(  # noqa: PLR0917 - internal
 ) -> None:
     """Estimate the base rate of new data, and move a calibrator to it."""
     from ogive._wording import format_pvalue  # noqa: PLC0415
-    from ogive.studies.shifting import shift_like  # noqa: PLC0415
+    from ogive.studies.shifting import MISFIT_LEVEL, shift_like  # noqa: PLC0415
 
     check_columns([like])
+    check_skip_bad(like)
     with terminal.progress("reading scores") as step:
         done = shift_like(
             calibrator,
@@ -150,26 +160,29 @@ def _shift_like(  # noqa: PLR0917 - internal
             experiment=options["experiment"],
             date=date,
             memory=options["memory"],
+            skip_bad=options["skip_bad"],
             progress=step,
         )
     if as_json:
         terminal.print_json(done.to_dict())
         return
     found = done.estimate
-    several = isinstance(found.base_rate, list)
-    ends = found.base_rate, found.low, found.high
-    for k, row in enumerate(zip(*ends, strict=True) if several else [ends]):
-        rate, low, high = (f"{100 * x:.4g} %" for x in row)
-        which = f" of class {k}" if several else ""
-        say(f"Estimated base rate{which} {rate} (95 % interval {low} to {high}).")
+    rates = [_each(x) for x in (done.trained_at, found.base_rate, found.low, found.high)]
+    for of, *row in zip(_classes(done.classes, rates[0]), *rates, strict=True):
+        old, new, low, high = map(_percent, row)
+        say(f"{of} {old} before, {new} now (estimated; 95 % interval {low} to {high}).")
     if found.misfit_pvalue is not None:
-        p = format_pvalue(found.misfit_pvalue)
-        say(f"Test that only the base rate changed: {p}.")
+        seen = "More than" if found.misfit_pvalue < MISFIT_LEVEL else "No sign that more than"
+        say(
+            f"{seen} the base rate has changed (misfit test: {format_pvalue(found.misfit_pvalue)})."
+        )
     say(f"Next: ogive apply {output} FILE -o OUT")
 
 
 def _rates(words: str | None, option: str) -> Any:  # noqa: ANN401 - None, a number or a list
     """Return one share, or several separated by commas."""
+    from ogive.calibrators.shifted import check_rates  # noqa: PLC0415
+
     if words is None:
         return None
     try:
@@ -177,8 +190,23 @@ def _rates(words: str | None, option: str) -> Any:  # noqa: ANN401 - None, a num
     except ValueError:
         msg = f"--{option} {words!r}: shares are needed, such as 0.003 or 0.2,0.3,0.5."
         raise click.UsageError(msg) from None
+    try:
+        check_rates(rates, option.replace("-", "_"))
+    except InvalidInput as error:
+        raise click.UsageError(str(error)) from error
     return rates[0] if len(rates) == 1 else rates
 
 
-def _shown(rate: Any) -> str:  # noqa: ANN401 - a number or a list
-    return ", ".join(f"{100 * x:.4g} %" for x in (rate if isinstance(rate, list) else [rate]))
+def _each(rate: Any) -> list[float]:  # noqa: ANN401 - a number or a list
+    return rate if isinstance(rate, list) else [rate]
+
+
+def _classes(names: Sequence[Any] | None, rates: list[float]) -> list[str]:
+    """Say whose base rate each of the rates is."""
+    if len(rates) == 1:
+        return ["Base rate"]
+    return [f"Class {name}: base rate" for name in names or range(len(rates))]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %"

@@ -277,10 +277,14 @@ def show_expected(out: Console, found: ExpectedPerformance) -> None:
         if not isnan(value):
             shown = name if name != "auc" else "AUC"
             rows.append(([shown, percent(value), f"{percent(low)} … {percent(high)}"], ""))
-    at = "" if found.threshold is None else f", outcome 1 predicted from {found.threshold:g} on"
-    title = f"{found.view}: {found.n:,} rows without outcomes{at}"
+    title = f"{found.view}: {found.n:,} rows without outcomes"
     show_table(out, title, ("expected", "value", "95 % interval"), rows)
-    out.print("The interval holds what these rows will show, if their scores are calibrated.")
+    if found.threshold is not None:
+        out.print(f"Outcome 1 is predicted where the score is at least {found.threshold:g}.")
+    out.print(
+        "The intervals hold what these rows will show once their outcomes are known, if the scores "
+        "are calibrated."
+    )
 
 
 def show_before_and_after(out: Console, before: Curve, after: Curve, method: str) -> None:

@@ -35,8 +35,9 @@ def sampled_rows(
     *,
     part: str | None = None,
     default_part: str | None = None,
-) -> tuple[Predictions, int]:
-    """Return rows of a log of matrices, without labels, and how many there were.
+    skip_bad: bool = False,
+) -> tuple[Predictions, int, int]:
+    """Return rows of a log of matrices, without labels, how many there were, and how many were bad.
 
     Parameters
     ----------
@@ -46,8 +47,11 @@ def sampled_rows(
     progress : function of (what, done, total), optional
     part, default_part : str, optional
         Rows of this part alone; the second only if the log has parts.
+    skip_bad : bool
+        Leave out rows that are not valid.
     """
     how: Any = {"weight_kind": log.columns.weight_kind, "part": part, "default_part": default_part}
+    how["skip_bad"] = skip_bad
     plan = log.plan(unlabelled=True, **how)
     log.check_memory(plan.needed, memory)
     most = max(min(usable(memory) // (_BYTES_OF_A_NUMBER * plan.K), MAX_ROWS), 1)
@@ -56,7 +60,7 @@ def sampled_rows(
         count_into(sample, piece)
         if progress is not None and total is not None:
             progress("reading", min(sample.rows, total), total)
-    return sample.predictions(), sample.rows - sample.skipped
+    return sample.predictions(), sample.rows - sample.skipped, sample.skipped
 
 
 class RowSample:

@@ -66,7 +66,8 @@ class ExpectedPerformance:
     view : str
         What the scores are.
     threshold : float or None
-        From which score on outcome 1 is predicted; None for the predicted class of a matrix.
+        Outcome 1 is predicted where the score is at least this; None for the predicted class of a
+        matrix.
     accuracy, precision, auc : Estimate
         NaN where there is none: the predicted class of a matrix has an accuracy only, and no
         precision exists where no score reaches the threshold.
@@ -112,7 +113,7 @@ def expected_performance(
     kind : {"probs", "logits"}
         What a matrix holds.
     threshold : float
-        From which score on outcome 1 is predicted.
+        Outcome 1 is predicted where the score is at least this.
     sample_weight, weight_kind : optional
         As in `Predictions`.
     calibrator : optional
@@ -149,6 +150,7 @@ def expect_file(
     experiment: str | None = None,
     ignore_outcomes: bool = False,
     memory: str | int = "1GB",
+    skip_bad: bool = False,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> ExpectedPerformance:
@@ -157,6 +159,7 @@ def expect_file(
     view = view if gamma is None else gamma.view
     why = f"so that its accuracy can be measured: ogive measure {path}. To"
     how: Any = {"part": part, "experiment": experiment, "memory": memory, "progress": progress}
+    how["skip_bad"] = skip_bad
     rows = unlabelled(Path(path), columns, view, why=None if ignore_outcomes else why, **how)
     return _expected(rows, threshold, gamma, random_state)
 
@@ -165,8 +168,8 @@ def _as_map(calibrator: Fitted | None) -> Map | None:
     if calibrator is None or isinstance(calibrator, Map):
         return calibrator
     msg = (
-        "a calibrator of whole vectors is not read here: apply it first (ogive apply), then use "
-        "what it wrote."
+        "a calibrator of whole vectors is not applied here. Apply it first (ogive apply CAL.json "
+        "FILE -o OUT), then give OUT without a calibrator."
     )
     raise DoesNotApply(msg)
 

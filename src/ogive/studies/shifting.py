@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._files import safe_output
+from ogive._wording import format_pvalue
 from ogive.calibrators.maps import Map
-from ogive.calibrators.matrix_map import MatrixMap
-from ogive.calibrators.shifted import ShiftedMap, ShiftedVectorMap, as_rates, shifted
-from ogive.errors import InvalidInput, OgiveWarning
+from ogive.calibrators.shifted import (
+    ShiftedMap,
+    ShiftedVectorMap,
+    as_rates,
+    classes_of,
+    shifted,
+)
+from ogive.errors import DoesNotApply, InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map, save
 from ogive.readers import Columns
 from ogive.studies.base_rate import estimate_base_rate, scores_in
@@ -23,6 +29,7 @@ from ogive.studies.unlabelled import unlabelled, unlabelled_rows
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from ogive._typing import ArrayLike, FloatArray, Progress
     from ogive.calibrators.maps import Fitted
@@ -41,11 +48,13 @@ class Shift:
     """A calibrator that was moved: the base rates before and after, and where it was saved.
 
     trained_at, base_rate : float, list of float, or None where only the shift is known
+    classes : the labels of the classes, where they have names
     """
 
     trained_at: Any
     base_rate: Any
     out: str
+    classes: Sequence[Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of ``ogive shift``."""
@@ -72,6 +81,7 @@ def shift_file(
     """
     safe_output(out, [calibrator])
     gamma, info = load_map(calibrator), load_fitted_on(calibrator)
+    classes_of(gamma)  # an accuracy is refused before its rate is asked for
     if trained_at is None:
         trained_at = rate_before(gamma, info)
     if trained_at is None and kept_negatives is None:
@@ -79,7 +89,7 @@ def shift_file(
     new = shifted(gamma, base_rate, trained_at=trained_at, kept_negatives=kept_negatives, date=date)
     save(new, out, info)
     before = new.trained_at if trained_at is None else trained_at
-    return Shift(_plain(before), _plain(new.base_rate), str(out))
+    return Shift(_plain(before), _plain(new.base_rate), str(out), info.classes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +97,14 @@ class EstimatedShift:
     """A calibrator that was moved to the estimated base rate of new data.
 
     estimate : the base rate of class 1, with its interval and the test of misfit
+    trained_at : the base rate of the rows of the fit, or that of every class
+    classes : the labels of the classes, where they have names
     """
 
     estimate: BaseRate
     out: str
+    trained_at: Any
+    classes: Sequence[Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of ``ogive shift --like``."""
@@ -109,6 +123,7 @@ def shift_like(
     experiment: str | None = None,
     date: str | None = None,
     memory: str | int = "1GB",
+    skip_bad: bool = False,
     progress: Progress | None = None,
 ) -> EstimatedShift:
     """Move a saved calibrator to the base rate of new data, which is estimated from its scores.
@@ -129,11 +144,13 @@ def shift_like(
     experiment : str, optional
         Of an .h5 file.
     date, memory, progress
+    skip_bad : bool
+        Leave out rows of a log that are not valid, with a warning.
     """
     safe_output(out, [calibrator, like])
     gamma, info = load_map(calibrator), load_fitted_on(calibrator)
     gamma = getattr(gamma, "inner", gamma)
-    classes = _classes_of(gamma)
+    classes = classes_of(gamma)
     rate = trained_at if trained_at is not None else rate_before(gamma, info)
     if rate is None:
         raise _unknown_rate(calibrator)
@@ -147,7 +164,7 @@ def shift_like(
             stacklevel=2,
         )
     how: Any = {"why": None if ignore_outcomes else _WHY, "part": part, "experiment": experiment}
-    how |= {"memory": memory, "progress": progress}
+    how |= {"memory": memory, "skip_bad": skip_bad, "progress": progress}
     q, count = _new_scores(gamma, Path(like), columns or Columns(), how)
     if classes == TWO_CLASSES:
         found = estimate_base_rate(q, count, float(before[1]), known)
@@ -155,7 +172,8 @@ def shift_like(
         found = estimate_base_rates(q, count, before, known)
     _check_estimate(found)
     save(shifted(gamma, found.base_rate, trained_at=before, how="estimated", date=date), out, info)
-    return EstimatedShift(found, str(out))
+    old = before if classes > TWO_CLASSES else before[1]
+    return EstimatedShift(found, str(out), _plain(old), info.classes)
 
 
 def _unknown_rate(calibrator: str | os.PathLike[str]) -> InvalidInput:
@@ -171,10 +189,10 @@ def _check_estimate(found: BaseRate) -> None:
     misfit = ""
     if found.misfit_pvalue is not None and found.misfit_pvalue < MISFIT_LEVEL:
         misfit = (
-            "another base rate does not explain the new scores (misfit p-value "
-            f"{found.misfit_pvalue:.2g}): the scores within the classes have changed too, or the "
-            "calibrator is not right on its own rows. Fit a calibrator on new labelled rows "
-            "instead."
+            "another base rate does not explain the new scores (misfit test: "
+            f"{format_pvalue(found.misfit_pvalue)}): the scores within the classes have changed "
+            "too, or the calibrator is not right on its own rows. Fit a calibrator on new labelled "
+            "rows instead."
         )
     if not ((rates > 0.0) & (rates < 1.0)).all():
         k = int(np.argmax((rates <= 0.0) | (rates >= 1.0)))
@@ -185,8 +203,8 @@ def _check_estimate(found: BaseRate) -> None:
         if misfit:
             why = f"nothing was written, since {misfit} Or give a base rate"
         msg = (
-            f"the estimated base rate{which} is {rates[k]:g} (95 % interval {low[k]:.3g} to "
-            f"{high[k]:.3g}): {why} that you know: --base-rate."
+            f"the estimated base rate{which} is {100 * rates[k]:g} % (95 % interval "
+            f"{100 * low[k]:.3g} % to {100 * high[k]:.3g} %): {why} that you know: --base-rate."
         )
         raise InvalidInput(msg)
     if misfit:
@@ -201,7 +219,11 @@ def _new_scores(
 ) -> tuple[FloatArray, FloatArray]:
     """Return calibrated scores of new data, and how many rows have each; `how`: to read them."""
     if isinstance(gamma, Map):
-        rows = unlabelled(like, columns, gamma.view, **how)
+        try:
+            rows = unlabelled(like, columns, gamma.view, **how)
+        except DoesNotApply as error:
+            msg = f"{like} does not have what the calibrator reads ({gamma.view!r}): {error}"
+            raise DoesNotApply(msg) from error
         q, count, square = gamma.from_tails(rows.high, rows.tail), rows.weight, rows.square
     else:
         preds = unlabelled_rows(like, columns, **how)
@@ -210,14 +232,6 @@ def _new_scores(
         count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
         square = count**2 if preds.weight_kind == "sampling" else count
     return q, count * float(count.sum() / square.sum())  # of sampling weights: Kish's rows
-
-
-def _classes_of(gamma: Fitted) -> int:
-    if isinstance(gamma, Map):
-        return TWO_CLASSES
-    if not isinstance(gamma, MatrixMap):
-        shifted(gamma)  # the error that says why such a calibrator cannot be moved
-    return int(getattr(gamma, "K", TWO_CLASSES))
 
 
 def rate_before(gamma: Fitted, info: FittedOn) -> Any:  # noqa: ANN401 - a number or several

@@ -44,22 +44,26 @@ def unlabelled(
     part: str | None = None,
     experiment: str | None = None,
     memory: str | int = "1GB",
+    skip_bad: bool = False,
     progress: Progress | None = None,
 ) -> Unlabelled:
     """Return the scores of a file or a log; a log may be longer than memory, and is read once.
 
     why : why outcomes are refused, up to the word before the way out; None: they are not read
     part : of a file or log with parts; by default test
+    skip_bad : leave out rows of a log that are not valid, with a warning
     """
     columns = columns or Columns()
     if is_log(file):
-        log = open_log(file, columns)
+        log = open_log(file, columns, skip_bad=skip_bad)
         refuse_outcomes(file, why, found=log.layout.truth is not None)
         if view is None and log.layout.kind != "scores":
             view = "class-1" if log.classes == _TWO_CLASSES else "top-1"
         how: Any = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
         how |= {"part": part, "default_part": DEFAULT_PART, "weight_kind": columns.weight_kind}
+        how["skip_bad"] = skip_bad
         reading = read_log(file, view, columns=columns, **how)
+        _warn_of_skipped(file, reading.skipped)
         _check_rows(file, len(reading.curves))
         curve = reading.curve
         return Unlabelled(curve.view, curve.high, curve.tail, curve.count, curve.square)
@@ -77,22 +81,25 @@ def unlabelled_rows(
     part: str | None = None,
     experiment: str | None = None,
     memory: str | int = "1GB",
+    skip_bad: bool = False,
     progress: Progress | None = None,
 ) -> Predictions:
     """Return whole rows of a file or a log, which is read once.
 
     Of a log they are a random sample, where there are more than a million or than memory holds.
     """
+    how: Any
     if not is_log(file):
-        how: Any = {"default": DEFAULT_PART, "memory": memory}
+        how = {"default": DEFAULT_PART, "memory": memory}
         preds = read_together((file,), columns, experiment, part, **how)
         refuse_outcomes(file, why, found=preds.labels is not None)
         _check_rows(file, preds.row_weights.sum())
         return preds
-    log = open_log(file, columns)
+    log = open_log(file, columns, skip_bad=skip_bad)
     refuse_outcomes(file, why, found=log.layout.truth is not None)
-    parts: Any = {"part": part, "default_part": DEFAULT_PART}
-    preds, rows = sampled_rows(log, parse_memory(memory), progress, **parts)
+    how = {"part": part, "default_part": DEFAULT_PART, "skip_bad": skip_bad}
+    preds, rows, skipped = sampled_rows(log, parse_memory(memory), progress, **how)
+    _warn_of_skipped(file, skipped)
     _check_rows(file, preds.row_weights.sum())
     if preds.n < rows:
         warnings.warn(
@@ -102,6 +109,12 @@ def unlabelled_rows(
             stacklevel=2,
         )
     return preds
+
+
+def _warn_of_skipped(file: Path, skipped: int) -> None:
+    if skipped:
+        msg = f"rows of {file} that are not valid and were left out: {skipped:,}."
+        warnings.warn(msg, OgiveWarning, stacklevel=3)
 
 
 def _check_rows(file: Path, rows: float) -> None:
