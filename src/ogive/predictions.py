@@ -449,8 +449,8 @@ def labelled(preds: Predictions) -> IntArray:
     check_predictions(preds)
     if preds.labels is None:
         msg = (
-            "`preds` has no labels, and this needs them. Give labels; in a file "
-            "that is `labels` or `outcomes`, or a column `label` or `outcome` (--label, --outcome)."
+            "`preds` has no labels: the true classes or outcomes are needed here. In a file they "
+            "are `labels` or `outcomes`, or a column `label` or `outcome` (--label, --outcome)."
         )
         raise InvalidInput(msg)
     return preds.labels

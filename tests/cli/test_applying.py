@@ -343,6 +343,6 @@ def test_a_band_that_there_is_not(run, tmp_path, rng):
     assert run("fit", file, "-o", cal)[0] == 0
     code, _, err = run("apply", cal, tmp_path / "a.npy", "-o", tmp_path / "b.npy", "--band")
     assert code == 2
-    assert "Save the predictions as .npz" in err
+    assert "Save the scores that are to be calibrated as .npz" in err
     assert not out.exists()
     assert not (tmp_path / "b.npy").exists()

@@ -107,3 +107,15 @@ def test_a_limit_is_a_fraction(limit):
 def test_a_gate_needs_a_limit():
     with pytest.raises(InvalidInput, match="needs a limit"):
         gate(Curve.from_scores([0.5], [1]))
+
+
+def test_an_undecided_gate_asks_for_more_clusters(rng):
+    """More rows of the same clusters would not decide it."""
+    of = np.repeat(np.arange(60), 20)
+    s = rng.uniform(0.2, 0.8, 1200)
+    shared = np.where(rng.random(1200) < 0.6, rng.random(60)[of], rng.random(1200))
+    curve = Curve.from_scores(s, shared < s - 0.03, clusters=of)
+    found = gate(curve, max_ks=0.05)
+    assert found.verdict == "undecided"
+    rows = found.deciding.rows_needed
+    assert f"About {rows:,} rows in {-(-rows // 20):,} clusters would decide it" in str(found)

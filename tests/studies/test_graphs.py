@@ -5,7 +5,7 @@ import ogive
 from ogive import Predictions, measure_groups
 from ogive.errors import InvalidInput, UnknownName
 from ogive.plotting.figures import figure, panels_of, save_figure
-from ogive.plotting.marks import Label
+from ogive.plotting.marks import Label, Line
 from ogive.studies.graphs import diagrams_of, group_diagram
 from tests.bundled import DEMO
 
@@ -33,6 +33,20 @@ def test_what_plot_draws():
         diagrams_of("before-after", test)
     with pytest.raises(UnknownName, match="Did you mean 'panels'"):
         diagrams_of("panel", test)
+
+
+def test_a_decision_curve_ends_where_it_leaves_the_panel():
+    rng = np.random.default_rng(0)
+    scores = rng.random(3000)
+    test = Predictions(scores, rng.random(3000) < 0.1 * scores, kind="probs")  # far too high
+    (panel,) = panels_of(diagrams_of("decision", test)[0])
+    all_rows, act = (mark for mark in panel.marks if isinstance(mark, Line))
+    for line in (all_rows, act):
+        assert line.y[-1] == pytest.approx(panel.y.low)
+        assert (line.y[:-1] > panel.y.low).all()
+        assert line.x[-1] < 0.5 * panel.x.high
+    with pytest.raises(InvalidInput, match="all 3,000 outcomes are 0"):
+        diagrams_of("decision", Predictions(scores, np.zeros(3000), kind="probs"))
 
 
 def test_groups_are_sorted_by_what_is_sure_of_their_error(tmp_path):

@@ -103,11 +103,11 @@ class Fitted(ABC):
         base_rate : float, or (K,) array-like
             The share of class 1 in the new data, or that of every class.
         trained_at : float, or (K,) array-like
-            The same of the rows that the calibrator was fitted on. Default: that of the last
-            shift, where there was one.
+            The base rate of the rows that the calibrator was fitted on, or that of every class.
+            It is needed, except after a shift: then the default is the base rate of that.
         kept_negatives : float, optional
-            Instead of `base_rate`, where all rows of class 1 were kept: the share of the rows of
-            class 0 that were.
+            Instead of `base_rate`: the share of the rows of class 0 that were kept for the fit, if
+            all rows of class 1 were.
         date : str, optional
             Kept in the artifact as it is given.
 

@@ -298,7 +298,7 @@ def band_options(command: Any) -> Any:  # noqa: ANN401 - a decorator
 def band_of(options: dict[str, Any]) -> BandKind | None:
     """Return which band was asked for."""
     if options["simultaneous"] and not options["band"]:
-        msg = "--simultaneous says which band --band is: give both."
+        msg = "--simultaneous makes the band of --band wider. Give --band too."
         raise click.UsageError(msg)
     if not options["band"]:
         return None

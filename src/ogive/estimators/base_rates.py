@@ -37,7 +37,7 @@ class Shiftable:
         base_rate : float, or (K,) array-like
             The share of ``classes_[1]`` of two classes in the new data, or that of every class.
         trained_at : float, or (K,) array-like, optional
-            The same of the rows of the fit. Default: their shares.
+            Base rate of the rows of the fit, or of every class. Default: as counted there.
         kept_negatives : float, optional
             Instead of `base_rate`: the share of class 0 that was kept, where all of class 1 was.
         date : str, optional

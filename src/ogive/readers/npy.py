@@ -41,8 +41,8 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:  
     (result,) = results.values()
     if result.band is not None:
         msg = (
-            f"{path}: an .npy file holds one array, and has no room for the band. Save the "
-            "predictions as .npz, or as a table."
+            f"{path}: an .npy file holds one array, and has no room for the band. Save the scores "
+            "that are to be calibrated as .npz or as a table, and apply the calibrator to that."
         )
         raise DoesNotApply(msg)
     with replacing(path) as beside, beside.open("wb") as file:

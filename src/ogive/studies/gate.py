@@ -99,6 +99,8 @@ class Limit:
         if it is above the limit.
     noise : float
         What the measure would show on average if the scores were perfectly calibrated.
+    clusters : int or None
+        How many clusters the rows are in, if they are not independent.
     """
 
     measure: str
@@ -109,6 +111,7 @@ class Limit:
     interval: tuple[float, float]
     surely: float
     noise: float
+    clusters: int | None = None
 
     @property
     def verdict(self) -> GateVerdict:
@@ -190,7 +193,11 @@ class Gate:
         if self.verdict != "undecided":
             return f"Gate: {self.verdict}. {one}."
         rows = one.rows_needed
-        more = f"About {rows:,} rows would decide it" if rows else "No number of rows decides it"
+        more = "No number of rows decides it"
+        if rows:  # more rows of the same clusters would not
+            many = one.clusters and ceil(rows / one.n * one.clusters)
+            of = f" in {many:,} clusters" if many else ""
+            more = f"About {rows:,} rows{of} would decide it"
         return (
             f"Gate: undecided with {one.n:,.0f} rows. {one}. {more}, if the error is what it seems."
         )
@@ -243,9 +250,12 @@ def gate(
         estimates = _Estimates(curve, bins, random_state)
         for name, limit in limits.items():
             one, surely = (getattr(estimates, name)(level) for level in (LEVEL, together))
-            interval = (one.low, one.high)
+            ends, size = (
+                (one.low, one.high),
+                None if curve.clusters is None else curve.clusters.size,
+            )
             found.append(
-                Limit(name, group, curve.n, limit, one.value, interval, surely.low, one.noise)
+                Limit(name, group, curve.n, limit, one.value, ends, surely.low, one.noise, size)
             )
     return Gate(tuple(found))
 
