@@ -10,7 +10,7 @@ import numpy as np
 
 from ogive._numerics.blocks import blocks
 from ogive.curve.keys import HIGH, ONE, ROUNDS_TO_ONE, Run, places_of_certain, tail_of
-from ogive.curve.ties import Groups, Place, find_cells, find_keys, frozen
+from ogive.curve.ties import Groups, Place, find_cells, find_keys, frozen, total_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,8 +63,7 @@ class Derived(ABC):
         """N: the number of rows, or the sum of their weights."""
         if self._keys is not None:
             return self._keys.size
-        total = float(self._groups.count.sum())
-        return int(total) if total.is_integer() else total
+        return total_rows(self._groups.count)
 
     @property
     def effective_n(self) -> float:

@@ -34,6 +34,7 @@ from ogive.calibrators.shifted import ShiftedMap, with_odds
 from ogive.calibrators.spline_map import SplineMap
 from ogive.curve import Curve
 from ogive.curve.coarse import coarse
+from ogive.curve.ties import total_rows
 from ogive.errors import DoesNotApply, InvalidInput
 from ogive.metrics.line import HIGH, LOW, MAX_ROWS, Estimate
 from ogive.predictions import Predictions, kind_or_default
@@ -292,9 +293,8 @@ def _numbers(
         precision = _share(value[1], spread + between[1], flagged, row)
     if rows.view != TOP and not np.isnan(value[2]):
         auc = _on_log_odds(value[2], ranked.auc_variance(q, noise) + between[2])
-    total = int(n) if n.is_integer() else n
     shown = None if rows.view == TOP else threshold
-    return ExpectedPerformance(total, rows.view, shown, accuracy, precision, auc)
+    return ExpectedPerformance(total_rows(rows.weight), rows.view, shown, accuracy, precision, auc)
 
 
 class _Ranked:

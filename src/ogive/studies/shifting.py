@@ -13,6 +13,7 @@ from ogive._files import safe_output
 from ogive.calibrators.maps import Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.shifted import ShiftedMap, ShiftedVectorMap, as_rates, shifted
+from ogive.curve.ties import squares
 from ogive.errors import InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map, save
 from ogive.readers import Columns
@@ -207,8 +208,8 @@ def _new_scores(
         preds = unlabelled_rows(like, columns, **how)
         q = gamma(preds)
         q = q[:, 1] if gamma.K == TWO_CLASSES else q
-        count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
-        square = count**2 if preds.weight_kind == "sampling" else count
+        count = preds.row_weights
+        square = squares(count, preds.weight_kind)
     return q, count * float(count.sum() / square.sum())  # of sampling weights: Kish's rows
 
 

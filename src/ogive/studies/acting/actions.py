@@ -14,6 +14,7 @@ import numpy as np
 from ogive._numerics.mean_interval import ByCluster, Part, mean_interval
 from ogive._validate import as_floats
 from ogive.curve.clusters import summed
+from ogive.curve.ties import squares, total_rows
 from ogive.errors import InvalidInput, rows_that
 from ogive.metrics.decisions import is_cost
 from ogive.predictions import labelled
@@ -79,8 +80,8 @@ def judge_actions(
     noise : the variance of the cost after that is due to the rows of the fits
     """
     labels = labelled(preds)
-    w = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
-    kinds = w * w if preds.weight_kind == "sampling" else w
+    w = preds.row_weights
+    kinds = squares(w, preds.weight_kind)
     n, effective_n = float(w.sum()), float(w.sum() ** 2 / kinds.sum())
     chosen = [expected_costs(p, costs).argmin(axis=1) for p in (preds.probabilities(), calibrated)]
     paid = [costs[action, labels] for action in chosen]
@@ -103,7 +104,7 @@ def judge_actions(
         low=low,
         high=high,
         raw_threshold=None,
-        n=int(n) if n.is_integer() else n,
+        n=total_rows(w),
         view="vector",
         method=words[0],
         how=words[1],

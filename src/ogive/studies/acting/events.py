@@ -17,6 +17,7 @@ from ogive.calibrators import find_method
 from ogive.calibrators.maps import Map
 from ogive.curve.clusters import clusters_of_rows, joined
 from ogive.curve.folds import folds
+from ogive.curve.ties import squares, total_rows
 from ogive.errors import InvalidInput, NotEnoughData, OgiveWarning
 from ogive.metrics.decisions import Cell, Cells, cuts
 from ogive.studies.acting.decision import Acting, Decision
@@ -114,8 +115,8 @@ def by_rows(
     one : a map of the score alone that does the same
     """
     rows, after = score_rows(preds, view), apply(gamma, preds, view, groups)
-    w = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
-    square = w * w if preds.weight_kind == "sampling" else w
+    w = preds.row_weights
+    square = squares(w, preds.weight_kind)
     hit = np.asarray(rows.hit, dtype=np.float64)
     sums = w, w * hit, square, square * hit
     maps = () if one is None else (one,)
@@ -176,7 +177,6 @@ def judge(
     cost_after = _acting(rows, act_after, costs, noise)
     if rows.by_each:
         cost_after = _with_pessimism(cost_after, _acting(rows, (rows.final >= t) & allowed, costs))
-    n = float(rows.count.sum())
     given = {key: x for key, x in costs._asdict().items() if x is not None}
     return Decision(
         threshold=after,
@@ -186,7 +186,7 @@ def judge(
         low=low,
         high=high,
         raw_threshold=None if final is None else raw_threshold(final, after, rows.score),
-        n=int(n) if n.is_integer() else n,
+        n=total_rows(rows.count),
         view=view,
         method=words[0],
         how=words[1],
