@@ -38,6 +38,7 @@ from ogive.curve.ties import total_rows
 from ogive.errors import DoesNotApply, InvalidInput
 from ogive.metrics.line import HIGH, LOW, MAX_ROWS, Estimate
 from ogive.predictions import Predictions, kind_or_default
+from ogive.readers import Columns
 from ogive.studies.numbers import drawn_curves
 from ogive.studies.unlabelled import Unlabelled, scored_rows, unlabelled
 
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
     from ogive._typing import ArrayLike, BoolArray, FloatArray, Kind, Progress, WeightKind
     from ogive.calibrators.maps import Fitted
-    from ogive.readers import Columns
 
 TOP = "top-1"
 DRAWS = 200  # of a calibrator's posterior: enough for a variance
@@ -158,7 +158,8 @@ def expect_file(
     view = view if gamma is None else gamma.view
     why = f"so that its accuracy can be measured: ogive measure {path}. To"
     how: Any = {"part": part, "experiment": experiment, "memory": memory, "progress": progress}
-    rows = unlabelled(Path(path), columns, view, why=None if ignore_outcomes else why, **how)
+    how["why"] = None if ignore_outcomes else why
+    rows = unlabelled(Path(path), columns or Columns(), view, **how)
     return _expected(rows, threshold, gamma, random_state)
 
 
