@@ -177,6 +177,17 @@ def test_a_fit_to_one_class_has_no_base_rate(run, tmp_path, rng):
     assert not out.exists()
 
 
+def test_a_rank_has_no_base_rate_and_none_is_asked_for(run, tmp_path, rng):
+    file, cal = tmp_path / "m.npz", tmp_path / "cal.json"
+    np.savez(file, logits=rng.normal(size=(90, 3)), labels=rng.integers(3, size=90))
+    options = ("--method", "platt", "--view", "top-1", "--folds", 0)
+    assert run("fit", file, "-o", cal, *options)[0] == 0
+    for asked in (("--base-rate", 0.1), ("--like", tmp_path / "not_read.csv")):
+        code, _, err = run("shift", cal, *asked, "-o", tmp_path / "new.json")
+        assert code == 2
+        assert "that is an accuracy, not a base rate" in err
+
+
 @pytest.fixture
 def three(run, tmp_path, rng):
     """A calibrator of three classes, and new rows with other shares."""

@@ -228,7 +228,7 @@ def shifted(
     date: str | None = None,
 ) -> ShiftedMap | ShiftedVectorMap:
     """Return the calibrator for another base rate: see `Fitted.with_base_rate`."""
-    classes = _classes_of(gamma)
+    classes = classes_of(gamma)
     old = gamma if isinstance(gamma, ShiftedMap | ShiftedVectorMap) else None
     if trained_at is None and old is not None:
         trained_at = old.base_rate
@@ -277,7 +277,7 @@ def _both(
     return as_rates(base_rate, "base_rate", classes), before
 
 
-def _classes_of(gamma: Fitted) -> int:
+def classes_of(gamma: Fitted) -> int:
     """Return the number of classes; a map of a rank has no base rate."""
     if isinstance(gamma, MatrixMap):
         return gamma.K

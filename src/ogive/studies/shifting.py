@@ -11,8 +11,13 @@ import numpy as np
 
 from ogive._files import safe_output
 from ogive.calibrators.maps import Map
-from ogive.calibrators.matrix_map import MatrixMap
-from ogive.calibrators.shifted import ShiftedMap, ShiftedVectorMap, as_rates, shifted
+from ogive.calibrators.shifted import (
+    ShiftedMap,
+    ShiftedVectorMap,
+    as_rates,
+    classes_of,
+    shifted,
+)
 from ogive.curve.ties import squares
 from ogive.errors import InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map, save
@@ -73,6 +78,7 @@ def shift_file(
     """
     safe_output(out, [calibrator])
     gamma, info = load_map(calibrator), load_fitted_on(calibrator)
+    classes_of(gamma)  # refuses what has no base rate, before one is asked for
     if trained_at is None:
         trained_at = rate_before(gamma, info)
     if trained_at is None and kept_negatives is None:
@@ -134,7 +140,7 @@ def shift_like(
     safe_output(out, [calibrator, like])
     gamma, info = load_map(calibrator), load_fitted_on(calibrator)
     gamma = getattr(gamma, "inner", gamma)
-    classes = _classes_of(gamma)
+    classes = classes_of(gamma)
     rate = trained_at if trained_at is not None else rate_before(gamma, info)
     if rate is None:
         raise _unknown_rate(calibrator)
@@ -211,14 +217,6 @@ def _new_scores(
         count = preds.row_weights
         square = squares(count, preds.weight_kind)
     return q, count * float(count.sum() / square.sum())  # of sampling weights: Kish's rows
-
-
-def _classes_of(gamma: Fitted) -> int:
-    if isinstance(gamma, Map):
-        return TWO_CLASSES
-    if not isinstance(gamma, MatrixMap):
-        shifted(gamma)  # the error that says why such a calibrator cannot be moved
-    return int(getattr(gamma, "K", TWO_CLASSES))
 
 
 def rate_before(gamma: Fitted, info: FittedOn) -> Any:  # noqa: ANN401 - a number or several
