@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._numerics.covariance import root_of
 from ogive._numerics.logistic import expit, expit_in_place
 from ogive._numerics.mean_interval import LEVEL
 from ogive._numerics.natural_spline import Evaluator, Pieces
@@ -129,8 +130,7 @@ def simultaneous_factor(gamma: SplineMap) -> float:
     from scipy.special import ndtr  # noqa: PLC0415
 
     rows = gamma._spline.basis(places_of(gamma))  # noqa: SLF001
-    value, vector = np.linalg.eigh(gamma.covariance)
-    path = rows @ (vector * np.sqrt(np.maximum(value, 0.0)))
+    path = rows @ root_of(gamma.covariance)
     size = np.sqrt(np.einsum("ij,ij->i", path, path))
     path = path[size > 0.0] / size[size > 0.0, None]
     step = np.linalg.norm(np.diff(path, axis=0), axis=1)

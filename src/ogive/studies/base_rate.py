@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ogive._numerics.covariance import multinomial
 from ogive._numerics.logistic import expit
 from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.errors import InvalidInput
@@ -276,12 +277,6 @@ def _misfit(
     shape = float(chi2.sf(left @ inverse @ left, tables.shape[1] - 2))
     same = float(chi2.sf((rate - estimate) ** 2 * (along @ inverse @ along), 1))
     return min(2.0 * min(shape, same), 1.0)
-
-
-def multinomial(p: FloatArray) -> FloatArray:
-    """Return the covariance of one draw from shares p."""
-    result: FloatArray = np.diag(p) - np.outer(p, p)
-    return result
 
 
 def _joined_bins(*rows: FloatArray) -> FloatArray:
