@@ -35,3 +35,9 @@ def saturated_logits(rng, n, K=4, scale=12.0):
     other = (top + rng.integers(1, K, n)) % K
     labels = np.where(rng.random(n) < truth, top, other)
     return logits, labels, truth
+
+
+def too_high(rng, n=600, power=2.0):
+    """Draw uniform scores whose outcomes have the probability score ** power."""
+    scores = rng.random(n)
+    return scores, rng.random(n) < scores**power

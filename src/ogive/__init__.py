@@ -71,8 +71,9 @@ if TYPE_CHECKING:
     from ogive.studies.gain import cross_fitted_gain
     from ogive.studies.gate import gate
     from ogive.studies.groups import measure_groups
-    from ogive.studies.numbers import refinement, spline_errors
     from ogive.studies.plain import calibrate, compare, measure, measure_all
+    from ogive.studies.refinement import refinement
+    from ogive.studies.spline_errors import spline_errors
     from ogive.studies.watch import GroupWatch, Watch
     from ogive.views import score_rows
 
@@ -147,14 +148,14 @@ _MODULES = {
     "nll_vector": "ogive.metrics.vector",
     "oe_ratio": "ogive.metrics.line",
     "read": "ogive.readers",
-    "refinement": "ogive.studies.numbers",
+    "refinement": "ogive.studies.refinement",
     "report": "ogive.report",
     "save": "ogive.export.artifact",
     "score_rows": "ogive.views",
     "scorers": "ogive.estimators.scorers",
     "smooth_ece": "ogive.metrics.smooth",
     "spiegelhalter": "ogive.metrics.proper",
-    "spline_errors": "ogive.studies.numbers",
+    "spline_errors": "ogive.studies.spline_errors",
 }
 
 _PACKAGES = (

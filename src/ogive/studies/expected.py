@@ -31,6 +31,7 @@ from ogive._numerics.logistic import expit
 from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.calibrators.maps import Map
 from ogive.calibrators.shifted import ShiftedMap, with_odds
+from ogive.calibrators.spline_draws import drawn_curves
 from ogive.calibrators.spline_map import SplineMap
 from ogive.curve import Curve
 from ogive.curve.coarse import coarse
@@ -39,7 +40,6 @@ from ogive.errors import DoesNotApply, InvalidInput
 from ogive.metrics.line import HIGH, LOW, MAX_ROWS, Estimate
 from ogive.predictions import Predictions, kind_or_default
 from ogive.readers import Columns
-from ogive.studies.numbers import drawn_curves
 from ogive.studies.unlabelled import Unlabelled, scored_rows, unlabelled
 
 if TYPE_CHECKING:
