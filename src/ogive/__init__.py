@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from ogive.metrics.bracket import brackets
     from ogive.metrics.classwise import classwise, classwise_ks
     from ogive.metrics.corp import decompose
-    from ogive.metrics.decisions import best_threshold, cost_curve, expected_cost, net_benefit
+    from ogive.metrics.decision_curves import cost_curve, net_benefit
+    from ogive.metrics.decisions import best_threshold, expected_cost
     from ogive.metrics.kde import kde_ece
     from ogive.metrics.ks import ks_error, kuiper_error, largest_gap
     from ogive.metrics.line import calibration_intercept, calibration_slope, oe_ratio
@@ -110,7 +111,7 @@ _MODULES = {
     "classwise_ks": "ogive.metrics.classwise",
     "calibrate": "ogive.studies.plain",
     "compare": "ogive.studies.plain",
-    "cost_curve": "ogive.metrics.decisions",
+    "cost_curve": "ogive.metrics.decision_curves",
     "cross_fitted_gain": "ogive.studies.gain",
     "decide": "ogive.studies.acting",
     "decompose": "ogive.metrics.corp",
@@ -143,7 +144,7 @@ _MODULES = {
     "measure": "ogive.studies.plain",
     "measure_all": "ogive.studies.plain",
     "measure_groups": "ogive.studies.groups",
-    "net_benefit": "ogive.metrics.decisions",
+    "net_benefit": "ogive.metrics.decision_curves",
     "nll": "ogive.metrics.proper",
     "nll_vector": "ogive.metrics.vector",
     "oe_ratio": "ogive.metrics.line",

@@ -16,7 +16,7 @@ from ogive._validate import as_floats
 from ogive.curve.clusters import summed
 from ogive.curve.ties import squares, total_rows
 from ogive.errors import InvalidInput, rows_that
-from ogive.metrics.decisions import is_cost
+from ogive.metrics.decisions import RANGE_OF_COSTS, is_cost
 from ogive.predictions import labelled
 from ogive.studies.acting.decision import Acting, Action, Decision
 
@@ -43,9 +43,9 @@ def as_costs(costs: ArrayLike, classes: int) -> FloatArray:
     bad = np.asarray(~fine.all(axis=1))
     if bad.any():
         msg = (
-            "`costs` must be finite and >= 0 (0, or from 1e-100 to 1e100): "
-            f"{rows_that(bad)} ({matrix[~fine][0]:g}). Where an action earns "
-            "something, add the same number to all costs of that class: the decisions stay."
+            f"`costs` must be finite and >= 0 ({RANGE_OF_COSTS}): {rows_that(bad)} "
+            f"({matrix[~fine][0]:g}). Where an action earns something, add the same number to all "
+            "costs of that class: the decisions stay."
         )
         raise InvalidInput(msg)
     if (matrix == matrix[0]).all():
