@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.covariance import root_of
-from ogive._numerics.logistic import expit, expit_in_place
+from ogive._numerics.logistic import expit, expit_in_place, logit
 from ogive._numerics.mean_interval import LEVEL
 from ogive._numerics.natural_spline import Evaluator, Pieces
 from ogive.calibrators.log_odds import LogOddsMap
@@ -87,8 +87,7 @@ def ends_of(gamma: SplineMap, *, simultaneous: bool) -> tuple[SplineEnd, SplineE
     factor = BAND_WITHOUT_BIAS if gamma.bias is None else BAND
     if simultaneous:
         factor = max(simultaneous_factor(gamma), factor)
-    with np.errstate(divide="ignore"):
-        middle = np.log(gamma.at_one) - np.log1p(-gamma.at_one)
+    middle = logit(gamma.at_one)
     half = factor * gamma.spread(np.array([gamma.one]))
     known = {"view": gamma.view, "n": gamma.n, "lowest": gamma.lowest, "highest": gamma.highest}
 

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ogive._numerics.covariance import multinomial
-from ogive._numerics.logistic import expit
+from ogive._numerics.logistic import expit, logit
 from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.errors import InvalidInput
 
@@ -90,8 +90,7 @@ class BaseRate:
 
 def log_odds_of(q: FloatArray) -> FloatArray:
     """Return log-odds of calibrated scores, cut where float64 has no more."""
-    with np.errstate(divide="ignore"):
-        eta: FloatArray = np.clip(np.log(q) - np.log1p(-q), -_FARTHEST, _FARTHEST)
+    eta: FloatArray = np.clip(logit(q), -_FARTHEST, _FARTHEST)
     return eta
 
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._html import record_form
-from ogive._numerics.logistic import expit
+from ogive._numerics.logistic import expit, log_odds_of_tails, logit
 from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.calibrators.maps import Map
 from ogive.calibrators.shifted import ShiftedMap, with_odds
@@ -229,9 +229,7 @@ def _of_drawn_outcomes(
         return Estimate(value, 0.0, 1.0)  # no draw has both outcomes
     if between > 0.0 and 0.0 < value < 1.0:
         spread = sqrt(between) / (value * (1.0 - value))
-        with np.errstate(divide="ignore"):
-            eta = np.log(auc) - np.log1p(-auc)
-        auc = expit(eta + spread * rng.standard_normal(auc.size))
+        auc = expit(logit(auc) + spread * rng.standard_normal(auc.size))
     low, high = np.quantile(auc, (LOW, HIGH))
     return Estimate(value, min(float(low), value), max(float(high), value))
 
@@ -259,9 +257,7 @@ def _variance_of_calibrator(
     odds, spline = 1.0, calibrator
     if isinstance(calibrator, ShiftedMap):
         odds, spline = calibrator.odds, calibrator.inner
-    with np.errstate(divide="ignore"):
-        eta = np.log(rows.tail) - np.log1p(-rows.tail)
-    eta = np.clip(np.where(rows.high, -eta, eta), spline.lowest, spline.highest)
+    eta = np.clip(log_odds_of_tails(rows.high, rows.tail), spline.lowest, spline.highest)
     ranked = _Ranked(q, rows.weight, rows.square, _predicted(rows.view, q, threshold))
     drawn = [
         ranked.values(with_odds(expit(line), odds))
