@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from ogive._numerics.splits import cluster_folds, content_folds, exact_hashes, pairs
+from ogive._numerics.splits import pairs
 from ogive._validate import as_clusters
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.multiclass.compose import fit_multiclass, takes_folds
 from ogive.errors import DoesNotApply, InvalidInput
 from ogive.estimators._calibrator import interval_of
 from ogive.estimators.base_rates import Shiftable, class_shares
-from ogive.estimators.cross_fit import (
-    Rows,
-    check_folds,
-    fit_fold,
-    fit_model,
-    unrouted,
-)
+from ogive.estimators.cross_fit import Rows, fit_fold, fit_model, folds_of, unrouted
 from ogive.estimators.grouped import ScoredInGroups, fit_grouped, grouped_probabilities, groups_at
 from ogive.estimators.judged import Judged
 from ogive.estimators.labels import as_codes, as_labels, as_sample_weight, refuse_one_class
@@ -219,7 +211,8 @@ class CalibratedClassifier(
         self.classes_ = np.unique(labels)
         codes = np.searchsorted(self.classes_, labels)
         given = Rows(X, labels, self.classes_, routed.estimator.fit)
-        rows, folds = self._folds(X, labels, codes, weights, routed)
+        how: Any = {"split": routed.splitter.split, "ensemble": self.ensemble}
+        rows, folds = folds_of(given, codes, self.cv, weights, self._clusters, **how)
         jobs = (delayed(fit_fold)(self.estimator, given, train, test) for train, test in folds)
         done = list(Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(jobs))
         if self.ensemble:
@@ -229,57 +222,6 @@ class CalibratedClassifier(
             self.models_ = [fit_model(self.estimator, given, rows)]
             parts = [done]
         self.maps_ = [self._fit_folds(part, codes, weights) for part in parts]
-
-    def _folds(
-        self,
-        X: Any,  # noqa: ANN401
-        labels: AnyArray,
-        codes: IntArray,
-        weights: FloatArray | None,
-        routed: Any,  # noqa: ANN401
-    ) -> tuple[IntArray, list[tuple[IntArray, IntArray]]]:
-        """Return the rows that count, and the training and calibration rows of each fold."""
-        rows = np.arange(labels.shape[0])
-        if not isinstance(self.cv, Integral) or self.cv < _TWO:
-            splitter = check_cv(self.cv, labels, classifier=True)
-            return rows, list(splitter.split(X, labels, **routed.splitter.split))
-        if weights is not None:
-            rows = np.flatnonzero(weights > 0)  # weight 0 is no row
-        fold = self._fold_of(_safe_indexing(X, rows), codes[rows], weights, rows)
-        if fold is None:
-            splitter = check_cv(int(self.cv), labels[rows], classifier=True)
-            found = list(splitter.split(np.zeros(rows.size), labels[rows]))
-        else:
-            found = list(pairs(fold))
-        check_folds(found, codes[rows], self.classes_, int(self.cv))
-        return rows, [(rows[train], rows[test]) for train, test in found]
-
-    def _fold_of(
-        self,
-        X: Any,  # noqa: ANN401
-        codes: IntArray,
-        weights: FloatArray | None,
-        rows: IntArray,
-    ) -> IntArray | None:
-        """Return the fold of each row that counts, by what it or its cluster holds."""
-        cv = int(self.cv)  # type: ignore[arg-type]
-        if self._clusters is None:
-            return content_folds(X, codes, cv)
-        found, clusters = np.unique(self._clusters[rows], return_inverse=True)
-        least = 2 * cv if self.ensemble else cv  # each calibrator needs two clusters
-        if found.size < least:
-            which, way = (
-                (" with ensemble=True", ", or ensemble=False") if self.ensemble else ("", "")
-            )
-            msg = (
-                f"cv={cv}{which} needs {least} clusters or more, but there are {found.size}. Use "
-                f"fewer folds{way}."
-            )
-            raise InvalidInput(msg)
-        hashes = exact_hashes(X)
-        key = np.zeros(rows.size) if hashes is None else hashes.astype(np.float64)
-        w = None if weights is None else weights[rows]
-        return cluster_folds(key[:, None], codes, clusters, w, cv)
 
     def _fit_folds(self, folds: list[Fold], codes: IntArray, weights: FloatArray | None) -> Any:  # noqa: ANN401 - a fitted map
         """Fit a calibrator to the out-of-fold output of these folds."""
