@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn import get_config
@@ -41,6 +41,21 @@ if TYPE_CHECKING:
     from ogive.estimators.curves import Multiclass
 
 _TWO = 2
+
+
+class _Known(NamedTuple):
+    """What is known of the rows beside their outcomes, for the calibrator."""
+
+    weights: FloatArray | None
+    clusters: IntArray | None
+    groups: Any
+
+
+class _Fitted(NamedTuple):
+    """A calibrator, and what its summary is from."""
+
+    gamma: Any
+    judged: Judged | GroupedMap
 
 
 class CalibratedClassifier(
@@ -160,18 +175,18 @@ class CalibratedClassifier(
         X, labels = indexable(X, labels)
         weights = as_sample_weight(sample_weight, np.empty((labels.shape[0], 1)))
         refuse_one_class(labels, weights)
-        self._judged: list[Judged | GroupedMap] = []
-        self._groups, self._n = sample_groups, labels.shape[0]
-        self._clusters = as_clusters(clusters, self._n, of="X", weights=weights)
+        clusters = as_clusters(clusters, labels.shape[0], of="X", weights=weights)
         if sample_groups is not None and clusters is not None:
             msg = "`clusters` and `sample_groups` do not go together yet: leave one of them out."
             raise InvalidInput(msg)
         routed = self._routed(sample_weight, params)
+        known = _Known(weights, clusters, sample_groups)
         if self._prefit():
-            self._fit_calibrator_only(X, labels, weights)
+            fitted = self._fit_calibrator_only(X, labels, known)
         else:
-            self._cross_fit(X, labels, weights, routed)
-        del self._groups, self._n, self._clusters
+            fitted = self._cross_fit(X, labels, known, routed)
+        self.maps_ = [one.gamma for one in fitted]
+        self._judged = [one.judged for one in fitted]
         self.class_shares_ = class_shares(
             as_codes(labels, self.classes_), weights, self.classes_.size
         )
@@ -185,9 +200,7 @@ class CalibratedClassifier(
             isinstance(self.cv, str) and self.cv == "prefit"
         )
 
-    def _fit_calibrator_only(
-        self, X: ArrayLike, labels: AnyArray, weights: FloatArray | None
-    ) -> None:
+    def _fit_calibrator_only(self, X: ArrayLike, labels: AnyArray, known: _Known) -> list[_Fitted]:
         """Calibrate a model that is fitted already."""
         model = self.estimator
         check_is_fitted(model)
@@ -195,24 +208,22 @@ class CalibratedClassifier(
         self.classes_ = np.asarray(model.classes_)
         codes = as_codes(labels, self.classes_)
         self.models_ = [model]
-        rows = np.arange(codes.size)
-        self.maps_ = [
-            self._fit_map(output(model, X, self.classes_), kind_of(model), codes, weights, rows)
-        ]
+        values = output(model, X, self.classes_)
+        return [self._fit_map(values, kind_of(model), codes, known, np.arange(codes.size))]
 
     def _cross_fit(
         self,
         X: Any,  # noqa: ANN401 - whatever the model takes
         labels: AnyArray,
-        weights: FloatArray | None,
+        known: _Known,
         routed: Any,  # noqa: ANN401 - scikit-learn's own class
-    ) -> None:
+    ) -> list[_Fitted]:
         """Fit the folds' models, and one calibrator or one for each."""
         self.classes_ = np.unique(labels)
         codes = np.searchsorted(self.classes_, labels)
         given = Rows(X, labels, self.classes_, routed.estimator.fit)
         how: Any = {"split": routed.splitter.split, "ensemble": self.ensemble}
-        rows, folds = folds_of(given, codes, self.cv, weights, self._clusters, **how)
+        rows, folds = folds_of(given, codes, self.cv, known.weights, known.clusters, **how)
         jobs = (delayed(fit_fold)(self.estimator, given, train, test) for train, test in folds)
         done = list(Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(jobs))
         if self.ensemble:
@@ -221,40 +232,38 @@ class CalibratedClassifier(
         else:
             self.models_ = [fit_model(self.estimator, given, rows)]
             parts = [done]
-        self.maps_ = [self._fit_folds(part, codes, weights) for part in parts]
+        return [self._fit_folds(part, codes, known) for part in parts]
 
-    def _fit_folds(self, folds: list[Fold], codes: IntArray, weights: FloatArray | None) -> Any:  # noqa: ANN401 - a fitted map
+    def _fit_folds(self, folds: list[Fold], codes: IntArray, known: _Known) -> _Fitted:
         """Fit a calibrator to the out-of-fold output of these folds."""
         rows = np.concatenate([fold.rows for fold in folds])
         values = np.concatenate([fold.values for fold in folds])
-        w = None if weights is None else weights[rows]
         fold = np.repeat(np.arange(len(folds)), [part.rows.size for part in folds])
-        return self._fit_map(values, folds[0].kind, codes[rows], w, rows, fold)
+        return self._fit_map(values, folds[0].kind, codes, known, rows, fold)
 
     def _fit_map(  # noqa: PLR0917 - internal
         self,
         values: FloatArray,
         kind: Kind,
         codes: IntArray,
-        weights: FloatArray | None,
+        known: _Known,
         rows: IntArray,
         fold: IntArray | None = None,
-    ) -> Any:  # noqa: ANN401 - a fitted map
+    ) -> _Fitted:
         """Fit a calibrator to some rows; one that cross-validates takes the folds there are."""
-        how: Any = {"sample_weight": weights, "weight_kind": self.weight_kind}
-        if self._clusters is not None:
-            how["clusters"] = self._clusters[rows]
-        preds = Predictions(values, codes, kind=kind, **how)
-        if self._groups is not None:
-            grouped = fit_grouped(preds, groups_at(self._groups, rows, self._n), self.method)
-            self._judged.append(grouped)
-            return grouped
+        weights, clusters = (
+            None if x is None else x[rows] for x in (known.weights, known.clusters)
+        )
+        how: Any = {"weight_kind": self.weight_kind, "clusters": clusters}
+        preds = Predictions(values, codes[rows], kind=kind, sample_weight=weights, **how)
+        if known.groups is not None:
+            grouped = fit_grouped(preds, groups_at(known.groups, rows, codes.size), self.method)
+            return _Fitted(grouped, grouped)
         options: dict[str, Any] = {"impossible": self.impossible}
         if fold is not None and fold[-1] > 0 and takes_folds(self.method):
             options["cv"] = list(pairs(fold))
         gamma = fit_multiclass(preds, self.method, multiclass=self.multiclass, **options)
-        self._judged.append(Judged(gamma, preds, self.method))
-        return gamma
+        return _Fitted(gamma, Judged(gamma, preds, self.method))
 
     def summary(self) -> SplineSummary | VectorSummary | GroupSummary:
         """Tell in words and numbers what the calibrator does; with `ensemble`, see `summaries`.
