@@ -41,3 +41,9 @@ def too_high(rng, n=600, power=2.0):
     """Draw uniform scores whose outcomes have the probability score ** power."""
     scores = rng.random(n)
     return scores, rng.random(n) < scores**power
+
+
+def rare(rng, n=3000, power=1.5):
+    """Draw scores that are truth ** power, and outcomes of which a tenth is 1."""
+    truth = rng.beta(1, 9, n)
+    return truth**power, rng.random(n) < truth

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ogive._numerics.jackknife import jackknife_variance
 from ogive._numerics.mean_interval import ByCluster, mean_interval
 from ogive.calibrators import find_method
 from ogive.calibrators.maps import Map
@@ -220,20 +221,16 @@ def _with_pessimism(crossed: Acting, fitted: Acting) -> Acting:
 
 
 def _noise_of_fits(rows: Judged, costs: Costs, acts: Sequence[BoolArray]) -> float:
-    r"""Return the jackknife's variance of the cost after, due to the rows that maps were fitted to.
+    """Return the variance of the cost after that is due to the rows that maps were fitted to.
 
-    With :math:`c_k` the cost on all rows of the map without fold k, it is
-    :math:`\frac{K - 1}{K} \sum_k (c_k - \bar c)^2`. Where scores are calibrated, maps move
-    about the threshold by noise alone: rows of one fold then move the decisions on another, and
-    without this variance the interval of what is saved would be too short by √2.
+    It is the jackknife's, from the cost on all rows of the map without each fold. Where scores are
+    calibrated, maps move about the threshold by noise alone: rows of one fold then move the
+    decisions on another, and without this variance the interval of what is saved would be too
+    short by √2.
     """
-    if not acts:
-        return 0.0
     hit, rest = costs.miss * rows.hits, costs.alarm * (rows.count - rows.hits)
     n = float(rows.count.sum())
-    cost = [float(np.where(act, rest, hit).sum()) / n for act in acts]
-    # The mean of equal numbers is rounded: their variance would not be 0.
-    return (len(cost) - 1) * float(np.var(cost)) if np.ptp(cost) > 0.0 else 0.0
+    return jackknife_variance([float(np.where(act, rest, hit).sum()) / n for act in acts])
 
 
 def _saved(rows: Judged, costs: Costs, before: BoolArray, after: BoolArray, noise: float) -> Mean:
