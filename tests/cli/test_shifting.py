@@ -9,7 +9,7 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 from ogive import load
-from ogive.errors import InvalidInput
+from ogive.errors import InvalidInput, OgiveWarning
 from ogive.studies.base_rate import BaseRate
 from ogive.studies.shifting import _check_estimate
 from tests.cli import schemas
@@ -305,3 +305,12 @@ def test_new_data_without_rows(run, tmp_path, spread, command, lines):
     assert code == 1
     assert "empty.csv has no rows" in " ".join(err.split())
     assert not out.exists()
+
+
+def test_a_misfit_is_warned_of_below_one_percent(recwarn):
+    _check_estimate(BaseRate(0.2, 0.1, 0.3, 0.011))
+    assert not recwarn.list
+    with pytest.warns(
+        OgiveWarning, match=r"does not explain the new scores \(misfit p-value 0.009"
+    ):
+        _check_estimate(BaseRate(0.2, 0.1, 0.3, 0.009))

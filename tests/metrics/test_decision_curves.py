@@ -75,3 +75,22 @@ def test_values_that_are_refused():
         net_benefit([0.2], [1], [0.5, 1.0])
     with pytest.raises(InvalidInput, match="all 2 outcomes are 0"):
         cost_curve([0.2, 0.4], [0, 0])
+
+
+def test_the_usual_points_are_each_percent():
+    points = np.arange(1, 100) / 100
+    assert net_benefit([0.2, 0.7], [0, 1]).threshold == pytest.approx(points)
+    assert cost_curve([0.2, 0.7], [0, 1]).x == pytest.approx(points)
+
+
+def test_the_interval_of_many_rows_is_that_of_two_independent_means(rng):
+    scores = rng.random(40_000)
+    hits = rng.random(40_000) < scores
+    found = cost_curve(scores, hits, [0.3])
+    acted = scores >= found.threshold
+    shares = (~acted[hits]).mean(), acted[~hits].mean()
+    sizes = (0.3, hits), (0.7, ~hits)
+    variance = [w**2 * p * (1 - p) / of.sum() for p, (w, of) in zip(shares, sizes, strict=True)]
+    half = 1.96 * np.sqrt(sum(variance))
+    assert found.value - found.low == pytest.approx([half], rel=0.02)
+    assert found.high - found.value == pytest.approx([half], rel=0.02)

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 
 from ogive import Curve, spline_errors
+from ogive.studies.spline_errors import _ends
 from ogive.studies.where_off import spline_of
 from tests import naive, strategies
 from tests.simulate import too_high
@@ -35,3 +36,11 @@ def test_the_upper_end_allows_for_half_of_the_squared_bias_of_the_band(rng, monk
 def test_perfect_calibration_begins_at_0(rng):
     scores, hits = too_high(rng, 1000, power=1.0)
     assert all(one.low == 0.0 for one in spline_errors(scores, hits))
+
+
+def test_the_lower_end_is_moved_by_the_mean_excess_of_drawn_curves():
+    value = np.array([0.2, 0.2, 0.3, 0.4])
+    drawn = value + np.linspace(-0.05, 0.15, 1001)[:, None]  # 0.05 above the number on average
+    low, high = _ends(drawn, value, np.zeros(4))
+    assert low == pytest.approx(value - 0.045 - 0.05)
+    assert high == pytest.approx(value + 0.145)

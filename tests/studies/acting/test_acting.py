@@ -308,3 +308,13 @@ def test_a_calibrator_of_groups_decides_with_the_group_of_each_row(rng):
         decide(scores, outcomes, miss=20, alarm=1, groups=group)
     with pytest.raises(DoesNotApply, match="needs the rows"):
         decide(Curve.from_scores(scores, outcomes), miss=20, alarm=1, calibrator=gamma)
+
+
+def test_where_whole_rows_are_calibrated_unchanged_rows_are_not_certain(rng):
+    p = rng.dirichlet([1, 1, 1], 200)
+    labels = (p.cumsum(axis=1) < rng.random((200, 1))).sum(axis=1)
+    gamma = ogive.fit_temperature(Predictions(p, labels, kind="probs"))
+    asked = {"miss": 1e6, "alarm": 1, "view": "class-2", "calibrator": gamma}
+    found = decide(Predictions(p, labels, kind="probs"), **asked)
+    assert found.saved == 0.0
+    assert found.low < 0.0 < found.high

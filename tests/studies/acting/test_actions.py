@@ -111,3 +111,18 @@ def test_actions_that_no_fold_changes_save_nothing_for_certain(seed):
     found = decide(p, labels, kind="probs", costs=costs, method="temperature")
     assert (found.saved, found.low, found.high) == (0.0, 0.0, 0.0)
     assert found.verdict == "Calibrating changes no decision at these costs."
+
+
+def test_the_noise_of_the_fits_is_in_the_intervals(rng, monkeypatch):
+    p = rng.dirichlet([1, 1, 1], 400)
+    labels = (p.cumsum(axis=1) < rng.random((400, 1))).sum(axis=1)
+    asked = {"kind": "probs", "costs": 10 * (1 - np.eye(3)), "method": "temperature"}
+    ends = []
+    for variance in (0.0, 0.01):
+        monkeypatch.setattr(
+            "ogive.studies.acting.study.jackknife_variance", lambda _, v=variance: v
+        )
+        found = decide(p, labels, **asked)
+        ends.append([found.high - found.saved, found.after.high - found.after.cost])
+    more = np.square(ends[1]) - np.square(ends[0])
+    assert more == pytest.approx([1.96**2 * 0.01] * 2, rel=1e-3)
