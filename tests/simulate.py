@@ -35,3 +35,15 @@ def saturated_logits(rng, n, K=4, scale=12.0):
     other = (top + rng.integers(1, K, n)) % K
     labels = np.where(rng.random(n) < truth, top, other)
     return logits, labels, truth
+
+
+def too_high(rng, n=600, power=2.0):
+    """Draw uniform scores whose outcomes have the probability score ** power."""
+    scores = rng.random(n)
+    return scores, rng.random(n) < scores**power
+
+
+def rare(rng, n=3000, power=1.5):
+    """Draw scores that are truth ** power, and outcomes of which a tenth is 1."""
+    truth = rng.beta(1, 9, n)
+    return truth**power, rng.random(n) < truth

@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from ogive.metrics.bracket import brackets
     from ogive.metrics.classwise import classwise, classwise_ks
     from ogive.metrics.corp import decompose
-    from ogive.metrics.decisions import best_threshold, cost_curve, expected_cost, net_benefit
+    from ogive.metrics.decision_curves import cost_curve, net_benefit
+    from ogive.metrics.decisions import best_threshold, expected_cost
     from ogive.metrics.kde import kde_ece
     from ogive.metrics.ks import ks_error, kuiper_error, largest_gap
     from ogive.metrics.line import calibration_intercept, calibration_slope, oe_ratio
@@ -71,8 +72,9 @@ if TYPE_CHECKING:
     from ogive.studies.gain import cross_fitted_gain
     from ogive.studies.gate import gate
     from ogive.studies.groups import measure_groups
-    from ogive.studies.numbers import refinement, spline_errors
     from ogive.studies.plain import calibrate, compare, measure, measure_all
+    from ogive.studies.refinement import refinement
+    from ogive.studies.spline_errors import spline_errors
     from ogive.studies.watch import GroupWatch, Watch
     from ogive.views import score_rows
 
@@ -109,7 +111,7 @@ _MODULES = {
     "classwise_ks": "ogive.metrics.classwise",
     "calibrate": "ogive.studies.plain",
     "compare": "ogive.studies.plain",
-    "cost_curve": "ogive.metrics.decisions",
+    "cost_curve": "ogive.metrics.decision_curves",
     "cross_fitted_gain": "ogive.studies.gain",
     "decide": "ogive.studies.acting",
     "decompose": "ogive.metrics.corp",
@@ -142,19 +144,19 @@ _MODULES = {
     "measure": "ogive.studies.plain",
     "measure_all": "ogive.studies.plain",
     "measure_groups": "ogive.studies.groups",
-    "net_benefit": "ogive.metrics.decisions",
+    "net_benefit": "ogive.metrics.decision_curves",
     "nll": "ogive.metrics.proper",
     "nll_vector": "ogive.metrics.vector",
     "oe_ratio": "ogive.metrics.line",
     "read": "ogive.readers",
-    "refinement": "ogive.studies.numbers",
+    "refinement": "ogive.studies.refinement",
     "report": "ogive.report",
     "save": "ogive.export.artifact",
     "score_rows": "ogive.views",
     "scorers": "ogive.estimators.scorers",
     "smooth_ece": "ogive.metrics.smooth",
     "spiegelhalter": "ogive.metrics.proper",
-    "spline_errors": "ogive.studies.numbers",
+    "spline_errors": "ogive.studies.spline_errors",
 }
 
 _PACKAGES = (

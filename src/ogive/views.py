@@ -25,6 +25,7 @@ import numpy as np
 
 from ogive._html import record_form
 from ogive._numerics.blocks import blocks, for_each_block
+from ogive._numerics.logistic import log_odds_of_tails
 from ogive._tails import BLOCKS_PER_RECOMPUTATION, tails_of_column, tails_of_ranks
 from ogive.errors import DoesNotApply, InvalidType, UnknownName
 
@@ -107,9 +108,7 @@ class Scored(NamedTuple):
     @property
     def log_odds(self) -> FloatArray:
         """log(p / (1 − p)) from the tail, which does not saturate; ±inf where the tail is 0."""
-        with np.errstate(divide="ignore"):
-            odds = np.log(self.tail) - np.log1p(-self.tail)
-        return np.where(self.high, -odds, odds)
+        return log_odds_of_tails(self.high, self.tail)
 
 
 def parse_view(view: str | View) -> View:

@@ -155,3 +155,16 @@ def test_the_band_of_vectors_moves_with_the_most_probable_class(way, rng):
     for row, of in enumerate(moved(preds).argmax(axis=1)):
         found = [naive.at_base_rates(p[row], *rates)[of] for p in every]
         assert [min(found), max(found)] == pytest.approx([low[row], high[row]], abs=1e-12)
+
+
+def test_how_large_a_shift_and_how_rough_a_sum_may_be(curve):
+    gamma, odds = fit_platt(curve), 9e6
+    rate = 0.5 / (0.5 + 0.5 * odds)
+    assert gamma.with_base_rate(rate, trained_at=0.5).odds == pytest.approx(1 / odds)
+    with pytest.raises(InvalidInput, match="at most 1e7 is exact"):
+        gamma.with_base_rate(rate / 1.3, trained_at=0.5)
+    assert gamma.with_base_rate([0.7, 0.3000005], trained_at=0.5).base_rate == pytest.approx(
+        0.3, abs=1e-6
+    )
+    with pytest.raises(InvalidInput, match=r"must sum to 1 over the classes, not to 1\.00001"):
+        gamma.with_base_rate([0.7, 0.30001], trained_at=0.5)

@@ -1,7 +1,9 @@
 """`ogive expect`: scores without outcomes."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet as pq
 
 import ogive
 from tests.cli import schemas
@@ -59,3 +61,14 @@ def test_outcomes_are_refused_unless_left_unread(run, run_json, scores):
 
 def test_a_threshold_outside_the_scores_is_refused(run, unlabelled):
     assert run("expect", unlabelled, "--threshold", "1.5")[0] == 2
+
+
+def test_of_a_log_of_two_classes_the_event_is_class_1(run_json, tmp_path, rng):
+    p = rng.random(60)
+    (tmp_path / "log").mkdir()
+    for k in (0, 1):
+        table = pa.table({"prob_0": 1 - p[k::2], "prob_1": p[k::2]})
+        pq.write_table(table, tmp_path / "log" / f"{k}.parquet")
+    found = run_json(schemas.EXPECT, "expect", tmp_path / "log")
+    assert found["view"] == "class-1"
+    assert found["precision"] == pytest.approx(p[p >= 0.5].mean())

@@ -9,7 +9,7 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 from ogive import load
-from ogive.errors import InvalidInput
+from ogive.errors import InvalidInput, OgiveWarning
 from ogive.studies.base_rate import BaseRate
 from ogive.studies.shifting import _check_estimate
 from tests.cli import schemas
@@ -199,6 +199,17 @@ def test_a_fit_to_one_class_has_no_base_rate(run, tmp_path, rng):
     assert not out.exists()
 
 
+def test_a_rank_has_no_base_rate_and_none_is_asked_for(run, tmp_path, rng):
+    file, cal = tmp_path / "m.npz", tmp_path / "cal.json"
+    np.savez(file, logits=rng.normal(size=(90, 3)), labels=rng.integers(3, size=90))
+    options = ("--method", "platt", "--view", "top-1", "--folds", 0)
+    assert run("fit", file, "-o", cal, *options)[0] == 0
+    for asked in (("--base-rate", 0.1), ("--like", tmp_path / "not_read.csv")):
+        code, _, err = run("shift", cal, *asked, "-o", tmp_path / "new.json")
+        assert code == 2
+        assert "that is an accuracy, not a base rate" in err
+
+
 @pytest.fixture
 def three(run, tmp_path, rng):
     """A calibrator of three classes, and new rows with other shares."""
@@ -317,3 +328,12 @@ def test_new_data_without_rows(run, tmp_path, spread, command, lines):
     assert code == 1
     assert "empty.csv has no rows" in " ".join(err.split())
     assert not out.exists()
+
+
+def test_a_misfit_is_warned_of_below_one_percent(recwarn):
+    _check_estimate(BaseRate(0.2, 0.1, 0.3, 0.011))
+    assert not recwarn.list
+    with pytest.warns(
+        OgiveWarning, match=r"does not explain the new scores \(misfit p-value 0.009"
+    ):
+        _check_estimate(BaseRate(0.2, 0.1, 0.3, 0.009))

@@ -216,6 +216,10 @@ def test_clusters_that_do_not_fit_are_refused(rng):
         cal.fit(X, y, sample_groups=patient % 2, clusters=patient)
     with pytest.raises(InvalidInput, match="`clusters`"):
         cal.fit(X, y, clusters=patient[1:])
+    with pytest.raises(InvalidInput, match="cv=13 needs"):
+        cal.set_params(cv=13).fit(X, y, clusters=patient)
+    assert cal.summary().n == y.size  # of the fit before; none of the refused rows are kept
+    assert {name for name in vars(cal) if name.startswith("_")} == {"_judged"}
 
 
 def test_groups_stay_together_with_a_splitter_that_keeps_them(rng):

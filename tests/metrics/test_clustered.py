@@ -6,6 +6,7 @@ from scipy.stats import t as student
 
 import ogive
 from ogive import Curve
+from ogive.metrics.clustered import noise_of
 from tests import naive
 
 
@@ -92,3 +93,18 @@ def test_the_bootstrap_draws_whole_clusters():
     assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.12)
     alone = ogive.bootstrap(s, y, "accuracy", resamples=600)
     assert found.high - found.low > 1.5 * (alone.high - alone.low)
+
+
+@pytest.mark.filterwarnings("ignore::ogive.errors.FewClusters")
+@pytest.mark.parametrize("most", [1000, 3])  # clusters with draws of their own
+def test_the_noise_about_the_gap_has_the_covariance_of_clusters(monkeypatch, most):
+    monkeypatch.setattr("ogive.metrics.clustered.MAX_CLUSTERS_WITH_SIGNS", most)
+    s, y, c = naive.clustered(4, clusters=6, rows=9)
+    noise = noise_of(Curve.from_scores(s, y, clusters=c))
+    cell = np.searchsorted(np.unique(s), s)
+    each = np.zeros((6, cell.max() + 1))
+    np.add.at(each, (np.unique(c, return_inverse=True)[1], cell), y - s)
+    share = np.bincount(c) / c.size
+    off = each - np.outer(share, each.sum(axis=0))
+    found = noise._about.T @ noise._about + noise._about_others
+    np.testing.assert_allclose(found, 6 / 5 * off.T @ off, atol=1e-9)

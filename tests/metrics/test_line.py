@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ogive import Curve, calibration_intercept, calibration_slope, oe_ratio
 from ogive.errors import InvalidInput, InvalidType
-from ogive.metrics.line import MAX_ROWS, sum_interval
+from ogive.metrics.line import MAX_ROWS
 from tests import naive, strategies
 
 ALL = (oe_ratio, calibration_intercept, calibration_slope)
@@ -162,11 +162,6 @@ def test_scores_of_0_and_1_and_no_expected_outcome():
         assert np.isfinite(found).all()
     assert isnan(oe_ratio([0.0, 0.0], [0, 0]).value)
     assert oe_ratio([0.0, 0.0], [0, 1]).value == inf
-
-
-def test_a_sum_without_noise_still_has_the_noise_of_a_row():
-    low, high = sum_interval(100.0, 0.0, 1.0)
-    assert 97 < low < 100 < high < 103
 
 
 def test_many_rows_are_joined_without_a_difference(rng):

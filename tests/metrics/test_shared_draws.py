@@ -1,5 +1,7 @@
 """Clusters whose rows share draws: what rare outcomes may show though the scores are right."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import ogive
 from ogive import Curve
 from ogive.errors import FewClusters
 from ogive.metrics.clustered import noise_of
-from ogive.metrics.shared_draws import SHARES, SharedDraws
+from ogive.metrics.shared_draws import SHARES, SharedDraws, warn_if_few_decide
 from tests import naive
 
 
@@ -80,3 +82,22 @@ def test_rows_that_are_their_own_clusters_share_nothing():
     assert np.ptp(likelihoods) < 1e-9
     total = entries.draw(rng, 20_000).sum(axis=1)
     assert total.var() == pytest.approx(np.sum(s * (1 - s)), rel=0.05)
+
+
+@pytest.mark.parametrize(("clusters", "warned"), [(150, True), (300, False)])
+def test_two_clusters_that_can_be_expected_to_have_the_outcome_are_enough(clusters, warned):
+    """Of 150 clusters with a chance of 1 % each 1.5 are, of 300 three."""
+    p, code = np.full(10 * clusters, 0.01), np.repeat(np.arange(clusters), 10)
+    found = Curve.from_scores(p, code < 2, clusters=code).clusters
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        warn_if_few_decide(found)
+    assert bool(seen) == warned
+
+
+@pytest.mark.parametrize(("clusters", "drawn"), [(100, 999), (2000, 0)])
+def test_draws_are_shared_unless_the_sum_is_hardly_skewed(clusters, drawn, rng):
+    """The skewness is 0.27 of 100 clusters with a chance of 10 % each, and 0.06 of 2,000."""
+    p, code = np.full(2 * clusters, 0.1), np.repeat(np.arange(clusters), 2)
+    noise = noise_of(Curve.from_scores(p, rng.random(p.size) < p, clusters=code))
+    assert noise.shared(rng, 999).shape[0] == drawn

@@ -13,7 +13,7 @@ from scipy.special import expit, ndtri
 
 import ogive
 from ogive import Curve
-from ogive.metrics.decisions import cost_curve, net_benefit
+from ogive.metrics.decision_curves import cost_curve, net_benefit
 from ogive.studies.acting.events import Costs, by_folds, by_map, judge
 
 #: Mean of the log-odds, whose spread is 1.5: base rates of about 50 %, 10 % and 1 %.

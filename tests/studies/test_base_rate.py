@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ogive.errors import InvalidInput
-from ogive.studies.base_rate import CalibrationScores, calibration_scores, estimate_base_rate
+from ogive.studies.base_rate import (
+    Bins,
+    CalibrationScores,
+    Mixture,
+    _joined_bins,
+    calibration_scores,
+    estimate_base_rate,
+)
 from tests import naive
 
 
@@ -59,3 +66,25 @@ def test_the_calibrator_widens_the_interval(rng):
 def test_no_rows():
     with pytest.raises(InvalidInput, match="no rows"):
         estimate_base_rate(np.zeros(0), np.zeros(0), 0.5)
+
+
+def test_the_uncertainty_of_the_calibrator_is_less_what_its_base_rate_tells(rng):
+    """At the rate of the fit D is 1, so that each row's slope is a c; two bins of 500 old rows."""
+    q, of_row = rng.random(300), rng.integers(0, 2, 300)
+    rate, w = 0.3, np.array([60.0, 90.0])
+    new = Mixture(q / rate, (1 - q) / (1 - rate), np.ones(300), rate, Bins(of_row, w, 1000.0))
+    slope = q * (1 - q) / (rate * (1 - rate))
+    H = np.array([slope[of_row == j].sum() for j in (0, 1)])
+    expected = (H**2 / w).sum() - H.sum() ** 2 / (1000 * rate * (1 - rate))
+    assert expected > 0
+    found = new._of_calibrator(new._mixture(rate), np.ones(300))
+    assert found == pytest.approx(expected)
+
+
+def test_small_bins_are_joined():
+    new, zeros, ones = np.array([40.0, 1, 1, 1, 1, 1, 40]), np.full(7, 30.0), np.full(7, 1.0)
+    table = _joined_bins(new, np.where(new > 1, 30.0, 1.0), ones)
+    assert table.sum(axis=1).tolist() == [85.0, 65.0, 7.0]
+    assert (table[1:].sum(axis=0) >= 5).all()
+    assert table.shape == (3, 3)
+    assert _joined_bins(40 * ones, zeros, ones).shape == (3, 7)

@@ -75,3 +75,22 @@ def test_a_calibrator_that_is_not_right_on_its_own_rows_is_a_misfit(rng, K):
         pvalues.append(found.misfit_pvalue)
     assert pvalues[0] > 0.01
     assert pvalues[1] < 1e-6
+
+
+def test_the_interval_of_many_rows_is_that_of_the_information(rng):
+    """The shares of all classes are unknown: the inverse of their information together."""
+    start = np.array([0.2, 0.3, 0.5])
+    q, _ = drawn(rng, 40_000)
+    found = estimate_base_rates(q, np.ones(40_000), start)
+    a, rates = q / start, np.array(found.base_rate)
+    r = (a[:, 1:] - a[:, :1]) / (a @ rates)[:, None]  # the last two; the first is what is left
+    covariance = np.linalg.inv(r.T @ r)
+    half = 1.96 * np.sqrt(np.append(covariance.sum(), covariance.diagonal()))
+    np.testing.assert_allclose((np.array(found.high) - found.low) / 2, half, rtol=0.03)
+
+
+@pytest.mark.parametrize("K", [30, 31])
+def test_bins_are_four_ranges_of_each_most_probable_class_of_at_most_30(K):
+    q = np.random.default_rng(0).dirichlet(np.ones(K), 40 * K)
+    found = class_scores(q, np.arange(40 * K) % K, np.ones(40 * K))
+    assert found is None if K > 30 else np.shape(found["rows"]) == (K, 4 * K)

@@ -124,3 +124,21 @@ def test_a_shifted_calibrator_keeps_its_uncertainty(rng):
     widths = [one.precision.high - one.precision.low for one in (*found, alone)]
     assert widths[1] == pytest.approx(widths[0], rel=1e-6)
     assert widths[0] > 1.2 * widths[2]
+
+
+def test_uncertainty_is_that_of_the_shifted_curve(rng):
+    """With 0.1 % of outcomes 1 hardly a row is predicted to be one, whatever the curve is."""
+    scores = rng.random(300)
+    gamma = ogive.fit_spline(Curve.from_scores(scores, rng.random(300) < scores**2))
+    rare = gamma.with_base_rate(0.001, trained_at=0.5)
+    found = expected_performance(rng.random(2000), calibrator=rare).accuracy
+    assert found.value > 0.99
+    assert found.low > 0.98
+
+
+def test_of_few_outcomes_the_auc_has_the_interval_of_drawn_ones(rng):
+    q = rng.beta(0.5, 60.0, 600)
+    drawn = [(rng.random(600) < q) for _ in range(3000)]
+    seen = [roc_auc_score(y, q) for y in drawn if y.any()]
+    found = expected_performance(q).auc
+    assert (found.low, found.high) == pytest.approx(np.quantile(seen, (0.025, 0.975)), abs=0.02)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import skew
 
 import ogive
 from ogive import Curve, Predictions
@@ -179,3 +180,11 @@ def test_matrices_are_decided_with_clusters(rng):
     two = ogive.measure(2 * z[:, :2], (labels == 1).astype(int), kind="logits", clusters=code)
     assert two.also[0].clusters == 40
     assert "5 folds" in two.verdict
+
+
+def test_t_is_halls(rng):
+    x = rng.exponential(size=50) - 0.8
+    mean, error, t = hall_t(x, np.full(50, 0.02))
+    plain, g = mean / error, skew(x) / np.sqrt(50)
+    assert (mean, error) == pytest.approx((x.mean(), x.std() / np.sqrt(50)))
+    assert t == pytest.approx(plain + g / 6 * (2 * plain**2 + 1) + g**2 * plain**3 / 27)

@@ -1,44 +1,12 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import ogive
-from ogive import Curve, Predictions, refinement, spline_errors
-from ogive.curve.folds import folds
-from ogive.studies import numbers
+from ogive import Curve, Predictions, spline_errors
 from ogive.studies.numbers import NUMBERS, numbers_of
-from ogive.studies.where_off import spline_of
-from tests import naive, strategies
-
-
-def model(rng, n=600, power=2.0):
-    scores = rng.random(n)
-    return scores, rng.random(n) < scores**power
-
-
-@settings(max_examples=25)
-@given(strategies.scored(weights=True))
-def test_the_errors_are_distances_from_the_default_spline(data):
-    scores, hits, w = data
-    s = scores.astype(float)
-    for weights in (None, w):
-        curve = Curve.from_scores(scores, hits, sample_weight=weights)
-        found = [one.value for one in spline_errors(curve)]
-        assert found == pytest.approx(naive.distances(spline_of(curve), s, weights), abs=1e-9)
-
-
-def test_the_upper_end_allows_for_half_of_the_squared_bias_of_the_band(rng, monkeypatch):
-    scores, hits = model(rng, 200)
-    gamma = spline_of(Curve.from_scores(scores, hits))
-    grown = np.array(naive.distances(gamma, scores, biased=True))
-    grown -= naive.distances(gamma, scores)
-    grown[-1] = 0.0  # Emax
-    value, low, high = np.array(spline_errors(scores, hits)).T
-    monkeypatch.setattr(numbers, "_growth", lambda gamma, trials: np.zeros(4))
-    _, same, noise = np.array(spline_errors(scores, hits)).T
-    assert low == pytest.approx(same)
-    assert (high - value) ** 2 == pytest.approx((noise - value) ** 2 + grown**2 / 2)
+from tests import strategies
+from tests.simulate import too_high
 
 
 @settings(max_examples=25)
@@ -51,26 +19,8 @@ def test_any_curve_has_numbers_with_intervals_around_them(data):
         assert one.meaning
 
 
-@settings(max_examples=10)
-@given(st.integers(0, 1000))
-def test_the_refinement_loss_is_that_of_rows_left_out(seed):
-    rng = np.random.default_rng(seed)
-    scores, hits = model(rng, 120)
-    curve = Curve.from_scores(scores.round(2), hits)
-    slow = naive.refinement(folds(curve, 5), spline_of, curve)
-    assert refinement(curve) == pytest.approx(slow, abs=1e-9)
-
-
-def test_what_a_rising_map_does_to_scores_does_not_change_the_refinement_loss(rng):
-    scores, hits = model(rng, 4000)
-    found = [refinement(s, hits).value for s in (scores, scores**3, scores / (2 - scores))]
-    assert found == pytest.approx([found[0]] * 3, abs=0.002)
-    noisy = np.clip(scores + rng.normal(0, 0.4, 4000), 0, 1)
-    assert refinement(noisy, hits).value > found[0] + 0.05
-
-
 def test_weight_two_is_the_row_twice(rng):
-    scores, hits = model(rng)
+    scores, hits = too_high(rng)
     w = rng.integers(1, 4, 600)
     a, b = numbers_of(Curve.from_scores(scores, hits, sample_weight=w)), numbers_of(
         Curve.from_scores(np.repeat(scores, w), np.repeat(hits, w)))  # fmt: skip
@@ -78,7 +28,7 @@ def test_weight_two_is_the_row_twice(rng):
 
 
 def test_sampling_weights_widen_the_intervals(rng):
-    scores, hits = model(rng)
+    scores, hits = too_high(rng)
     w = rng.exponential(size=600)
     plain = numbers_of(Curve.from_scores(scores, hits))
     weighted = numbers_of(Curve.from_scores(scores, hits, sample_weight=w, weight_kind="sampling"))
@@ -86,13 +36,8 @@ def test_sampling_weights_widen_the_intervals(rng):
     assert sum(wider) >= 6
 
 
-def test_perfect_calibration_begins_at_0(rng):
-    scores, hits = model(rng, 1000, power=1.0)
-    assert all(one.low == 0.0 for one in spline_errors(scores, hits))
-
-
 def test_a_merged_curve_and_a_summary_have_the_same_numbers(rng):
-    scores, hits = model(rng, 3000)
+    scores, hits = too_high(rng, 3000)
     whole = Curve.from_scores(scores, hits)
     halves = [Curve.from_scores(scores[at], hits[at]) for at in (slice(1000), slice(1000, None))]
     assert numbers_of(halves[0].merge(halves[1])) == numbers_of(whole)
@@ -101,7 +46,7 @@ def test_a_merged_curve_and_a_summary_have_the_same_numbers(rng):
 
 
 def test_measure_adds_them_when_asked(rng):
-    scores, hits = model(rng)
+    scores, hits = too_high(rng)
     keys = [f"{key}{end}" for key, *_ in NUMBERS for end in ("", "_low", "_high")]
     plain, more = (ogive.measure(scores, hits, more=asked) for asked in (False, True))
     assert not set(keys) & set(plain.to_dict())
@@ -113,7 +58,7 @@ def test_measure_adds_them_when_asked(rng):
 
 
 def test_the_belt_names_the_scores_that_are_off(rng):
-    scores, hits = model(rng, 3000)
+    scores, hits = too_high(rng, 3000)
     one = ogive.measure(scores, hits, more=True)
     (off,) = one.to_dict()["belt"]
     assert off["direction"] == "too high"
@@ -139,7 +84,7 @@ def test_every_view_of_a_matrix_has_its_own(rng):
 
 
 def test_a_summary_says_which_are_approximate(rng):
-    scores, hits = model(rng, 3000)
+    scores, hits = too_high(rng, 3000)
     found = ogive.measure(Curve.from_scores(scores, hits).summarised(8), more=True).to_dict()
     assert {"slope", "ici", "refinement"} < set(found["approximate"])
     assert "oe_ratio" not in found["approximate"]

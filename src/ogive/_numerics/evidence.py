@@ -43,6 +43,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from ogive._numerics.binomial import GAIN, MAX_STEPS, diagonal_of, stiffened
+from ogive._numerics.covariance import root_of
 from ogive._numerics.least_distance import nearest
 
 if TYPE_CHECKING:
@@ -294,7 +295,7 @@ def constrained_coefficients(
     First the point nearest to the average in the metric of the posterior; from there sequential
     quadratic steps at the likeliest s and o, each a least-distance problem again.
     """
-    coef = nearest(_root(found.covariance), found.mean, G, g)
+    coef = nearest(root_of(found.covariance, FLOOR), found.mean, G, g)
     if coef is found.mean:
         return coef
     o = prior.shift[1 + int(found.weight.sum(axis=0)[1:].argmax())]
@@ -306,19 +307,12 @@ def constrained_coefficients(
     for _ in range(MAX_STEPS):
         covariance = _inverse(stiffened(at.info, precision))
         gradient = at.score - precision * at.coef
-        step = nearest(_root(covariance), at.coef + covariance @ gradient, G, g) - at.coef
+        step = nearest(root_of(covariance, FLOOR), at.coef + covariance @ gradient, G, g) - at.coef
         new = like.move(at, step, precision) if gradient @ step >= GAIN else at
         if new is at:
             break
         at = new
     return at.coef
-
-
-def _root(covariance: FloatArray) -> FloatArray:
-    """Return F with F F' = covariance, its smallest eigenvalues raised to the floor."""
-    value, vector = np.linalg.eigh(covariance)
-    result: FloatArray = vector * np.sqrt(np.maximum(value, FLOOR * value[-1]))
-    return result
 
 
 def _mirrored(low: FloatArray) -> FloatArray:

@@ -19,7 +19,7 @@ from ogive._numerics.blas import one_blas_thread
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ogive._typing import FloatArray
+    from ogive._typing import ArrayLike, BoolArray, FloatArray
 
 #: As arrays: to turn a Python number into one takes half a microsecond, which one score notices.
 ZERO, HALF, ONE = np.array(0.0), np.array(0.5), np.array(1.0)
@@ -59,6 +59,27 @@ def expit(eta: FloatArray) -> FloatArray:
     """
     odds = np.exp(-np.abs(eta))
     return np.where(eta > 0, 1.0, odds) / (1.0 + odds)
+
+
+def logit(p: ArrayLike) -> FloatArray:
+    """Return log(p / (1 − p)); ±inf at 1 and 0.
+
+    >>> logit(np.array([0.0, 0.5, 1.0]))
+    array([-inf,   0.,  inf])
+    """
+    with np.errstate(divide="ignore"):
+        eta: FloatArray = np.log(p) - np.log1p(np.negative(p))
+    return eta
+
+
+def log_odds_of_tails(high: BoolArray, tail: FloatArray) -> FloatArray:
+    """Return the log-odds of sides and tails, which do not saturate; ±inf where the tail is 0.
+
+    >>> log_odds_of_tails(np.array([False, True]), np.array([0.2, 0.2])).round(4)
+    array([-1.3863,  1.3863])
+    """
+    odds = logit(tail)
+    return np.where(high, -odds, odds)
 
 
 def expit_in_place(eta: FloatArray) -> FloatArray:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ogive._numerics.logistic import expit
+from ogive._numerics.logistic import expit, log_odds_of_tails, logit
 from ogive._numerics.mean_interval import HALF_WIDTH_95, TAIL
 from ogive._validate import as_floats, bad_scores, check_length, is_missing, on_host
 from ogive.calibrators.group_summary import GroupSummary
@@ -192,8 +192,7 @@ class GroupTable(NamedTuple):
 
 
 def _log_odds(q: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        eta: FloatArray = np.clip(np.log(q) - np.log1p(-q), -LIMIT, LIMIT)
+    eta: FloatArray = np.clip(logit(q), -LIMIT, LIMIT)
     return eta
 
 
@@ -268,9 +267,7 @@ class GroupedMap(Fitted):
         self, high: BoolArray, tail: FloatArray, groups: Sequence[Any] | ArrayLike
     ) -> FloatArray:
         """Return the calibrated probability of scores given as side and tail."""
-        with np.errstate(divide="ignore"):
-            eta = np.log(tail) - np.log1p(-tail)
-        eta = np.clip(np.where(high, -eta, eta), self.overall.lowest, self.overall.highest)
+        eta = np.clip(log_odds_of_tails(high, tail), self.overall.lowest, self.overall.highest)
         L = self.overall.log_odds_at(eta)
         L[high & (tail == 0.0)] = self.log_odds_at_one
         return self._moved(L, groups)
@@ -335,9 +332,7 @@ class GroupedMap(Fitted):
     @property
     def log_odds_at_one(self) -> float:
         """The log-odds of a score of exactly 1, before a group moves them."""
-        with np.errstate(divide="ignore"):
-            one = np.log(self.overall.at_one) - np.log1p(-self.overall.at_one)
-        return float(np.clip(one, -LIMIT, LIMIT))
+        return float(np.clip(logit(self.overall.at_one), -LIMIT, LIMIT))
 
     @cached_property
     def width(self) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import blocks
+from ogive.curve.ties import total_rows
 from ogive.predictions import Predictions, check_predictions
 
 if TYPE_CHECKING:
@@ -27,10 +28,7 @@ FARTHEST_VALUE = 1e200
 
 def row_count(preds: Predictions) -> float:
     """Return N: the number of rows, or the sum of their weights (an int if it is whole)."""
-    if preds.sample_weight is None:
-        return preds.n
-    total = float(preds.sample_weight.sum())
-    return int(total) if total.is_integer() else total
+    return preds.n if preds.sample_weight is None else total_rows(preds.sample_weight)
 
 
 def with_weight(preds: Predictions) -> Predictions:

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._numerics.logistic import expit, expit_in_place
+from ogive._numerics.covariance import root_of
+from ogive._numerics.logistic import expit, expit_in_place, logit
 from ogive._numerics.mean_interval import LEVEL
 from ogive._numerics.natural_spline import Evaluator, Pieces
 from ogive.calibrators.log_odds import LogOddsMap
@@ -86,8 +87,7 @@ def ends_of(gamma: SplineMap, *, simultaneous: bool) -> tuple[SplineEnd, SplineE
     factor = BAND_WITHOUT_BIAS if gamma.bias is None else BAND
     if simultaneous:
         factor = max(simultaneous_factor(gamma), factor)
-    with np.errstate(divide="ignore"):
-        middle = np.log(gamma.at_one) - np.log1p(-gamma.at_one)
+    middle = logit(gamma.at_one)
     half = factor * gamma.spread(np.array([gamma.one]))
     known = {"view": gamma.view, "n": gamma.n, "lowest": gamma.lowest, "highest": gamma.highest}
 
@@ -129,8 +129,7 @@ def simultaneous_factor(gamma: SplineMap) -> float:
     from scipy.special import ndtr  # noqa: PLC0415
 
     rows = gamma._spline.basis(places_of(gamma))  # noqa: SLF001
-    value, vector = np.linalg.eigh(gamma.covariance)
-    path = rows @ (vector * np.sqrt(np.maximum(value, 0.0)))
+    path = rows @ root_of(gamma.covariance)
     size = np.sqrt(np.einsum("ij,ij->i", path, path))
     path = path[size > 0.0] / size[size > 0.0, None]
     step = np.linalg.norm(np.diff(path, axis=0), axis=1)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import blocks
+from ogive._numerics.logistic import log_odds_of_tails
 from ogive.curve.keys import HIGH, ONE, ROUNDS_TO_ONE, Run, places_of_certain, tail_of
-from ogive.curve.ties import Groups, Place, find_cells, find_keys, frozen
+from ogive.curve.ties import Groups, Place, find_cells, find_keys, frozen, total_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,8 +64,7 @@ class Derived(ABC):
         """N: the number of rows, or the sum of their weights."""
         if self._keys is not None:
             return self._keys.size
-        total = float(self._groups.count.sum())
-        return int(total) if total.is_integer() else total
+        return total_rows(self._groups.count)
 
     @property
     def effective_n(self) -> float:
@@ -107,9 +107,8 @@ class Derived(ABC):
         other side, or at 1 / (2N + 2), if there is none), and a score of exactly 0 likewise.
         """
         places = np.where(self.high, self.placed_tail(True), self.placed_tail(False))
-        tail = np.maximum(self.tail, places)  # only a tail of 0 is below
-        odds = np.log(tail) - np.log1p(-tail)
-        return frozen(np.where(self.high, -odds, odds))
+        # Only a tail of 0 is below its place.
+        return frozen(log_odds_of_tails(self.high, np.maximum(self.tail, places)))
 
     def placed_tail(self, high: bool) -> float:
         """Return the tail at which a score of exactly 1 (`high`) or 0 is placed in log-odds."""

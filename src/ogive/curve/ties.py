@@ -80,6 +80,12 @@ def squares(weights: FloatArray, kind: WeightKind) -> FloatArray:
     return weights * weights if kind == "sampling" else weights
 
 
+def total_rows(weights: FloatArray) -> float:
+    """Return the number of rows, the sum of their weights: an int if it is whole."""
+    total = float(weights.sum())
+    return int(total) if total.is_integer() else total
+
+
 def groups_of_weighted(keys: KeyArray, weights: FloatArray, kind: WeightKind) -> Groups:
     """Group unsorted keys that carry weights; rows of weight 0 are left out."""
     hit = (keys & ONE).astype(np.float64)

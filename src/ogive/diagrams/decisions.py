@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from ogive.metrics.decisions import CostCurve, NetBenefit, cost_curve, net_benefit
+from ogive.metrics.decision_curves import CostCurve, NetBenefit, cost_curve, net_benefit
 
 if TYPE_CHECKING:
     from ogive.curve import Curve

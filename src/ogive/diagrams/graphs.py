@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betaincinv
 
+from ogive._numerics.logistic import log_odds_of_tails
 from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive._wording import percent
 from ogive.calibrators import find_method
@@ -314,10 +315,9 @@ def _band_at(
     gamma: Map, high: BoolArray, tail: FloatArray
 ) -> tuple[FloatArray | None, FloatArray | None]:
     """Return the 95 % band of a map that knows its own, or nothing."""
-    with np.errstate(divide="ignore"):
-        odds = np.log(tail) - np.log1p(-tail)  # −inf at a tail of 0: the end of the map
+    odds = log_odds_of_tails(high, tail)  # ±inf: the ends of the map
     try:
-        low, upper = gamma.band_from_log_odds(np.where(high, -odds, odds))
+        low, upper = gamma.band_from_log_odds(odds)
     except DoesNotApply:
         return None, None
     return np.asarray(low), np.asarray(upper)

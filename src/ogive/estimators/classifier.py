@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from ogive._numerics.splits import cluster_folds, content_folds, exact_hashes, pairs
+from ogive._numerics.splits import pairs
 from ogive._validate import as_clusters
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.multiclass.compose import fit_multiclass, takes_folds
 from ogive.errors import DoesNotApply, InvalidInput
 from ogive.estimators._calibrator import interval_of
 from ogive.estimators.base_rates import Shiftable, class_shares
-from ogive.estimators.cross_fit import (
-    Rows,
-    check_folds,
-    fit_fold,
-    fit_model,
-    unrouted,
-)
+from ogive.estimators.cross_fit import Rows, fit_fold, fit_model, folds_of, unrouted
 from ogive.estimators.grouped import ScoredInGroups, fit_grouped, grouped_probabilities, groups_at
 from ogive.estimators.judged import Judged
 from ogive.estimators.labels import as_codes, as_labels, as_sample_weight, refuse_one_class
@@ -49,6 +41,21 @@ if TYPE_CHECKING:
     from ogive.estimators.curves import Multiclass
 
 _TWO = 2
+
+
+class _Known(NamedTuple):
+    """What is known of the rows beside their outcomes, for the calibrator."""
+
+    weights: FloatArray | None
+    clusters: IntArray | None
+    groups: Any
+
+
+class _Fitted(NamedTuple):
+    """A calibrator, and what its summary is from."""
+
+    gamma: Any
+    judged: Judged | GroupedMap
 
 
 class CalibratedClassifier(
@@ -168,18 +175,18 @@ class CalibratedClassifier(
         X, labels = indexable(X, labels)
         weights = as_sample_weight(sample_weight, np.empty((labels.shape[0], 1)))
         refuse_one_class(labels, weights)
-        self._judged: list[Judged | GroupedMap] = []
-        self._groups, self._n = sample_groups, labels.shape[0]
-        self._clusters = as_clusters(clusters, self._n, of="X", weights=weights)
+        clusters = as_clusters(clusters, labels.shape[0], of="X", weights=weights)
         if sample_groups is not None and clusters is not None:
             msg = "`clusters` and `sample_groups` do not go together yet: leave one of them out."
             raise InvalidInput(msg)
         routed = self._routed(sample_weight, params)
+        known = _Known(weights, clusters, sample_groups)
         if self._prefit():
-            self._fit_calibrator_only(X, labels, weights)
+            fitted = self._fit_calibrator_only(X, labels, known)
         else:
-            self._cross_fit(X, labels, weights, routed)
-        del self._groups, self._n, self._clusters
+            fitted = self._cross_fit(X, labels, known, routed)
+        self.maps_ = [one.gamma for one in fitted]
+        self._judged = [one.judged for one in fitted]
         self.class_shares_ = class_shares(
             as_codes(labels, self.classes_), weights, self.classes_.size
         )
@@ -193,9 +200,7 @@ class CalibratedClassifier(
             isinstance(self.cv, str) and self.cv == "prefit"
         )
 
-    def _fit_calibrator_only(
-        self, X: ArrayLike, labels: AnyArray, weights: FloatArray | None
-    ) -> None:
+    def _fit_calibrator_only(self, X: ArrayLike, labels: AnyArray, known: _Known) -> list[_Fitted]:
         """Calibrate a model that is fitted already."""
         model = self.estimator
         check_is_fitted(model)
@@ -203,23 +208,22 @@ class CalibratedClassifier(
         self.classes_ = np.asarray(model.classes_)
         codes = as_codes(labels, self.classes_)
         self.models_ = [model]
-        rows = np.arange(codes.size)
-        self.maps_ = [
-            self._fit_map(output(model, X, self.classes_), kind_of(model), codes, weights, rows)
-        ]
+        values = output(model, X, self.classes_)
+        return [self._fit_map(values, kind_of(model), codes, known, np.arange(codes.size))]
 
     def _cross_fit(
         self,
         X: Any,  # noqa: ANN401 - whatever the model takes
         labels: AnyArray,
-        weights: FloatArray | None,
+        known: _Known,
         routed: Any,  # noqa: ANN401 - scikit-learn's own class
-    ) -> None:
+    ) -> list[_Fitted]:
         """Fit the folds' models, and one calibrator or one for each."""
         self.classes_ = np.unique(labels)
         codes = np.searchsorted(self.classes_, labels)
         given = Rows(X, labels, self.classes_, routed.estimator.fit)
-        rows, folds = self._folds(X, labels, codes, weights, routed)
+        how: Any = {"split": routed.splitter.split, "ensemble": self.ensemble}
+        rows, folds = folds_of(given, codes, self.cv, known.weights, known.clusters, **how)
         jobs = (delayed(fit_fold)(self.estimator, given, train, test) for train, test in folds)
         done = list(Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(jobs))
         if self.ensemble:
@@ -228,91 +232,38 @@ class CalibratedClassifier(
         else:
             self.models_ = [fit_model(self.estimator, given, rows)]
             parts = [done]
-        self.maps_ = [self._fit_folds(part, codes, weights) for part in parts]
+        return [self._fit_folds(part, codes, known) for part in parts]
 
-    def _folds(
-        self,
-        X: Any,  # noqa: ANN401
-        labels: AnyArray,
-        codes: IntArray,
-        weights: FloatArray | None,
-        routed: Any,  # noqa: ANN401
-    ) -> tuple[IntArray, list[tuple[IntArray, IntArray]]]:
-        """Return the rows that count, and the training and calibration rows of each fold."""
-        rows = np.arange(labels.shape[0])
-        if not isinstance(self.cv, Integral) or self.cv < _TWO:
-            splitter = check_cv(self.cv, labels, classifier=True)
-            return rows, list(splitter.split(X, labels, **routed.splitter.split))
-        if weights is not None:
-            rows = np.flatnonzero(weights > 0)  # weight 0 is no row
-        fold = self._fold_of(_safe_indexing(X, rows), codes[rows], weights, rows)
-        if fold is None:
-            splitter = check_cv(int(self.cv), labels[rows], classifier=True)
-            found = list(splitter.split(np.zeros(rows.size), labels[rows]))
-        else:
-            found = list(pairs(fold))
-        check_folds(found, codes[rows], self.classes_, int(self.cv))
-        return rows, [(rows[train], rows[test]) for train, test in found]
-
-    def _fold_of(
-        self,
-        X: Any,  # noqa: ANN401
-        codes: IntArray,
-        weights: FloatArray | None,
-        rows: IntArray,
-    ) -> IntArray | None:
-        """Return the fold of each row that counts, by what it or its cluster holds."""
-        cv = int(self.cv)  # type: ignore[arg-type]
-        if self._clusters is None:
-            return content_folds(X, codes, cv)
-        found, clusters = np.unique(self._clusters[rows], return_inverse=True)
-        least = 2 * cv if self.ensemble else cv  # each calibrator needs two clusters
-        if found.size < least:
-            which, way = (
-                (" with ensemble=True", ", or ensemble=False") if self.ensemble else ("", "")
-            )
-            msg = (
-                f"cv={cv}{which} needs {least} clusters or more, but there are {found.size}. Use "
-                f"fewer folds{way}."
-            )
-            raise InvalidInput(msg)
-        hashes = exact_hashes(X)
-        key = np.zeros(rows.size) if hashes is None else hashes.astype(np.float64)
-        w = None if weights is None else weights[rows]
-        return cluster_folds(key[:, None], codes, clusters, w, cv)
-
-    def _fit_folds(self, folds: list[Fold], codes: IntArray, weights: FloatArray | None) -> Any:  # noqa: ANN401 - a fitted map
+    def _fit_folds(self, folds: list[Fold], codes: IntArray, known: _Known) -> _Fitted:
         """Fit a calibrator to the out-of-fold output of these folds."""
         rows = np.concatenate([fold.rows for fold in folds])
         values = np.concatenate([fold.values for fold in folds])
-        w = None if weights is None else weights[rows]
         fold = np.repeat(np.arange(len(folds)), [part.rows.size for part in folds])
-        return self._fit_map(values, folds[0].kind, codes[rows], w, rows, fold)
+        return self._fit_map(values, folds[0].kind, codes, known, rows, fold)
 
     def _fit_map(  # noqa: PLR0917 - internal
         self,
         values: FloatArray,
         kind: Kind,
         codes: IntArray,
-        weights: FloatArray | None,
+        known: _Known,
         rows: IntArray,
         fold: IntArray | None = None,
-    ) -> Any:  # noqa: ANN401 - a fitted map
+    ) -> _Fitted:
         """Fit a calibrator to some rows; one that cross-validates takes the folds there are."""
-        how: Any = {"sample_weight": weights, "weight_kind": self.weight_kind}
-        if self._clusters is not None:
-            how["clusters"] = self._clusters[rows]
-        preds = Predictions(values, codes, kind=kind, **how)
-        if self._groups is not None:
-            grouped = fit_grouped(preds, groups_at(self._groups, rows, self._n), self.method)
-            self._judged.append(grouped)
-            return grouped
+        weights, clusters = (
+            None if x is None else x[rows] for x in (known.weights, known.clusters)
+        )
+        how: Any = {"weight_kind": self.weight_kind, "clusters": clusters}
+        preds = Predictions(values, codes[rows], kind=kind, sample_weight=weights, **how)
+        if known.groups is not None:
+            grouped = fit_grouped(preds, groups_at(known.groups, rows, codes.size), self.method)
+            return _Fitted(grouped, grouped)
         options: dict[str, Any] = {"impossible": self.impossible}
         if fold is not None and fold[-1] > 0 and takes_folds(self.method):
             options["cv"] = list(pairs(fold))
         gamma = fit_multiclass(preds, self.method, multiclass=self.multiclass, **options)
-        self._judged.append(Judged(gamma, preds, self.method))
-        return gamma
+        return _Fitted(gamma, Judged(gamma, preds, self.method))
 
     def summary(self) -> SplineSummary | VectorSummary | GroupSummary:
         """Tell in words and numbers what the calibrator does; with `ensemble`, see `summaries`.

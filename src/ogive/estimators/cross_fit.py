@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
+from ogive._numerics.splits import cluster_folds, content_folds, exact_hashes, pairs
 from ogive.errors import FallbackWarning, InvalidInput, OgiveWarning
 from ogive.estimators.model_output import check_model, kind_of, output
 from ogive.studies.fitted_on import FOLDS
@@ -56,7 +59,68 @@ def fit_model(estimator: Any, given: Rows, rows: IntArray) -> Any:  # noqa: ANN4
     return model
 
 
-def check_folds(
+def folds_of(
+    given: Rows,
+    codes: IntArray,
+    cv: Any,  # noqa: ANN401 - a number, a splitter or splits
+    weights: FloatArray | None,
+    clusters: IntArray | None,
+    *,
+    split: dict[str, Any],
+    ensemble: bool,
+) -> tuple[IntArray, list[tuple[IntArray, IntArray]]]:
+    """Return the rows that count, and the training and calibration rows of each fold.
+
+    codes : (N,) the class of each row
+    split : what the splitter asked for
+    """
+    labels, rows = given.labels, np.arange(codes.size)
+    if not isinstance(cv, Integral) or cv < _TWO:
+        splitter = check_cv(cv, labels, classifier=True)
+        return rows, list(splitter.split(given.X, labels, **split))
+    asked = int(cv)
+    if weights is not None:
+        rows = np.flatnonzero(weights > 0)  # weight 0 is no row
+        weights = weights[rows]
+    X = _safe_indexing(given.X, rows)
+    if clusters is None:
+        fold = content_folds(X, codes[rows], asked)
+    else:
+        fold = _whole_clusters(X, codes[rows], clusters[rows], weights, asked, ensemble=ensemble)
+    if fold is None:
+        splitter = check_cv(asked, labels[rows], classifier=True)
+        found = list(splitter.split(np.zeros(rows.size), labels[rows]))
+    else:
+        found = list(pairs(fold))
+    _check_folds(found, codes[rows], given.classes, asked)
+    return rows, [(rows[train], rows[test]) for train, test in found]
+
+
+def _whole_clusters(
+    X: Any,  # noqa: ANN401
+    codes: IntArray,
+    clusters: IntArray,
+    weights: FloatArray | None,
+    cv: int,
+    *,
+    ensemble: bool,
+) -> IntArray:
+    """Return the fold of each row, which is that of its cluster."""
+    found, clusters = np.unique(clusters, return_inverse=True)
+    least = 2 * cv if ensemble else cv  # each calibrator needs two clusters
+    if found.size < least:
+        which, way = (" with ensemble=True", ", or ensemble=False") if ensemble else ("", "")
+        msg = (
+            f"cv={cv}{which} needs {least} clusters or more, but there are {found.size}. Use "
+            f"fewer folds{way}."
+        )
+        raise InvalidInput(msg)
+    hashes = exact_hashes(X)
+    key = np.zeros(codes.size) if hashes is None else hashes.astype(np.float64)
+    return cluster_folds(key[:, None], codes, clusters, weights, cv)
+
+
+def _check_folds(
     folds: list[tuple[IntArray, IntArray]], codes: IntArray, classes: AnyArray, asked: int
 ) -> None:
     """Check that there are as many folds as asked, and each leaves two classes to train on."""

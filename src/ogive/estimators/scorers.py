@@ -24,8 +24,8 @@ from ogive.estimators.labels import as_labels, as_sample_weight
 from ogive.metrics import MEASURES
 from ogive.predictions import Predictions
 from ogive.studies.fitted_on import cross_validated_log_loss
-from ogive.studies.numbers import refinement as refinement_of_curve
-from ogive.studies.numbers import spline_errors
+from ogive.studies.refinement import refinement as refinement_of_curve
+from ogive.studies.spline_errors import spline_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive._numerics.logistic import expit
+from ogive._numerics.logistic import expit, log_odds_of_tails, logit
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.class_view import ClassViewMap
@@ -43,8 +43,7 @@ def scores_for(calibrator: Fitted, points: int, random_state: int) -> FloatArray
 def log_odds_for(calibrator: Fitted, points: int, random_state: int) -> FloatArray:
     """Return log-odds, one column; +inf is a score of 1, and no logit of a matrix."""
     s = scores_for(calibrator, points, random_state)
-    with np.errstate(divide="ignore"):
-        eta = np.log(s) - np.log1p(-s)
+    eta = logit(s)
     ends = [0.0, -np.inf] if isinstance(calibrator, MatrixMap) else [0.0, -np.inf, np.inf]
     return np.concatenate([eta[np.isfinite(eta)], _FAR, -_FAR, ends])
 
@@ -101,9 +100,7 @@ def _on_knots(gamma: Fitted, K: int, rng: np.random.Generator) -> FloatArray:
     """Return rows in which one class has the log-odds of a knot, against K − 1 equal others."""
     eta = _log_odds_knots(gamma)
     tails = _tail_knots(gamma)
-    with np.errstate(divide="ignore"):
-        from_tails = np.log(np.abs(tails)) - np.log1p(-np.abs(tails))
-    eta = np.concatenate([eta, np.where(tails < 0, -from_tails, from_tails)])
+    eta = np.concatenate([eta, log_odds_of_tails(tails < 0, np.abs(tails))])
     eta = eta[np.isfinite(eta)]
     if eta.size > _MAX_KNOTS // K:
         eta = rng.choice(eta, _MAX_KNOTS // K, replace=False)

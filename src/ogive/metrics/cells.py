@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._numerics.logistic import log_add
+from ogive._numerics.logistic import log_add, log_odds_of_tails
 from ogive.metrics.null import Null, summed
 from ogive.metrics.proper import CLIP
 
@@ -41,8 +41,7 @@ class Cells:
     def __init__(self, curve: Curve) -> None:
         null = Null(curve, least_tail=CLIP)
         tail = np.maximum(curve.tail, CLIP)
-        eta = np.log(tail) - np.log1p(-tail)
-        eta = np.where(curve.high, -eta, eta)
+        eta = log_odds_of_tails(curve.high, tail)
         variance = summed(null.variance, null.group, eta.size)
         cell = self.cell = cell_of(eta, variance, curve.count)
         size = int(cell[-1]) + 1

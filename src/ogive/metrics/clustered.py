@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ogive._numerics.covariance import root_of
 from ogive.metrics.shared_draws import (
     MAX_JUMPS,
     MIN_SKEWNESS,
@@ -125,9 +126,7 @@ def _with(steps: FloatArray, covariance: FloatArray, rng: np.random.Generator) -
     """Add normal steps with a covariance."""
     if not covariance.any():
         return steps
-    value, vector = np.linalg.eigh(covariance)
-    root = vector * np.sqrt(np.maximum(value, 0.0))
-    result: FloatArray = steps + rng.standard_normal(steps.shape) @ root.T
+    result: FloatArray = steps + rng.standard_normal(steps.shape) @ root_of(covariance).T
     return result
 
 

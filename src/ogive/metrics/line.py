@@ -11,10 +11,8 @@ With rows of weight w, score p, log-odds :math:`\eta` and outcome y:
 the truth: the noise is measured by the residuals r = y − p of each fit.
 
 O/E ratio and intercept are functions of one sum, the weight of outcomes 1. A sum of few outcomes is
-skewed, so it has the interval of a gamma distribution (`sum_interval`), with the variance
-:math:`\sum w^2 r^2`: for rare outcomes that is close to Jeffreys' interval of a Poisson count, for
-many the normal one. Where outcomes 0 are rare, their sum has it; between, both are averaged, each
-weighted by how rare its outcome is.
+skewed, so it has the interval of a gamma distribution (`ogive._numerics.sum_interval`), with the
+variance :math:`\sum w^2 r^2`.
 
 The slope has the interval of its profile likelihood, widened where the residuals vary more than
 the line expects (Kent 1982): all b whose log-likelihood is within :math:`k\,t^2 / 2` of the best,
@@ -31,7 +29,7 @@ where means do not.
 
 from __future__ import annotations
 
-from math import inf, log, nan, sqrt
+from math import inf, nan, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -40,6 +38,7 @@ from ogive._html import record_form
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.logistic import expit, intercept_for_share, logistic_fit, same_score
 from ogive._numerics.mean_interval import TAIL, ByCluster
+from ogive._numerics.sum_interval import by_rarity, sum_interval
 from ogive.curve.coarse import coarse
 from ogive.curve.curve import as_curve
 
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
 
 LOW, HIGH = TAIL, 1.0 - TAIL
 FREEDOM = 4.0  # degrees of freedom that a row of the rarer outcome is worth, for the slope
-JEFFREYS = 0.5  # rows added to a count, so that its interval is right on average
 #: A fitted line is read off this many rows at most; more are joined, which moves it by under 1e-6.
 MAX_ROWS = 1 << 14
 _DOUBLINGS = 40  # of the first step away from the slope: beyond, that end of the interval is open
@@ -67,29 +65,6 @@ class Estimate(NamedTuple):
 
     def _repr_html_(self) -> str:
         return record_form(self)
-
-
-def sum_interval(total: float, variance: float, unit: float) -> tuple[float, float]:
-    """Return the interval of the mean of a sum that cannot be negative.
-
-    Parameters
-    ----------
-    total, variance : float
-        The sum that was seen, and an estimate of its variance; below that of a single row it is
-        taken to be that of one.
-    unit : float
-        The weight of a row.
-
-    >>> [round(end, 2) for end in sum_interval(10.0, 10.0, 1.0)]
-    [5.14, 17.74]
-    """
-    from scipy.special import gammaincinv  # noqa: PLC0415 - keep `import ogive` light
-
-    if total <= 0.0:
-        return 0.0, -unit * log(LOW)  # exact: a Poisson count of that mean is 0 in 2.5 %
-    scale = max(variance, unit * unit) / total
-    low, high = gammaincinv(total / scale + JEFFREYS, (LOW, HIGH))
-    return scale * float(low), scale * float(high)
 
 
 def oe_ratio(
@@ -335,11 +310,9 @@ def _hits_interval(curve: Curve, variance: float) -> tuple[float, float]:
     """Return the interval of the weight of outcomes 1: that of both sums, by their shares."""
     n, hits = float(curve.n), float(curve.total_hits)
     unit = float(curve.square.sum()) / n
-    low, high = np.minimum(sum_interval(hits, variance, unit), n)
-    least, most = np.minimum(sum_interval(n - hits, variance, unit), n)
-    share = hits / n
-    mean = [(1.0 - share) * a + share * b for a, b in ((low, n - most), (high, n - least))]
-    return min(float(mean[0]), hits), max(float(mean[1]), hits)
+    sums = (sum_interval(total, variance, unit) for total in (hits, n - hits))
+    low, high = by_rarity(hits / n, n, *(np.minimum(ends, n).tolist() for ends in sums))
+    return min(low, hits), max(high, hits)
 
 
 def _shift_for(curve: Curve, hits: float) -> float:

@@ -37,7 +37,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ogive._numerics.logistic import expit
+from ogive._numerics.covariance import multinomial
+from ogive._numerics.logistic import expit, logit
 from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.errors import InvalidInput
 
@@ -89,8 +90,7 @@ class BaseRate:
 
 def log_odds_of(q: FloatArray) -> FloatArray:
     """Return log-odds of calibrated scores, cut where float64 has no more."""
-    with np.errstate(divide="ignore"):
-        eta: FloatArray = np.clip(np.log(q) - np.log1p(-q), -_FARTHEST, _FARTHEST)
+    eta: FloatArray = np.clip(logit(q), -_FARTHEST, _FARTHEST)
     return eta
 
 
@@ -276,12 +276,6 @@ def _misfit(
     shape = float(chi2.sf(left @ inverse @ left, tables.shape[1] - 2))
     same = float(chi2.sf((rate - estimate) ** 2 * (along @ inverse @ along), 1))
     return min(2.0 * min(shape, same), 1.0)
-
-
-def multinomial(p: FloatArray) -> FloatArray:
-    """Return the covariance of one draw from shares p."""
-    result: FloatArray = np.diag(p) - np.outer(p, p)
-    return result
 
 
 def _joined_bins(*rows: FloatArray) -> FloatArray:

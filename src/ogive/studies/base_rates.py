@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ogive._numerics.covariance import multinomial
 from ogive.errors import InvalidInput
-from ogive.studies.base_rate import MIN_ROWS_IN_A_BIN, BaseRate, Bins, Mixture, multinomial
+from ogive.studies.base_rate import MIN_ROWS_IN_A_BIN, BaseRate, Bins, Mixture
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray

@@ -64,7 +64,7 @@ def hall_t(
 ) -> tuple[float, float, float]:
     r"""Return the mean of differences, its standard error, and Hall's t.
 
-    With t the mean over its error and g the skewness over :math:`\\sqrt n`, Hall's transformation
+    With t the mean over its error and g the skewness over :math:`\sqrt n`, Hall's transformation
     :math:`t + (g / 6) (2 t^2 + 1) + g^2 t^3 / 27` (monotone) is closer to normal than t.
     difference, share : (N,) and shares of the weight, which sum to 1. clusters : (N,) the cluster
     of each row: the sums of clusters then take the place of rows, and t is moved to the normal

@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 from scipy.stats import ncx2
 
 from ogive._numerics.binomial import Likelihood, Trials
-from ogive._numerics.logistic import expit
+from ogive._numerics.logistic import expit, log_odds_of_tails
 from ogive._numerics.mean_interval import LEVEL
 from ogive.curve.coarse import coarse
 from ogive.metrics.proper import CLIP
@@ -57,8 +57,7 @@ def saving(curve: Curve, level: float = LEVEL) -> Saving:
     n, kish = curve.n, curve.independent_n / curve.n
     rows = coarse(curve) if n > MIN_ROWS_FOR_COARSE_COPY else curve
     tail = np.maximum(rows.tail, CLIP)
-    eta = np.log(tail) - np.log1p(-tail)
-    eta = np.where(rows.high, -eta, eta)
+    eta = log_odds_of_tails(rows.high, tail)
     basis = _basis(eta, rows.count)
     gained, ratio = _fit(basis, eta, rows.count * kish, rows.hits * kish)
     d, size = basis.shape[1], 2.0 * n * kish

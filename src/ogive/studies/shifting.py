@@ -19,6 +19,7 @@ from ogive.calibrators.shifted import (
     classes_of,
     shifted,
 )
+from ogive.curve.ties import squares
 from ogive.errors import DoesNotApply, InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map, save
 from ogive.readers import Columns
@@ -81,7 +82,7 @@ def shift_file(
     """
     safe_output(out, [calibrator])
     gamma, info = load_map(calibrator), load_fitted_on(calibrator)
-    classes_of(gamma)  # an accuracy is refused before its rate is asked for
+    classes_of(gamma)  # refuses what has no base rate, before one is asked for
     if trained_at is None:
         trained_at = rate_before(gamma, info)
     if trained_at is None and kept_negatives is None:
@@ -229,8 +230,8 @@ def _new_scores(
         preds = unlabelled_rows(like, columns, **how)
         q = gamma(preds)
         q = q[:, 1] if gamma.K == TWO_CLASSES else q
-        count = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
-        square = count**2 if preds.weight_kind == "sampling" else count
+        count = preds.row_weights
+        square = squares(count, preds.weight_kind)
     return q, count * float(count.sum() / square.sum())  # of sampling weights: Kish's rows
 
 

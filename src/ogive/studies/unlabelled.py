@@ -10,19 +10,20 @@ from ogive.engines.files import is_log, open_log
 from ogive.engines.local import read_log
 from ogive.engines.row_sample import sampled_rows
 from ogive.errors import InvalidInput, OgiveWarning
-from ogive.readers import Columns
 from ogive.readers.memory import parse_memory
 from ogive.readers.multi_file import read_together
+from ogive.studies.fitting import TWO_CLASSES
 from ogive.views import check_view, score_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive._typing import BoolArray, FloatArray, Progress
+    from ogive.engines.files import Log
     from ogive.predictions import Predictions
+    from ogive.readers import Columns
 
 DEFAULT_PART = "test"  # of a file or log with parts: the other one may have fitted a calibrator
-_TWO_CLASSES = 2
 
 
 class Unlabelled(NamedTuple):
@@ -37,7 +38,7 @@ class Unlabelled(NamedTuple):
 
 def unlabelled(
     file: Path,
-    columns: Columns | None,
+    columns: Columns,
     view: str | None,
     *,
     why: str | None,
@@ -53,24 +54,18 @@ def unlabelled(
     part : of a file or log with parts; by default test
     skip_bad : leave out rows of a log that are not valid, with a warning
     """
-    columns = columns or Columns()
-    if is_log(file):
-        log = open_log(file, columns, skip_bad=skip_bad)
-        refuse_outcomes(file, why, found=log.layout.truth is not None)
-        if view is None and log.layout.kind != "scores":
-            view = "class-1" if log.classes == _TWO_CLASSES else "top-1"
-        how: Any = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
-        how |= {"part": part, "default_part": DEFAULT_PART, "weight_kind": columns.weight_kind}
-        how["skip_bad"] = skip_bad
-        reading = read_log(file, view, columns=columns, **how)
-        _warn_of_skipped(file, reading.skipped)
-        _check_rows(file, len(reading.curves))
-        curve = reading.curve
-        return Unlabelled(curve.view, curve.high, curve.tail, curve.count, curve.square)
-    preds = read_together((file,), columns, experiment, part, default=DEFAULT_PART, memory=memory)
-    refuse_outcomes(file, why, found=preds.labels is not None)
-    _check_rows(file, preds.row_weights.sum())
-    return scored_rows(preds, view)
+    if not is_log(file):
+        return scored_rows(_rows_of_file(file, columns, why, part, experiment, memory), view)
+    log = _open_log(file, columns, why, skip_bad=skip_bad)
+    if view is None and log.layout.kind != "scores":
+        view = "class-1" if log.classes == TWO_CLASSES else "top-1"
+    how: Any = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
+    how |= {"part": part, "default_part": DEFAULT_PART, "weight_kind": columns.weight_kind}
+    reading = read_log(file, view, columns=columns, skip_bad=skip_bad, **how)
+    _warn_of_skipped(file, reading.skipped)
+    _check_rows(file, len(reading.curves))
+    curve = reading.curve
+    return Unlabelled(curve.view, curve.high, curve.tail, curve.count, curve.square)
 
 
 def unlabelled_rows(
@@ -84,21 +79,15 @@ def unlabelled_rows(
     skip_bad: bool = False,
     progress: Progress | None = None,
 ) -> Predictions:
-    """Return whole rows of a file or a log, which is read once.
+    """Return whole rows of a file or a log, which is read once; the parameters are the same.
 
     Of a log they are a random sample, where there are more than a million or than memory holds.
     """
-    how: Any
     if not is_log(file):
-        how = {"default": DEFAULT_PART, "memory": memory}
-        preds = read_together((file,), columns, experiment, part, **how)
-        refuse_outcomes(file, why, found=preds.labels is not None)
-        _check_rows(file, preds.row_weights.sum())
-        return preds
-    log = open_log(file, columns, skip_bad=skip_bad)
-    refuse_outcomes(file, why, found=log.layout.truth is not None)
-    how = {"part": part, "default_part": DEFAULT_PART, "skip_bad": skip_bad}
-    preds, rows, skipped = sampled_rows(log, parse_memory(memory), progress, **how)
+        return _rows_of_file(file, columns, why, part, experiment, memory)
+    log = _open_log(file, columns, why, skip_bad=skip_bad)
+    parts: Any = {"part": part, "default_part": DEFAULT_PART, "skip_bad": skip_bad}
+    preds, rows, skipped = sampled_rows(log, parse_memory(memory), progress, **parts)
     _warn_of_skipped(file, skipped)
     _check_rows(file, preds.row_weights.sum())
     if preds.n < rows:
@@ -117,13 +106,33 @@ def _warn_of_skipped(file: Path, skipped: int) -> None:
         warnings.warn(msg, OgiveWarning, stacklevel=3)
 
 
+def _rows_of_file(  # noqa: PLR0917 - internal
+    file: Path,
+    columns: Columns,
+    why: str | None,
+    part: str | None,
+    experiment: str | None,
+    memory: str | int,
+) -> Predictions:
+    preds = read_together((file,), columns, experiment, part, default=DEFAULT_PART, memory=memory)
+    _refuse_outcomes(file, why, found=preds.labels is not None)
+    _check_rows(file, preds.row_weights.sum())
+    return preds
+
+
+def _open_log(file: Path, columns: Columns, why: str | None, *, skip_bad: bool) -> Log:
+    log = open_log(file, columns, skip_bad=skip_bad)
+    _refuse_outcomes(file, why, found=log.layout.truth is not None)
+    return log
+
+
 def _check_rows(file: Path, rows: float) -> None:
     if not rows > 0:
         msg = f"{file} has no rows, or none with a weight above 0: give a file with scores."
         raise InvalidInput(msg)
 
 
-def refuse_outcomes(file: Path, why: str | None, *, found: bool) -> None:
+def _refuse_outcomes(file: Path, why: str | None, *, found: bool) -> None:
     """Refuse data with outcomes, unless they are not to be read."""
     if found and why is not None:
         rest = "leave the outcomes unread: --ignore-outcomes (ignore_outcomes=True)."
@@ -133,7 +142,7 @@ def refuse_outcomes(file: Path, why: str | None, *, found: bool) -> None:
 
 def scored_rows(preds: Predictions, view: str | None) -> Unlabelled:
     """Return the scores of predictions; the default view of two classes is class 1."""
-    if view is None and preds.K == _TWO_CLASSES and not preds.one_column:
+    if view is None and preds.K == TWO_CLASSES and not preds.one_column:
         view = "class-1"
     name = check_view(view, preds).name
     scored = score_rows(preds, name)

@@ -1,33 +1,27 @@
-"""When to act: thresholds, costs before and after, limits, and several actions."""
+"""When to act: thresholds, costs before and after, and limits."""
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
 import ogive
 from ogive import Curve, Predictions, decide, expected_cost
 from ogive.calibrators.identity import IdentityMap
-from ogive.calibrators.scaling.temperature import TemperatureMap
 from ogive.errors import DoesNotApply, InvalidInput, InvalidType, OgiveWarning
 from ogive.metrics.decisions import Cells
-from ogive.studies.acting.actions import expected_costs
 from ogive.studies.acting.events import Costs, by_folds, by_map, judge
 from tests import naive, strategies
+from tests.simulate import rare
 
 NONE = IdentityMap(view="score", n=1)
 WORDS = ("none", "as given")
 
 
-def data(rng, n=3000, power=1.5):
-    truth = rng.beta(1, 9, n)
-    return truth**power, rng.random(n) < truth
-
-
 def test_the_threshold_is_the_closed_form_and_costs_are_those_of_the_rows(rng):
-    scores, outcomes = data(rng)
-    other, seen = data(rng)
+    scores, outcomes = rare(rng)
+    other, seen = rare(rng)
     gamma = ogive.fit_spline(Curve.from_scores(other, seen))
     found = decide(scores, outcomes, miss=20, alarm=1, calibrator=gamma)
     assert found.threshold == 1 / 21
@@ -46,10 +40,10 @@ def test_the_threshold_is_the_closed_form_and_costs_are_those_of_the_rows(rng):
 
 
 def test_cross_validated_costs_are_near_those_of_new_rows(rng):
-    scores, outcomes = data(rng)
+    scores, outcomes = rare(rng)
     found = decide(scores, outcomes, miss=20, alarm=1)
     gamma = ogive.fit_spline(Curve.from_scores(scores, outcomes))
-    new, fresh = data(rng, 200_000)
+    new, fresh = rare(rng, 200_000)
     truth = decide(new, fresh, miss=20, alarm=1, calibrator=gamma)
     assert found.how == "cross-validated (5 folds)"
     assert found.after.low < truth.cost_after < found.after.high
@@ -59,14 +53,14 @@ def test_cross_validated_costs_are_near_those_of_new_rows(rng):
 
 def test_what_is_saved_is_paired(rng):
     """Costs before and after are of the same rows: the difference is known better than either."""
-    scores, outcomes = data(rng, power=1.1)
+    scores, outcomes = rare(rng, power=1.1)
     found = decide(scores, outcomes, miss=20, alarm=1)
     both = np.hypot(*(x.high - x.low for x in (found.before, found.after)))
     assert found.high - found.low < 0.7 * both
 
 
 def test_a_map_that_changes_nothing_saves_nothing_for_certain(rng):
-    scores, outcomes = data(rng)
+    scores, outcomes = rare(rng)
     found = decide(scores, outcomes, miss=20, alarm=1, calibrator=NONE)
     assert (found.saved, found.low, found.high) == (0.0, 0.0, 0.0)
     assert "changes no decision" in found.verdict
@@ -74,7 +68,7 @@ def test_a_map_that_changes_nothing_saves_nothing_for_certain(rng):
 
 
 def test_a_capacity_that_decides_leaves_nothing_to_save(rng):
-    scores, outcomes = data(rng, 4000, power=1.5)
+    scores, outcomes = rare(rng, 4000, power=1.5)
     for capacity in range(150, 210, 10):  # the variance of five equal costs may round
         found = decide(scores, outcomes, miss=20, alarm=1, capacity=capacity)
         assert (found.saved, found.low, found.high) == (0.0, 0.0, 0.0)
@@ -91,9 +85,9 @@ def test_that_no_row_changes_is_not_certainty():
 
 @pytest.mark.parametrize("kind", ["repetition", "sampling"])
 def test_weights_and_the_order_of_rows(rng, kind):
-    scores, outcomes = data(rng, 800)
+    scores, outcomes = rare(rng, 800)
     w = rng.integers(1, 4, 800)
-    other = ogive.fit_platt(Curve.from_scores(*data(rng)))
+    other = ogive.fit_platt(Curve.from_scores(*rare(rng)))
     how = {"miss": 9, "alarm": 1, "calibrator": other}
     found = decide(scores, outcomes, sample_weight=w, weight_kind=kind, **how).to_dict()
     order = rng.permutation(800)
@@ -109,8 +103,8 @@ def test_weights_and_the_order_of_rows(rng, kind):
 
 
 def test_curves_merged_curves_and_predictions_give_the_same(rng):
-    scores, outcomes = data(rng, 900)
-    gamma = ogive.fit_platt(Curve.from_scores(*data(rng)))
+    scores, outcomes = rare(rng, 900)
+    gamma = ogive.fit_platt(Curve.from_scores(*rare(rng)))
     how = {"miss": 9, "alarm": 1, "calibrator": gamma}
     whole = decide(scores, outcomes, **how)
     parts = [Curve.from_scores(scores[at], outcomes[at]) for at in (slice(400), slice(400, 900))]
@@ -163,7 +157,7 @@ def test_limits_equal_their_definition(rows, share, capacity, precision):
 
 
 def test_a_capacity_that_binds_leaves_nothing_to_save(rng):
-    scores, outcomes = data(rng)
+    scores, outcomes = rare(rng)
     found = decide(scores, outcomes, miss=20, alarm=1, capacity=100)
     assert found.after.acted <= 100 / 3000
     assert found.threshold > 1 / 21
@@ -174,100 +168,11 @@ def test_a_capacity_that_binds_leaves_nothing_to_save(rng):
 
 
 def test_precision_is_reached_on_calibrated_scores(rng):
-    scores, outcomes = data(rng)
+    scores, outcomes = rare(rng)
     found = decide(scores, outcomes, miss=20, alarm=1, precision=0.3)
     assert found.threshold > 1 / 21
     assert found.after.precision > 0.27  # cross-validated
     assert found.before.precision > 0.35  # raw scores are too low
-
-
-def test_several_actions(rng):
-    z = 2 * rng.normal(size=(2000, 3))
-    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
-    labels = (rng.random((2000, 1)) > p.cumsum(axis=1)).sum(axis=1)
-    costs = [[0, 10, 5], [1, 0, 1], [3, 3, 0], [1, 1, 1]]
-    gamma = ogive.fit_temperature(Predictions(2 * z[:500], labels[:500], kind="logits"))
-    preds = Predictions(2 * z[500:], labels[500:], kind="logits")
-    found = decide(preds, costs=costs, calibrator=gamma, actions=["a", "b", "c", "d"])
-    assert found.threshold is None
-    for q, cost, share in (
-        (preds.probabilities(), found.cost_before, "before"),
-        (gamma(preds), found.cost_after, "after"),
-    ):
-        chosen = [min(range(4), key=lambda a: (np.dot(row, costs[a]), a)) for row in q]
-        paid = [costs[a][k] for a, k in zip(chosen, labels[500:], strict=True)]
-        assert cost == pytest.approx(np.mean(paid))
-        shares = [chosen.count(a) / 1500 for a in range(4)]
-        assert [getattr(x, share) for x in found.actions] == pytest.approx(shares)
-    assert found.saved == pytest.approx(found.cost_before - found.cost_after)
-    assert found.low < found.saved < found.high
-    always = [np.mean([row[k] for k in labels[500:]]) for row in costs]
-    assert [x.always for x in found.actions] == pytest.approx(always)
-    crossed = decide(preds, costs=costs, method="temperature")
-    assert crossed.saved > 0.0
-    assert crossed.how == "cross-validated (5 folds)"
-
-
-def test_a_large_cost_that_no_row_paid_is_not_ruled_out(rng):
-    """With 200 rows and none missed, up to three of them may have been missed by chance."""
-    p = np.tile([[0.9, 0.1, 0.0], [0.1, 0.9, 0.0]], (100, 1))
-    preds = Predictions(p, (rng.random(200) < p[:, 1]).astype(int), kind="probs")
-    small, large = ([[0, 1, worst], [1, 0, worst], [2, 2, 0]] for worst in (1, 1000))
-    few, many = (
-        decide(preds, costs=c, calibrator=ogive.fit_temperature(preds)) for c in (small, large)
-    )
-    assert few.cost_before == many.cost_before
-    assert few.before.high < 0.5
-    assert 1000 * 3 / 200 < many.before.high < 1000 * 4 / 200
-
-
-@settings(max_examples=60)
-@given(st.data())
-def test_intervals_of_several_actions_are_those_of_rows_of_one_size(data):
-    classes, n = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 30))
-    size = st.sampled_from([0.0, 0.5, 1.0, 3.0, 20.0, 100.0])
-    costs = data.draw(
-        st.lists(st.lists(size, min_size=classes, max_size=classes), min_size=2, max_size=4)
-    )
-    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    z, labels = 3 * rng.normal(size=(n, classes)), np.arange(n) % classes
-    kind = data.draw(st.sampled_from(["repetition", "sampling"]))
-    w = rng.integers(1, 4, n).astype(float)
-    preds = Predictions(z, labels, kind="logits", sample_weight=w, weight_kind=kind)
-    factor = data.draw(st.sampled_from([0.25, 1.0]))
-    gamma = TemperatureMap(view="vector", n=n, K=classes, factor=factor, floor=None)
-    assume(len({tuple(row) for row in costs}) > 1)
-    found = decide(preds, costs=costs, calibrator=gamma)
-    chosen = [
-        [min(range(len(costs)), key=lambda a: (np.dot(row, costs[a]), a)) for row in q]
-        for q in (preds.probabilities(), gamma(preds))
-    ]
-    paid = [[costs[a][k] for a, k in zip(x, labels, strict=True)] for x in chosen]
-    for one, x, actions in zip((found.before, found.after), paid, chosen, strict=True):
-        most = max(max(costs[a]) for a in actions)
-        assert one[:3] == pytest.approx(naive.mean_of_sizes(x, [most], w, kind), abs=1e-12)
-    pairs = [(a, b) for a, b in zip(*chosen, strict=True) if a != b]
-    if not pairs:
-        pairs = [(a, b) for a in chosen[0] for b in chosen[0]]
-    change = [costs[a][k] - costs[b][k] for a, b in pairs for k in range(classes)]
-    saved = np.subtract(*paid).tolist()
-    expected = naive.mean_of_sizes(saved, [min(change), max(change)], w, kind)
-    assert (found.saved, found.low, found.high) == pytest.approx(expected, abs=1e-12)
-
-
-def test_two_actions_of_two_classes_are_a_threshold(rng):
-    scores, outcomes = data(rng, 1500)
-    gamma = ogive.fit_platt(Curve.from_scores(*data(rng)))
-    one = decide(scores, outcomes, miss=7, alarm=2, calibrator=gamma)
-    two = decide(scores, outcomes, costs=[[0, 7], [2, 0]], calibrator=gamma)
-    assert two.cost_before == pytest.approx(one.cost_before)
-    assert two.cost_after == pytest.approx(one.cost_after)
-    assert two.saved == pytest.approx(one.saved)
-    assert (two.low, two.high) == pytest.approx((one.low, one.high), rel=0.02)
-    assert two.before[:3] == pytest.approx(one.before[:3])
-    assert two.after[:3] == pytest.approx(one.after[:3])
-    cost = expected_costs([[0.5, 0.5]], [[0, 7], [2, 0]])
-    assert cost.tolist() == [[3.5, 1.0]]
 
 
 @pytest.mark.parametrize(
@@ -334,7 +239,7 @@ def test_a_rank_by_all_columns_is_decided_with_its_rows():
 
 @pytest.mark.parametrize("costs", [{"miss": 20, "alarm": 1}, {"costs": [[0, 20], [1, 0]]}])
 def test_copies_of_a_row_in_a_cluster_are_worth_one_row(rng, costs):
-    scores, outcomes = data(rng, 400)
+    scores, outcomes = rare(rng, 400)
     alone = decide(scores, outcomes, calibrator=NONE, **costs)
     copies = [np.repeat(x, 10) for x in (scores, outcomes, np.arange(400))]
     many = decide(*copies[:2], calibrator=NONE, clusters=copies[2], **costs)
@@ -347,7 +252,7 @@ def test_copies_of_a_row_in_a_cluster_are_worth_one_row(rng, costs):
 
 
 def test_clusters_of_one_row_change_little_and_folds_keep_clusters_whole(rng):
-    scores, outcomes = data(rng, 1000)
+    scores, outcomes = rare(rng, 1000)
     alone = decide(scores, outcomes, miss=20, alarm=1)
     each = decide(scores, outcomes, miss=20, alarm=1, clusters=rng.permutation(1000))
     assert 0.98 * alone.before.low <= each.before.low <= alone.before.low
@@ -388,7 +293,7 @@ def cost_of(rows, q, costs):
 
 
 def test_a_calibrator_of_groups_decides_with_the_group_of_each_row(rng):
-    scores, outcomes = data(rng)
+    scores, outcomes = rare(rng)
     group = np.where(rng.random(3000) < 0.5, "a", "b")
     curves = {g: Curve.from_scores(scores[group == g], outcomes[group == g]) for g in "ab"}
     gamma = ogive.fit_groups(curves, by="place")
@@ -415,3 +320,13 @@ def test_a_precision_that_the_scores_miss_is_no_advice_against_calibrating(rng):
     assert found.verdict.startswith("Keeping the precision costs ")
     assert "below the 40 % asked for." in found.verdict
     assert "do not calibrate" not in found.verdict
+
+
+def test_where_whole_rows_are_calibrated_unchanged_rows_are_not_certain(rng):
+    p = rng.dirichlet([1, 1, 1], 200)
+    labels = (p.cumsum(axis=1) < rng.random((200, 1))).sum(axis=1)
+    gamma = ogive.fit_temperature(Predictions(p, labels, kind="probs"))
+    asked = {"miss": 1e6, "alarm": 1, "view": "class-2", "calibrator": gamma}
+    found = decide(Predictions(p, labels, kind="probs"), **asked)
+    assert found.saved == 0.0
+    assert found.low < 0.0 < found.high

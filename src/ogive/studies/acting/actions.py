@@ -14,8 +14,9 @@ import numpy as np
 from ogive._numerics.mean_interval import ByCluster, Part, mean_interval
 from ogive._validate import as_floats
 from ogive.curve.clusters import summed
+from ogive.curve.ties import squares, total_rows
 from ogive.errors import InvalidInput, rows_that
-from ogive.metrics.decisions import is_cost
+from ogive.metrics.decisions import RANGE_OF_COSTS, is_cost
 from ogive.predictions import labelled
 from ogive.studies.acting.decision import Acting, Action, Decision
 
@@ -42,9 +43,9 @@ def as_costs(costs: ArrayLike, classes: int) -> FloatArray:
     bad = np.asarray(~fine.all(axis=1))
     if bad.any():
         msg = (
-            "`costs` must be finite and >= 0 (0, or from 1e-100 to 1e100): "
-            f"{rows_that(bad)} ({matrix[~fine][0]:g}). Where an action earns "
-            "something, add the same number to all costs of that class: the decisions stay."
+            f"`costs` must be finite and >= 0 ({RANGE_OF_COSTS}): {rows_that(bad)} "
+            f"({matrix[~fine][0]:g}). Where an action earns something, add the same number to all "
+            "costs of that class: the decisions stay."
         )
         raise InvalidInput(msg)
     if (matrix == matrix[0]).all():
@@ -79,8 +80,8 @@ def judge_actions(
     noise : the variance of the cost after that is due to the rows of the fits
     """
     labels = labelled(preds)
-    w = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
-    kinds = w * w if preds.weight_kind == "sampling" else w
+    w = preds.row_weights
+    kinds = squares(w, preds.weight_kind)
     n, effective_n = float(w.sum()), float(w.sum() ** 2 / kinds.sum())
     chosen = [expected_costs(p, costs).argmin(axis=1) for p in (preds.probabilities(), calibrated)]
     paid = [costs[action, labels] for action in chosen]
@@ -103,7 +104,7 @@ def judge_actions(
         low=low,
         high=high,
         raw_threshold=None,
-        n=int(n) if n.is_integer() else n,
+        n=total_rows(w),
         view="vector",
         method=words[0],
         how=words[1],

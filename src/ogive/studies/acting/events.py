@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ogive._numerics.jackknife import jackknife_variance
 from ogive._numerics.mean_interval import ByCluster, mean_interval
 from ogive.calibrators import find_method
 from ogive.calibrators.maps import Map
 from ogive.curve.clusters import clusters_of_rows, joined
 from ogive.curve.folds import folds
+from ogive.curve.ties import squares, total_rows
 from ogive.errors import InvalidInput, NotEnoughData, OgiveWarning
 from ogive.metrics.decisions import Cell, Cells, cuts
 from ogive.studies.acting.decision import Acting, Decision
@@ -114,8 +116,8 @@ def by_rows(
     one : a map of the score alone that does the same
     """
     rows, after = score_rows(preds, view), apply(gamma, preds, view, groups)
-    w = np.ones(preds.n) if preds.sample_weight is None else preds.sample_weight
-    square = w * w if preds.weight_kind == "sampling" else w
+    w = preds.row_weights
+    square = squares(w, preds.weight_kind)
     hit = np.asarray(rows.hit, dtype=np.float64)
     sums = w, w * hit, square, square * hit
     maps = () if one is None else (one,)
@@ -176,7 +178,6 @@ def judge(
     cost_after = _acting(rows, act_after, costs, noise)
     if rows.by_each:
         cost_after = _with_pessimism(cost_after, _acting(rows, (rows.final >= t) & allowed, costs))
-    n = float(rows.count.sum())
     given = {key: x for key, x in costs._asdict().items() if x is not None}
     return Decision(
         threshold=after,
@@ -186,7 +187,7 @@ def judge(
         low=low,
         high=high,
         raw_threshold=None if final is None else raw_threshold(final, after, rows.score),
-        n=int(n) if n.is_integer() else n,
+        n=total_rows(rows.count),
         view=view,
         method=words[0],
         how=words[1],
@@ -221,20 +222,16 @@ def _with_pessimism(crossed: Acting, fitted: Acting) -> Acting:
 
 
 def _noise_of_fits(rows: Judged, costs: Costs, acts: Sequence[BoolArray]) -> float:
-    r"""Return the jackknife's variance of the cost after, due to the rows that maps were fitted to.
+    """Return the variance of the cost after that is due to the rows that maps were fitted to.
 
-    With :math:`c_k` the cost on all rows of the map without fold k, it is
-    :math:`\frac{K - 1}{K} \sum_k (c_k - \bar c)^2`. Where scores are calibrated, maps move
-    about the threshold by noise alone: rows of one fold then move the decisions on another, and
-    without this variance the interval of what is saved would be too short by √2.
+    It is the jackknife's, from the cost on all rows of the map without each fold. Where scores are
+    calibrated, maps move about the threshold by noise alone: rows of one fold then move the
+    decisions on another, and without this variance the interval of what is saved would be too
+    short by √2.
     """
-    if not acts:
-        return 0.0
     hit, rest = costs.miss * rows.hits, costs.alarm * (rows.count - rows.hits)
     n = float(rows.count.sum())
-    cost = [float(np.where(act, rest, hit).sum()) / n for act in acts]
-    # The mean of equal numbers is rounded: their variance would not be 0.
-    return (len(cost) - 1) * float(np.var(cost)) if np.ptp(cost) > 0.0 else 0.0
+    return jackknife_variance([float(np.where(act, rest, hit).sum()) / n for act in acts])
 
 
 def _saved(rows: Judged, costs: Costs, before: BoolArray, after: BoolArray, noise: float) -> Mean:

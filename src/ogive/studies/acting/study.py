@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._numerics.jackknife import jackknife_variance
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
@@ -276,7 +277,7 @@ def _decide_actions(  # noqa: PLR0917 - internal
         msg = f"{data.n:,} rows are too few for {cv} folds. Give more rows, or a calibrator."
         raise NotEnoughData(msg)
     words = (method, f"cross-validated ({cv} folds)")
-    noise = (cv - 1) * float(np.var(found))  # the jackknife's, as for one event
+    noise = jackknife_variance(found)
     return judge_actions(data, _all_columns(rows), matrix, names, words, noise=noise)
 
 

@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._numerics.logistic import log_odds_of_tails
 from ogive._tails import LOG_LOSS_CLIP
 from ogive.curve.summary import LEAST_BITS
 from ogive.studies.where_off import spline_of
@@ -171,7 +172,7 @@ def first_bet(curve: Curve) -> float:
     """
     p = np.where(curve.high, 1.0 - curve.tail, curve.tail)
     tail = np.maximum(curve.tail, LOG_LOSS_CLIP)
-    eta = np.where(curve.high, -1.0, 1.0) * (np.log(tail) - np.log1p(-tail))
+    eta = log_odds_of_tails(curve.high, tail)
     info = curve.count * tail * (1.0 - tail)
     x = eta - info @ eta / info.sum()
     spread = float(info @ (x * x))
