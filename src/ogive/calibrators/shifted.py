@@ -346,7 +346,8 @@ def _check_size(log_ratio: FloatArray) -> None:
     span = float(np.ptp(log_ratio))
     if span > MOST_LOG_ODDS:
         msg = (
-            f"the shift multiplies odds by {np.exp(span):.1e} (or divides them), and at most 1e7 "
-            "is exact. Fit the calibrator on rows nearer to the new base rate."
+            f"the shift multiplies odds by up to 1e{np.ceil(span / np.log(10.0)):.0f} (or divides "
+            "them), and at most 1e7 is exact. Fit the calibrator on rows nearer to the new base "
+            "rate."
         )
         raise InvalidInput(msg)

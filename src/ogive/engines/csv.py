@@ -116,8 +116,8 @@ def as_text(path: Path, columns: Sequence[str], layout: Layout) -> dict[str, Any
     return {"types": types, "decimal": decimal_of(path, numbers), "words": columns}
 
 
-def raise_broken(broken: Broken, error: Exception) -> None:
+def raise_broken(broken: Broken, plan: Plan, error: Exception) -> None:
     """Return the error for the first broken line."""
     if broken.first:
-        msg = f"{broken.first}. Correct it, or skip such rows: --skip-bad (skip_bad=True)."
+        msg = f"{broken.first}. {plan.way_out}"
         raise InvalidInput(msg) from error

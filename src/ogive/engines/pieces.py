@@ -158,7 +158,7 @@ def _read_csv(counts: Counts, piece: Piece, advance: Advance | None, *, newlines
                     reported = file.tell()
     except pa.ArrowInvalid as error:
         if broken is not None:
-            raise_broken(broken, error)
+            raise_broken(broken, plan, error)
         raise
     lost = 0 if broken is None else len(broken.records)
     counts.rows, counts.skipped = counts.rows + lost, counts.skipped + lost

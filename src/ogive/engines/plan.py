@@ -124,6 +124,13 @@ class Plan:
     every: Every | None = None
 
     @property
+    def way_out(self) -> str:
+        """What to do about a row that breaks a rule; scores without outcomes have no --skip-bad."""
+        if self.layout.truth is None:
+            return "Correct or remove it."
+        return "Correct it, or skip such rows: --skip-bad (skip_bad=True)."
+
+    @property
     def needed(self) -> list[str]:
         """The columns to read."""
         have = self.layout.needed

@@ -111,7 +111,7 @@ def read_rows(batch: Any, plan: Plan, where: Where | None = None) -> Rows:  # no
             index = int(bad.argmax())
             why = next(fault.words(index) for fault in faults if fault.bad[index])
             at = replace(place, row=first).of(index)
-            msg = f"{at}: {why}. Correct it, or skip such rows: --skip-bad (skip_bad=True)."
+            msg = f"{at}: {why}. {plan.way_out}"
             raise InvalidInput(msg) from None
         skipped = int(bad.sum())
         kept = _of_part(batch.filter(pa.array(~bad)), plan)

@@ -29,12 +29,14 @@ import numpy as np
 from ogive._html import record_form
 from ogive._numerics.logistic import expit
 from ogive._numerics.mean_interval import HALF_WIDTH_95
-from ogive.calibrators.maps import Map
+from ogive._validate import as_number
+from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.shifted import ShiftedMap, with_odds
 from ogive.calibrators.spline_map import SplineMap
 from ogive.curve import Curve
 from ogive.curve.coarse import coarse
-from ogive.errors import DoesNotApply, InvalidInput
+from ogive.errors import DoesNotApply, InvalidInput, InvalidType
+from ogive.export.artifact import load_map
 from ogive.metrics.line import HIGH, LOW, MAX_ROWS, Estimate
 from ogive.predictions import Predictions, kind_or_default
 from ogive.studies.numbers import drawn_curves
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
     import os
 
     from ogive._typing import ArrayLike, BoolArray, FloatArray, Kind, Progress, WeightKind
-    from ogive.calibrators.maps import Fitted
     from ogive.readers import Columns
 
 TOP = "top-1"
@@ -144,7 +145,7 @@ def expect_file(
     view: str | None = None,
     *,
     threshold: float = 0.5,
-    calibrator: Fitted | None = None,
+    calibrator: Path | None = None,
     part: str | None = None,
     experiment: str | None = None,
     ignore_outcomes: bool = False,
@@ -152,11 +153,15 @@ def expect_file(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> ExpectedPerformance:
-    """Return the same of a file or a log without outcomes, which may be longer than memory."""
-    gamma = _as_map(calibrator)
+    """Return the same of a file or a log without outcomes, which may be longer than memory.
+
+    calibrator : a saved calibrator of a score
+    """
+    gamma = None if calibrator is None else _as_map(load_map(calibrator))
     view = view if gamma is None else gamma.view
     why = f"so that its accuracy can be measured: ogive measure {path}. To"
     how: Any = {"part": part, "experiment": experiment, "memory": memory, "progress": progress}
+    how |= {"calibrator": calibrator}
     rows = unlabelled(Path(path), columns, view, why=None if ignore_outcomes else why, **how)
     return _expected(rows, threshold, gamma, random_state)
 
@@ -164,9 +169,12 @@ def expect_file(
 def _as_map(calibrator: Fitted | None) -> Map | None:
     if calibrator is None or isinstance(calibrator, Map):
         return calibrator
+    if not isinstance(calibrator, Fitted):
+        msg = f"`calibrator` must be a fitted calibrator, not {type(calibrator).__name__}."
+        raise InvalidType(msg)
     msg = (
-        "a calibrator of whole vectors is not read here: apply it first (ogive apply), then use "
-        "what it wrote."
+        f"a calibrator of the kind {calibrator.method!r} reads more than a score: apply it first "
+        "(ogive apply), then use what it wrote."
     )
     raise DoesNotApply(msg)
 
@@ -174,7 +182,7 @@ def _as_map(calibrator: Fitted | None) -> Map | None:
 def _expected(
     rows: Unlabelled, threshold: float, calibrator: Map | None, random_state: int
 ) -> ExpectedPerformance:
-    if not 0.0 <= threshold <= 1.0:
+    if not 0.0 <= as_number(threshold, "threshold") <= 1.0:
         msg = f"`threshold` must lie in [0, 1], not {threshold!r}."
         raise InvalidInput(msg)
     between, rng = np.zeros(3), np.random.default_rng(random_state)

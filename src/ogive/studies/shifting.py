@@ -72,6 +72,7 @@ def shift_file(
     """
     safe_output(out, [calibrator])
     gamma, info = load_map(calibrator), load_fitted_on(calibrator)
+    _classes_of(gamma)
     if trained_at is None:
         trained_at = rate_before(gamma, info)
     if trained_at is None and kept_negatives is None:
@@ -132,9 +133,11 @@ def shift_like(
     """
     safe_output(out, [calibrator, like])
     gamma, info = load_map(calibrator), load_fitted_on(calibrator)
+    before_shift = getattr(gamma, "trained_at", None)
     gamma = getattr(gamma, "inner", gamma)
     classes = _classes_of(gamma)
-    rate = trained_at if trained_at is not None else rate_before(gamma, info)
+    rate = next((r for r in (trained_at, before_shift) if r is not None), None)
+    rate = rate_before(gamma, info) if rate is None else rate
     if rate is None:
         raise _unknown_rate(calibrator)
     before = as_rates(rate, "trained_at", classes)
@@ -147,7 +150,7 @@ def shift_like(
             stacklevel=2,
         )
     how: Any = {"why": None if ignore_outcomes else _WHY, "part": part, "experiment": experiment}
-    how |= {"memory": memory, "progress": progress}
+    how |= {"memory": memory, "progress": progress, "calibrator": Path(calibrator)}
     q, count = _new_scores(gamma, Path(like), columns or Columns(), how)
     if classes == TWO_CLASSES:
         found = estimate_base_rate(q, count, float(before[1]), known)

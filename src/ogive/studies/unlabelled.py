@@ -13,6 +13,8 @@ from ogive.errors import InvalidInput, OgiveWarning
 from ogive.readers import Columns
 from ogive.readers.memory import parse_memory
 from ogive.readers.multi_file import read_together
+from ogive.studies.apply_mark import warn_if_calibrated
+from ogive.studies.same_model import check_log, class_check
 from ogive.views import check_view, score_rows
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def unlabelled(
     view: str | None,
     *,
     why: str | None,
+    calibrator: Path | None = None,
     part: str | None = None,
     experiment: str | None = None,
     memory: str | int = "1GB",
@@ -49,12 +52,15 @@ def unlabelled(
     """Return the scores of a file or a log; a log may be longer than memory, and is read once.
 
     why : why outcomes are refused, up to the word before the way out; None: they are not read
+    calibrator : what the scores are for: a file of another model is refused
     part : of a file or log with parts; by default test
     """
     columns = columns or Columns()
     if is_log(file):
         log = open_log(file, columns)
         refuse_outcomes(file, why, found=log.layout.truth is not None)
+        if calibrator is not None:
+            check_log(calibrator, log)
         if view is None and log.layout.kind != "scores":
             view = "class-1" if log.classes == _TWO_CLASSES else "top-1"
         how: Any = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
@@ -63,9 +69,7 @@ def unlabelled(
         _check_rows(file, len(reading.curves))
         curve = reading.curve
         return Unlabelled(curve.view, curve.high, curve.tail, curve.count, curve.square)
-    preds = read_together((file,), columns, experiment, part, default=DEFAULT_PART, memory=memory)
-    refuse_outcomes(file, why, found=preds.labels is not None)
-    _check_rows(file, preds.row_weights.sum())
+    preds = _in_memory(file, columns, why, calibrator, (experiment, part, memory))
     return scored_rows(preds, view)
 
 
@@ -74,6 +78,7 @@ def unlabelled_rows(
     columns: Columns,
     *,
     why: str | None,
+    calibrator: Path,
     part: str | None = None,
     experiment: str | None = None,
     memory: str | int = "1GB",
@@ -84,13 +89,10 @@ def unlabelled_rows(
     Of a log they are a random sample, where there are more than a million or than memory holds.
     """
     if not is_log(file):
-        how: Any = {"default": DEFAULT_PART, "memory": memory}
-        preds = read_together((file,), columns, experiment, part, **how)
-        refuse_outcomes(file, why, found=preds.labels is not None)
-        _check_rows(file, preds.row_weights.sum())
-        return preds
+        return _in_memory(file, columns, why, calibrator, (experiment, part, memory))
     log = open_log(file, columns)
     refuse_outcomes(file, why, found=log.layout.truth is not None)
+    check_log(calibrator, log)
     parts: Any = {"part": part, "default_part": DEFAULT_PART}
     preds, rows = sampled_rows(log, parse_memory(memory), progress, **parts)
     _check_rows(file, preds.row_weights.sum())
@@ -101,6 +103,25 @@ def unlabelled_rows(
             OgiveWarning,
             stacklevel=2,
         )
+    return preds
+
+
+def _in_memory(
+    file: Path,
+    columns: Columns,
+    why: str | None,
+    calibrator: Path | None,
+    how: tuple[str | None, str | None, str | int],
+) -> Predictions:
+    """Return the rows of a file that is no log; `how`: its experiment, part and memory limit."""
+    experiment, part, memory = how
+    more: Any = {"default": DEFAULT_PART, "memory": memory}
+    if calibrator is not None:
+        warn_if_calibrated(file)
+        more["of_classes"] = class_check(calibrator, str(file))
+    preds = read_together((file,), columns, experiment, part, **more)
+    refuse_outcomes(file, why, found=preds.labels is not None)
+    _check_rows(file, preds.row_weights.sum())
     return preds
 
 
