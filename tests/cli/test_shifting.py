@@ -1,6 +1,7 @@
 """`ogive shift`."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ from pyarrow import parquet as pq
 
 from ogive import load
 from ogive.errors import InvalidInput
+from ogive.export.artifact import load_fitted_on, save
 from ogive.studies.base_rate import BaseRate
 from ogive.studies.shifting import _check_estimate
 from tests.cli import schemas
@@ -364,6 +366,23 @@ def test_the_rate_of_the_fit_that_a_shift_was_told_is_kept(run, run_json, tmp_pa
     assert run("shift", cal, "--base-rate", 0.1, *told, "-o", first)[0] == 0
     again = run_json(schemas.SHIFT_LIKE, "shift", first, *like)["base_rate"]
     assert again == pytest.approx(direct, rel=1e-6)
+
+
+def test_rows_of_another_number_of_classes_are_refused(run, tmp_path, rng):
+    logits = rng.normal(size=(90, 3))
+    np.savez(tmp_path / "m.npz", logits=logits, labels=rng.integers(3, size=90))
+    np.savez(tmp_path / "new.npz", logits=logits)
+    cal, out = tmp_path / "cal.json", tmp_path / "new.json"
+    words = ["--method", "vector", "--folds", 0]
+    assert run("fit", tmp_path / "m.npz", "-o", cal, *words)[0] == 0
+    four = np.ones((4, 4)).tolist()
+    info = replace(load_fitted_on(cal), class_scores={"edges": [], "rows": four, "variance": four})
+    save(load(cal), tmp_path / "altered.json", info)
+    altered = ["shift", tmp_path / "altered.json", "--like", tmp_path / "new.npz", "-o", out]
+    code, _, err = run(*altered)
+    assert code == 1
+    assert "holds the rows of 4 classes in bins, but has 3 classes" in " ".join(err.split())
+    assert not out.exists()
 
 
 def test_a_calibrator_that_cannot_be_moved_is_not_asked_for_a_rate(run, tmp_path, rng):

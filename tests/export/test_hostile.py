@@ -161,6 +161,12 @@ CASES = [
         {"edges": [], "rows": [[1.0, 0.0], [0.0, 0.0]], "variance": [[1.0, 1.0]] * 2},
         "each class has rows",
     ),
+    (
+        "platt.score",
+        "fitted_on.scores",
+        {"edges": [], "class_0": [1e300], "class_1": [3.0], "variance": [1.0]},
+        "fitted_on.scores.class_0[0]",
+    ),
     ("shifted-spline.score", "map.base_rate", 0.9, "`trained_at` to `base_rate`"),
     ("shifted-spline.score", "map.trained_at", None, "both there or both null"),
     ("shifted-vector.vector", "map.trained_at", None, "both there or both null"),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 #: A shift multiplies odds by 1e-7 to 1e7. A calibrated score is rounded by 1e-16, which a factor
 #: beyond that would make visible in the ninth digit, where exports are compared.
 MOST_LOG_ODDS = float(np.log(1e7))
+LEAST_RATE = 1e-15  # 1 minus less is 1
 _TWO = 2
 _SUM_TOLERANCE = 1e-6  # of base rates that are given as decimals
 
@@ -299,11 +300,12 @@ def _classes_of(gamma: Fitted) -> int:
 def as_rates(rates: ArrayLike, name: str, classes: int) -> FloatArray:
     """Return the share of each class, (classes,); of two classes a number is that of class 1."""
     array = as_floats(np.atleast_1d(rates), name, ndim=(1,)).astype(np.float64)
-    if not ((array > 0.0) & (array < 1.0)).all():
-        bad = float(array[~((array > 0.0) & (array < 1.0))][0])
+    fine = (array >= LEAST_RATE) & (array < 1.0)
+    if not fine.all():
         msg = (
-            f"`{name}` must be above 0 and below 1, not {bad:g}: at 0 or 1 there is one class, and "
-            "nothing to calibrate. Give a share such as 0.003."
+            f"`{name}` must be above 0 and below 1, not {float(array[~fine][0]):g} (the least is "
+            f"{LEAST_RATE:g}): at 0 or 1 there is one class, and nothing to calibrate. Give a "
+            "share such as 0.003."
         )
         raise InvalidInput(msg)
     if array.size == 1 and classes == _TWO:

@@ -487,7 +487,8 @@ class Rates:
         return {"anyOf": [_AT_ONE.schema(), several.schema()]}
 
 
-_IN_BINS = Array(shape=("bins",), item=_NOT_NEGATIVE, most=MAX_KNOTS)
+_ROWS = Number(low=0.0, high=1e120)  # sums of weights, which are at most 1e100
+_IN_BINS = Array(shape=("bins",), item=_ROWS, most=MAX_KNOTS)
 _BINNED = Object(
     {
         "edges": Array(shape=("edges",), item=_LOG_ODDS, least=0, most=MAX_KNOTS, rising=True),
@@ -501,7 +502,7 @@ _BINNED = Object(
     ),
     "The calibrated scores of both classes, counted in bins of their log-odds.",
 )
-_IN_CLASS_BINS = Array(shape=("classes", "bins"), item=_NOT_NEGATIVE, most=MAX_KNOTS)
+_IN_CLASS_BINS = Array(shape=("classes", "bins"), item=_ROWS, most=MAX_KNOTS)
 _CLASSES_BINNED = Object(
     {
         "edges": Array(shape=("edges",), item=_SHARE, least=0, most=MAX_KNOTS, rising=True),

@@ -13,7 +13,7 @@ from ogive._files import safe_output
 from ogive.calibrators.maps import Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.shifted import ShiftedMap, ShiftedVectorMap, as_rates, shifted
-from ogive.errors import InvalidInput, OgiveWarning
+from ogive.errors import ArtifactError, InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map, save
 from ogive.readers import Columns
 from ogive.studies.base_rate import estimate_base_rate, scores_in
@@ -142,6 +142,12 @@ def shift_like(
         raise _unknown_rate(calibrator)
     before = as_rates(rate, "trained_at", classes)
     known: Any = scores_in(info) if classes == TWO_CLASSES else class_scores_in(info)
+    if classes > TWO_CLASSES and known is not None and known.rows.shape[0] != classes:
+        msg = (
+            f"{calibrator} holds the rows of {known.rows.shape[0]} classes in bins, but has "
+            f"{classes} classes: it was altered. Fit it again."
+        )
+        raise ArtifactError(msg)
     if known is None:
         warnings.warn(
             f"{calibrator} does not hold the scores of its own rows in bins: the interval has no "
