@@ -59,3 +59,14 @@ def test_the_calibrator_widens_the_interval(rng):
 def test_no_rows():
     with pytest.raises(InvalidInput, match="no rows"):
         estimate_base_rate(np.zeros(0), np.zeros(0), 0.5)
+
+
+def test_scores_that_do_not_tell_the_classes_apart_are_no_misfit():
+    rejected = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        q = np.clip(rng.normal(0.5, 0.01, 600), 0.01, 0.99)
+        known = known_of(q[:300], rng.random(300) < 0.5)
+        found = estimate_base_rate(q[300:], np.ones(300), 0.5, known)
+        rejected += found.misfit_pvalue < 0.01
+    assert rejected <= 2
