@@ -124,6 +124,15 @@ def as_floats(
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
+def as_number(value: object, name: str) -> float:
+    """Return one number as a float."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        msg = f"`{name}` must be a number, not {value!r}."
+        raise InvalidType(msg) from error
+
+
 def check_length(array: AnyArray, name: str, n: int, of: str) -> None:
     """Check that an array has one entry for each row."""
     if array.ndim != 1 or array.shape[0] != n:

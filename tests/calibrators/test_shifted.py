@@ -127,7 +127,9 @@ def test_the_summary_and_the_file_say_what_was_done(curve, tmp_path):
         ({"base_rate": 0.1, "kept_negatives": 0.1}, "not both"),
         ({"kept_negatives": 0}, "`kept_negatives` must be above 0"),
         ({"base_rate": [0.1, 0.2, 0.7], "trained_at": 0.5}, "3 shares"),
-        ({"base_rate": 1e-9, "trained_at": 0.5}, "multiplies odds"),
+        ({"base_rate": 1e-9, "trained_at": 0.5}, "multiplies odds by up to 1e9 "),
+        ({"base_rate": 1e-320, "trained_at": 0.5}, r"not 9.99989e-321: the least is 1e-15"),
+        ({"base_rate": 1e-15, "trained_at": 0.5}, "multiplies odds by up to 1e15 "),
     ],
 )
 def test_rates_that_cannot_be(curve, rates, words):

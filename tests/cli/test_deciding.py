@@ -132,6 +132,9 @@ def test_a_matrix_of_costs(run, run_json, tmp_path, rng):
         ("a,x,y,z\nb,1,2,0\nc,0,0,1\n", "Name the columns of costs like the classes"),
         ("0,1,3\n-1,0,0\n", "must be finite and >= 0"),
         ("0,nan,2\n-1,0,0\n", "must be finite and >= 0"),
+        ("0;1;2\n1;0;1\n", "separated by commas"),
+        ("action,0,1,2\nwait,0,1,2\nwait,1,0,1\n", "row 1 of the costs is also called 'wait'"),
+        ("action,0,1,2\nwait,0,1,2\n,1,0,1\n", "row 1 of the costs has no name"),
     ],
 )
 def test_costs_that_are_no_matrix(run, tmp_path, rng, text, message):
@@ -140,6 +143,48 @@ def test_costs_that_are_no_matrix(run, tmp_path, rng, text, message):
     code, out, err = run("decide", tmp_path / "m.npz", "--costs", tmp_path / "c.csv")
     assert (code, out) == (1, "")
     assert message in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [np.ones(3), np.ones((1, 2, 3)), np.ones((0, 3)), np.ones((2, 3), complex), np.array([["a"]])],
+)
+def test_arrays_that_are_no_matrix_of_costs(run, tmp_path, rng, costs):
+    np.savez(tmp_path / "m.npz", logits=rng.normal(size=(60, 3)), labels=rng.integers(3, size=60))
+    np.save(tmp_path / "c.npy", costs)
+    code, _, err = run("decide", tmp_path / "m.npz", "--costs", tmp_path / "c.npy")
+    assert code == 1
+    assert "c.npy" in " ".join(err.split())
+    assert "is not a matrix of costs" in " ".join(err.split()) or "two dimensions" in err
+
+
+def test_costs_in_another_kind_of_file(run, tmp_path, rng):
+    path = tmp_path / "m.npz"
+    np.savez(path, logits=rng.normal(size=(60, 3)), labels=rng.integers(3, size=60))
+    code, _, err = run("decide", path, "--costs", path)
+    assert code == 1
+    assert "m.npz is not a matrix of costs: a .csv file" in " ".join(err.split())
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_calibrator_of_other_columns_is_refused(run, tmp_path, rng, folder):
+    cal, rows = tmp_path / "cal.json", tmp_path / "rows.csv"
+    _named(rows, rng, "cat", "dog")
+    assert run("fit", rows, "-o", cal, "--view", "class-0", "--score-only")[0] == 0
+    if folder:
+        (tmp_path / "log").mkdir()
+    swapped = tmp_path / "log" if folder else tmp_path / "swapped.csv"
+    _named(swapped / "a.csv" if folder else swapped, rng, "dog", "cat")
+    code, out, err = run("decide", swapped, *COSTS, "--calibrator", cal)
+    assert (code, out) == (1, "")
+    assert "was fitted on columns of the classes cat, dog, in this order" in " ".join(err.split())
+
+
+def _named(path, rng, *names):
+    logits, label = rng.normal(size=(200, 2)), rng.integers(2, size=200)
+    head = ",".join(["label", *(f"logit_{name}" for name in names)])
+    rows = [f"{names[k]},{a},{b}" for k, (a, b) in zip(label, logits, strict=True)]
+    path.write_text("\n".join([head, *rows]) + "\n")
 
 
 @pytest.mark.filterwarnings("default::ogive.errors.OgiveWarning")

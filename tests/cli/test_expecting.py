@@ -50,6 +50,24 @@ def test_matrices_and_arrays(run_json, tmp_path, rng):
     assert of_class["auc"] is not None
 
 
+def test_a_threshold_of_the_predicted_class_is_refused(run, tmp_path, rng):
+    np.savez(tmp_path / "p.npz", probs=rng.dirichlet([1, 1, 1], 200))
+    code, out, err = run("expect", tmp_path / "p.npz", "--threshold", 0.4)
+    assert (code, out) == (2, "")
+    assert "--threshold does not apply: the predicted class has none (--view class-k has)" in (
+        " ".join(err.split())
+    )
+
+
+def test_a_calibrator_of_whole_rows_is_named(run, tmp_path, rng):
+    np.savez(tmp_path / "m.npz", logits=rng.normal(size=(90, 3)), labels=rng.integers(3, size=90))
+    cal = tmp_path / "cal.json"
+    assert run("fit", tmp_path / "m.npz", "-o", cal, "--view", "top-1", "--folds", 0)[0] == 0
+    code, _, err = run("expect", tmp_path / "m.npz", "--ignore-outcomes", "--calibrator", cal)
+    assert code == 2
+    assert "a calibrator of the kind 'class-view' reads more than a score" in " ".join(err.split())
+
+
 def test_outcomes_are_refused_unless_left_unread(run, run_json, scores):
     code, out, err = run("expect", scores)
     assert code == 1

@@ -1,6 +1,7 @@
 """`ogive shift`."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ from pyarrow import parquet as pq
 
 from ogive import load
 from ogive.errors import InvalidInput, OgiveWarning
+from ogive.export.artifact import load_fitted_on, save
 from ogive.studies.base_rate import BaseRate
 from ogive.studies.shifting import _check_estimate
 from tests.cli import schemas
@@ -316,6 +318,101 @@ def test_sampling_weights_count_as_the_rows_they_are_worth(run_json, tmp_path, s
     assert widths[1] > 1.2 * widths[0]
 
 
+@pytest.mark.parametrize("view", ["vector", "class-1"])
+@pytest.mark.parametrize("kind", ["table", "folder", "arrays"])
+def test_columns_of_other_classes_are_refused(run, tmp_path, rng, view, kind):
+    logits = rng.normal(size=(400, 3))
+    names = np.array(["cat", "dog", "owl"])
+    rows = {"logits": logits, "labels": names[rng.integers(3, size=400)], "classes": names}
+    np.savez(tmp_path / "m.npz", **rows)
+    cal, out = tmp_path / "cal.json", tmp_path / "new.json"
+    words = ["--method", "vector"] if view == "vector" else ["--view", view, "--score-only"]
+    assert run("fit", tmp_path / "m.npz", "-o", cal, "--folds", 0, *words)[0] == 0
+    new = tmp_path / {"table": "new.csv", "folder": "log", "arrays": "new.npz"}[kind]
+    swapped = names[[1, 0, 2]]
+    if kind == "arrays":
+        np.savez(new, logits=logits, classes=swapped)
+    else:
+        if kind == "folder":
+            new.mkdir()
+        head = ",".join(f"logit_{name}" for name in swapped)
+        where = new / "a.csv" if kind == "folder" else new
+        np.savetxt(where, logits, header=head, comments="", delimiter=",")
+    commands = [["shift", cal, "--like", new, "-o", out]]
+    if view != "vector":
+        commands.append(["expect", new, "--calibrator", cal])
+    for command in commands:
+        code, _, err = run(*command)
+        assert code == 1
+        assert "fitted on columns of the classes cat, dog, owl, in this order, but" in " ".join(
+            err.split()
+        )
+    assert not out.exists()
+
+
+def test_a_matrix_for_a_calibrator_of_scores_is_refused(run, tmp_path, rng, spread):
+    np.savez(tmp_path / "m.npz", logits=rng.normal(size=(40, 3)))
+    for command in (
+        ["shift", spread[0], "--like", tmp_path / "m.npz", "-o", tmp_path / "new.json"],
+        ["apply", spread[0], tmp_path / "m.npz", "-o", tmp_path / "new.npz"],
+        ["expect", tmp_path / "m.npz", "--calibrator", spread[0]],
+    ):
+        code, _, err = run(*command)
+        assert code == 1
+        assert "was fitted on scores, and" in " ".join(err.split())
+        assert "has 3 classes" in " ".join(err.split())
+
+
+@pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
+def test_scores_that_were_calibrated_already_are_warned_of(run, tmp_path, spread):
+    cal, s, _ = spread
+    np.savez(tmp_path / "new.npz", scores=s)
+    assert run("apply", cal, tmp_path / "new.npz", "-o", tmp_path / "q.npz")[0] == 0
+    for command in (
+        ["shift", cal, "--like", tmp_path / "q.npz", "-o", tmp_path / "new.json"],
+        ["expect", tmp_path / "q.npz", "--calibrator", cal],
+    ):
+        _, _, err = run(*command)
+        assert "q.npz was calibrated already" in " ".join(err.split())
+
+
+def test_the_rate_of_the_fit_that_a_shift_was_told_is_kept(run, run_json, tmp_path, spread):
+    cal, s, _ = spread
+    np.savez(tmp_path / "new.npz", scores=s)
+    like = ["--like", tmp_path / "new.npz", "-o", tmp_path / "new.json"]
+    told = ["--trained-at", 0.3]
+    direct = run_json(schemas.SHIFT_LIKE, "shift", cal, *like, *told)["base_rate"]
+    first = tmp_path / "first.json"
+    assert run("shift", cal, "--base-rate", 0.1, *told, "-o", first)[0] == 0
+    again = run_json(schemas.SHIFT_LIKE, "shift", first, *like)["base_rate"]
+    assert again == pytest.approx(direct, rel=1e-6)
+
+
+def test_rows_of_another_number_of_classes_are_refused(run, tmp_path, rng):
+    logits = rng.normal(size=(90, 3))
+    np.savez(tmp_path / "m.npz", logits=logits, labels=rng.integers(3, size=90))
+    np.savez(tmp_path / "new.npz", logits=logits)
+    cal, out = tmp_path / "cal.json", tmp_path / "new.json"
+    words = ["--method", "vector", "--folds", 0]
+    assert run("fit", tmp_path / "m.npz", "-o", cal, *words)[0] == 0
+    four = np.ones((4, 4)).tolist()
+    info = replace(load_fitted_on(cal), class_scores={"edges": [], "rows": four, "variance": four})
+    save(load(cal), tmp_path / "altered.json", info)
+    altered = ["shift", tmp_path / "altered.json", "--like", tmp_path / "new.npz", "-o", out]
+    code, _, err = run(*altered)
+    assert code == 1
+    assert "holds the rows of 4 classes in bins, but has 3 classes" in " ".join(err.split())
+    assert not out.exists()
+
+
+def test_a_calibrator_that_cannot_be_moved_is_not_asked_for_a_rate(run, tmp_path, rng):
+    np.savez(tmp_path / "m.npz", logits=rng.normal(size=(90, 3)), labels=rng.integers(3, size=90))
+    cal = tmp_path / "cal.json"
+    assert run("fit", tmp_path / "m.npz", "-o", cal, "--view", "top-1", "--folds", 0)[0] == 0
+    _, _, err = run("shift", cal, "--base-rate", 0.1, "-o", tmp_path / "new.json")
+    assert "that is an accuracy, not a base rate" in " ".join(err.split())
+
+
 @pytest.mark.parametrize("command", ["shift", "expect"])
 @pytest.mark.parametrize("lines", ["", "0.5,0\n0.2,0\n"])
 def test_new_data_without_rows(run, tmp_path, spread, command, lines):
@@ -334,6 +431,6 @@ def test_a_misfit_is_warned_of_below_one_percent(recwarn):
     _check_estimate(BaseRate(0.2, 0.1, 0.3, 0.011))
     assert not recwarn.list
     with pytest.warns(
-        OgiveWarning, match=r"does not explain the new scores \(misfit p-value 0.009"
+        OgiveWarning, match=r"does not explain the new scores \(misfit test: p = 0.009"
     ):
         _check_estimate(BaseRate(0.2, 0.1, 0.3, 0.009))

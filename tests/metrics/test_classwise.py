@@ -79,5 +79,5 @@ def test_holm_equals_its_definition(pvalues):
 
 
 def test_labels_are_needed():
-    with pytest.raises(InvalidInput, match="Give labels"):
+    with pytest.raises(InvalidInput, match="has no labels"):
         classwise(Predictions([[0.0, 2.0]], kind="logits"))

@@ -47,7 +47,7 @@ def test_rows_have_the_means(rng):
 
 def test_what_is_refused():
     preds = Predictions([[0.3, 0.7], [0.5, 0.5]], [0, 1], kind="probs")
-    with pytest.raises(InvalidInput, match="Give labels"):
+    with pytest.raises(InvalidInput, match="has no labels"):
         brier_vector(Predictions([[0.3, 0.7]], kind="probs"))
     with pytest.raises(InvalidInput, match=r"must have shape \(2, 2\)"):
         brier_vector(preds, [[0.3, 0.7]])

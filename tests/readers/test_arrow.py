@@ -50,3 +50,11 @@ def test_ragged_lists_anywhere_are_refused(tmp_path, suffix):
         ogive.read(path)
     with pytest.raises(InvalidInput, match="row 200: `logits` must be a list of 3 numbers"):
         local.curve(path)
+
+
+@pytest.mark.parametrize("cell", [[1, 2], {"a": 1}])
+def test_columns_of_lists_are_no_clusters(tmp_path, cell):
+    table = pa.table({"score": [0.2, 0.4], "outcome": [0, 1], "patient": [cell, cell]})
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(FileFormatError, match="column `patient` holds lists or records"):
+        ogive.read(tmp_path / "a.parquet", cluster="patient")

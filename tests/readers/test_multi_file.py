@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.errors import FileFormatError
-from ogive.readers.multi_file import read_together
+from ogive.errors import FileFormatError, InvalidInput
+from ogive.readers import Columns, open_file
+from ogive.readers.multi_file import read_together, two_parts
 
 Z = np.eye(3) * 4
 
@@ -44,3 +45,11 @@ def test_names_of_classes_must_agree(tmp_path):
         np.savez(tmp_path / f"{name}.npz", logits=Z, labels=labels)
     with pytest.raises(FileFormatError, match=r"b\.npz has 'emu', which .*a\.npz does not"):
         read_together(sorted(tmp_path.iterdir()), None, None, None, default="test")
+
+
+def test_one_cluster_cannot_be_split(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, scores=[0.2, 0.4, 0.6], outcomes=[0, 1, 1], patient=["only"] * 3)
+    source = open_file(path, Columns(cluster="patient"))
+    with pytest.raises(InvalidInput, match="`clusters` are all the same"):
+        two_parts(source, 0.5)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.errors import FileFormatError
+from ogive.errors import DoesNotApply, FileFormatError
 
 
 def _archive(path, **members):
@@ -79,6 +79,13 @@ def test_a_single_array_is_told_from_an_archive(tmp_path):
     (tmp_path / "b.npz").rename(tmp_path / "b.npy")
     with pytest.raises(FileFormatError, match=r"is an archive of arrays: give it the suffix \.npz"):
         ogive.read(tmp_path / "b.npy", kind="probs", label=tmp_path / "y.npy")
+
+
+@pytest.mark.parametrize("cluster", ["scores", "outcomes"])
+def test_scores_and_outcomes_are_no_clusters(tmp_path, cluster):
+    np.savez(tmp_path / "a.npz", scores=[0.2, 0.4, 0.6], outcomes=[0, 1, 1])
+    with pytest.raises(DoesNotApply, match=f"--cluster {cluster} is the array of the scores or"):
+        ogive.read(tmp_path / "a.npz", cluster=cluster)
 
 
 def test_clusters_are_needed_in_both_parts(tmp_path):

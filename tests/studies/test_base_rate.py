@@ -88,3 +88,14 @@ def test_small_bins_are_joined():
     assert (table[1:].sum(axis=0) >= 5).all()
     assert table.shape == (3, 3)
     assert _joined_bins(40 * ones, zeros, ones).shape == (3, 7)
+
+
+def test_scores_that_do_not_tell_the_classes_apart_are_no_misfit():
+    rejected = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        q = np.clip(rng.normal(0.5, 0.01, 600), 0.01, 0.99)
+        known = known_of(q[:300], rng.random(300) < 0.5)
+        found = estimate_base_rate(q[300:], np.ones(300), 0.5, known)
+        rejected += found.misfit_pvalue < 0.01
+    assert rejected <= 2

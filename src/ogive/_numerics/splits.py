@@ -160,7 +160,7 @@ def random_parts(
     codes, clusters = np.unique(clusters, return_inverse=True)
     place = rng.permutation(codes.size)[clusters]
     rows = np.cumsum(np.bincount(place))
-    cut = min(int(np.abs(rows - share * n).argmin()), codes.size - 2)
+    cut = max(min(int(np.abs(rows - share * n).argmin()), codes.size - 2), 0)
     return np.flatnonzero(place <= cut), np.flatnonzero(place > cut)
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 #: A shift multiplies odds by 1e-7 to 1e7. A calibrated score is rounded by 1e-16, which a factor
 #: beyond that would make visible in the ninth digit, where exports are compared.
 MOST_LOG_ODDS = float(np.log(1e7))
+LEAST_RATE = 1e-15  # 1 minus less is 1
 _TWO = 2
 _PERCENT = 100.0
 _ROUNDING = 1e-12  # of a sum of shares
@@ -318,9 +319,12 @@ def as_rates(rates: ArrayLike, name: str, classes: int) -> FloatArray:
 def check_rates(rates: ArrayLike, name: str) -> FloatArray:
     """Return one share, or several that sum to 1."""
     array = as_floats(np.atleast_1d(rates), name, ndim=(1,)).astype(np.float64)
-    if not ((array > 0.0) & (array < 1.0)).all():
-        bad = float(array[~((array > 0.0) & (array < 1.0))][0])
+    fine = (array >= LEAST_RATE) & (array < 1.0)
+    if not fine.all():
+        bad = float(array[~fine][0])
         why = "at 0 or 1 there is one class, and nothing to calibrate. Give a share such as 0.003."
+        if 0.0 < bad < LEAST_RATE:
+            why = f"the least is {LEAST_RATE:g}."
         if 1.0 < bad < _PERCENT:
             why = f"it is a share. {bad:g} % is {bad / _PERCENT:g}."
         msg = f"`{name}` must be above 0 and below 1, not {bad:g}: {why}"
@@ -359,7 +363,8 @@ def _check_size(log_ratio: FloatArray) -> None:
     span = float(np.ptp(log_ratio))
     if span > MOST_LOG_ODDS:
         msg = (
-            f"the shift multiplies odds by {np.exp(span):.1e} (or divides them), and at most 1e7 "
-            "is exact. Fit the calibrator on rows nearer to the new base rate."
+            f"the shift multiplies odds by up to 1e{np.ceil(span / np.log(10.0)):.0f} (or divides "
+            "them), and at most 1e7 is exact. Fit the calibrator on rows nearer to the new base "
+            "rate."
         )
         raise InvalidInput(msg)

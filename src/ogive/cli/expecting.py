@@ -15,6 +15,7 @@ from ogive.cli.options import (
     memory_option,
     part_option,
     reads_files,
+    refuse,
     seed_option,
     skip_bad_option,
     view_option,
@@ -80,7 +81,6 @@ def expect(
     The estimates are right only if the scores are calibrated for these rows.
     """
     from ogive.cli.tables import show_expected  # noqa: PLC0415
-    from ogive.export.artifact import load_map  # noqa: PLC0415
     from ogive.studies.expected import expect_file  # noqa: PLC0415
 
     check_columns([file])
@@ -97,7 +97,7 @@ def expect(
             columns_of(options),
             view,
             threshold=threshold,
-            calibrator=None if calibrator is None else load_map(calibrator),
+            calibrator=calibrator,
             part=part,
             experiment=options["experiment"],
             ignore_outcomes=ignore_outcomes,
@@ -106,6 +106,8 @@ def expect(
             random_state=seed,
             progress=step,
         )
+    if found.threshold is None:
+        refuse("the predicted class has none (--view class-k has)", "threshold")
     if as_json:
         terminal.print_json(found.to_dict())
     else:

@@ -7,6 +7,7 @@ table: `python -m tests.export.freeze`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -399,10 +400,37 @@ CLASS_VIEW_MAPS: dict[str, Object] = {
 
 _SPAN = 16.2  # `shifted.MOST_LOG_ODDS`, the logarithm of 1e7, and rounding
 _RATE = Number(above=0.0, high=1.0, null=True)
+_RATES = ("trained_at", "base_rate")
+_ROUNDING = 1e-6  # of a share
 _SHIFT: dict[str, Rule] = {
     "how": Choice(("known", "kept negatives", "estimated")),
     "date": Text(null=True),
 }
+
+
+def _both_rates(m: Mapping[str, Any]) -> bool:
+    return (m["trained_at"] is None) == (m["base_rate"] is None)
+
+
+def _moved(m: Mapping[str, Any]) -> bool:
+    """Whether the rates differ by the shift, but for rounding."""
+    if m["trained_at"] is None:
+        return True
+    log_ratio = m["log_ratio"] if "log_ratio" in m else [0.0, m["log_odds"]]
+    rates: Any = [m[name] for name in _RATES]
+    before, after = (x if isinstance(x, list) else [1.0 - x, x] for x in rates)
+    new = [p * math.exp(move) for p, move in zip(before, log_ratio, strict=True)]
+    total = sum(new)
+    return abs(sum(before) - 1.0) < _ROUNDING and all(
+        abs(p / total - q) < _ROUNDING for p, q in zip(new, after, strict=True)
+    )
+
+
+#: Relations between the rates of a shift.
+_OF_RATES = (
+    Relation("`trained_at` and `base_rate` are both there or both null", _both_rates),
+    Relation("the shift moves `trained_at` to `base_rate`", _moved),
+)
 
 
 def _same(m: Mapping[str, Any], *names: str) -> bool:
@@ -421,6 +449,7 @@ SHIFTED_MAPS: dict[str, Object] = {
             **_SHIFT,
         },
         Relation("`inner` has the same `view` and `n`", lambda m: _same(m, "view", "n")),
+        *_OF_RATES,
     ),
     "shifted-vector": _vector_map(
         "`inner`, with `log_ratio` added to the logarithms of its probabilities.",
@@ -435,6 +464,7 @@ SHIFTED_MAPS: dict[str, Object] = {
             "`inner` has the same `view`, `n`, `K` and `impossible`",
             lambda m: _same(m, "view", "n", "K", "impossible"),
         ),
+        *_OF_RATES,
     ),
 }
 MAPS = SCORE_MAPS | VECTOR_MAPS | GROUP_MAPS | CLASS_VIEW_MAPS | SHIFTED_MAPS
@@ -457,7 +487,8 @@ class Rates:
         return {"anyOf": [_AT_ONE.schema(), several.schema()]}
 
 
-_IN_BINS = Array(shape=("bins",), item=_NOT_NEGATIVE, most=MAX_KNOTS)
+_ROWS = Number(low=0.0, high=1e120)  # sums of weights, which are at most 1e100
+_IN_BINS = Array(shape=("bins",), item=_ROWS, most=MAX_KNOTS)
 _BINNED = Object(
     {
         "edges": Array(shape=("edges",), item=_LOG_ODDS, least=0, most=MAX_KNOTS, rising=True),
@@ -467,10 +498,11 @@ _BINNED = Object(
         Relation(
             "there is one bin more than `edges`", lambda s: len(s["class_0"]) == len(s["edges"]) + 1
         ),
+        Relation("each class has rows", lambda s: sum(s["class_0"]) > 0 < sum(s["class_1"])),
     ),
     "The calibrated scores of both classes, counted in bins of their log-odds.",
 )
-_IN_CLASS_BINS = Array(shape=("classes", "bins"), item=_NOT_NEGATIVE, most=MAX_KNOTS)
+_IN_CLASS_BINS = Array(shape=("classes", "bins"), item=_ROWS, most=MAX_KNOTS)
 _CLASSES_BINNED = Object(
     {
         "edges": Array(shape=("edges",), item=_SHARE, least=0, most=MAX_KNOTS, rising=True),
@@ -481,6 +513,7 @@ _CLASSES_BINNED = Object(
             "there are as many bins as classes times one more than `edges`",
             lambda s: len(s["rows"][0]) == len(s["rows"]) * (len(s["edges"]) + 1),
         ),
+        Relation("each class has rows", lambda s: all(sum(rows) > 0 for rows in s["rows"])),
     ),
     "The calibrated vectors of each class, counted in bins of the most probable class.",
 )

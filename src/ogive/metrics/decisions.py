@@ -21,8 +21,9 @@ import numpy as np
 
 from ogive._html import record_form
 from ogive._numerics.mean_interval import Mean, Part, mean_interval
+from ogive._validate import as_number
 from ogive.curve.curve import as_curve
-from ogive.errors import InvalidInput, InvalidType
+from ogive.errors import InvalidInput
 
 if TYPE_CHECKING:
     from ogive._numerics.mean_interval import ByCluster
@@ -196,11 +197,7 @@ def check_costs(miss: object, alarm: object) -> tuple[float, float]:
     """Return two costs: finite, not negative, and not both 0."""
     found = []
     for name, value in (("miss", miss), ("alarm", alarm)):
-        try:
-            cost = float(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError) as error:
-            msg = f"`{name}` must be a number, not {value!r}."
-            raise InvalidType(msg) from error
+        cost = as_number(value, name)
         if not is_cost(np.array(cost)).all():
             rule = RANGE_OF_COSTS if cost > 0.0 else "0 or more"
             msg = f"`{name}` must be a cost of {rule}, not {cost:g}."

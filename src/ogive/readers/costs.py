@@ -15,6 +15,7 @@ import numpy as np
 from ogive.errors import FileFormatError, OgiveWarning
 from ogive.readers.classes import shown
 from ogive.readers.guard import check_regular, guarded, suffix_of
+from ogive.readers.npy import load_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: A file of costs is small; anything longer is another file.
 MAX_BYTES = 10_000_000
+_MEMORY = 100 * MAX_BYTES
+_MATRIX = 2  # dimensions
 
 
 class CostTable(NamedTuple):
@@ -57,14 +60,18 @@ class CostTable(NamedTuple):
 
 def read_costs(path: Path) -> CostTable:
     """Read a matrix of costs from a .csv or .npy file."""
+    if suffix_of(path) not in {".csv", ".npy"}:
+        raise _no_matrix(path)
     check_regular(path)
     if path.stat().st_size > MAX_BYTES:
         msg = f"{path} has more than {MAX_BYTES:,} bytes: it is not a matrix of costs."
         raise FileFormatError(msg)
+    if suffix_of(path) == ".npy":
+        values = load_array(path, _MEMORY)
+        if values.ndim != _MATRIX or not values.size or values.dtype.kind not in "biuf":
+            raise _no_matrix(path)
+        return CostTable(values.astype(np.float64), None, None)
     with guarded(path):
-        if suffix_of(path) == ".npy":
-            values = np.load(path, allow_pickle=False)
-            return CostTable(np.asarray(values, dtype=np.float64), None, None)
         lines = [line for line in csv.reader(path.read_text("utf-8-sig").splitlines()) if line]
     return _of_lines(lines, path)
 
@@ -77,13 +84,8 @@ def _of_lines(lines: list[list[str]], path: Path) -> CostTable:
     actions = [line[0].strip() for line in body] if named else None
     cells = [line[1:] if named else line for line in body]
     widths = {len(line) for line in cells}
-    if not body or len(widths) != 1 or (classes is not None and widths != {len(classes)}):
-        msg = (
-            f"{path}: a matrix of costs is a CSV file with a line for each action, all with as "
-            "many numbers as there are classes; with labels of the classes in the first line, "
-            "each other line begins with the name of its action."
-        )
-        raise FileFormatError(msg)
+    if len(widths) != 1 or 0 in widths or (classes is not None and widths != {len(classes)}):
+        raise _no_matrix(path)
     for row, line in enumerate(cells):
         for cell in line:
             if not _is_number(cell):
@@ -94,6 +96,15 @@ def _of_lines(lines: list[list[str]], path: Path) -> CostTable:
         values,
         None if actions is None else tuple(actions),
         None if classes is None else tuple(classes),
+    )
+
+
+def _no_matrix(path: Path) -> FileFormatError:
+    return FileFormatError(
+        f"{path} is not a matrix of costs: a .csv file (separated by commas) or a .npy file, with "
+        "a line for each action, all with as many numbers as there are classes. With labels of "
+        "the classes in the first line of a .csv file, each other line begins with the name of "
+        "its action."
     )
 
 

@@ -44,12 +44,14 @@ def read_together(
     memory: str | int | None = None,
     note: Callable[[str], None] | None = None,
     of_part: Callable[[str], None] | None = None,
+    of_classes: Callable[[ClassMap], None] | None = None,
 ) -> Predictions:
     """Read files as one set of predictions; folders and globs of tables count as their files.
 
     `default` is the part that is taken where a file has parts and none was asked for. `note` is
-    given the line that says which label is which column, where that was not guessed; `of_part` is
-    called with the part that was taken, where a file has both a cal and a test part.
+    given the line that says which label is which column, where that was not guessed, and
+    `of_classes` the mapping itself; `of_part` is called with the part that was taken, where a file
+    has both a cal and a test part.
     """
     left = as_limit(memory)
     sources = []
@@ -65,13 +67,13 @@ def read_together(
     given = None if columns is None else columns.classes
     if len(sources) == 1:
         parts, mapping = settle(sources[0].parts, given, str(sources[0].path))
-        _tell(mapping, note)
+        _tell(mapping, note, of_classes)
         return replace(sources[0], parts=parts).predictions(names[0])
     chosen = [source.part(name) for source, name in zip(sources, names, strict=True)]
     by_name = {str(source.path): one for source, one in zip(sources, chosen, strict=True)}
     check_agree(by_name, f"{len(sources)} files that are read together")
     parts, mapping = settle(by_name, given, f"{len(sources)} files")
-    _tell(mapping, note)
+    _tell(mapping, note, of_classes)
     together = {"": joined(list(parts.values()))}
     preds = Source(Path(f"{len(sources)} files"), together).predictions()
     part = next((name for name in names if name is not None), None)
@@ -79,8 +81,14 @@ def read_together(
     return preds
 
 
-def _tell(mapping: ClassMap | None, note: Callable[[str], None] | None) -> None:
+def _tell(
+    mapping: ClassMap | None,
+    note: Callable[[str], None] | None,
+    of_classes: Callable[[ClassMap], None] | None,
+) -> None:
     """Note which label is which column, unless labels are the columns' numbers or were guessed."""
+    if of_classes is not None and mapping is not None:
+        of_classes(mapping)
     if note is not None and mapping is not None and mapping.how in {"by name", "as given"}:
         note(mapping.words)
 

@@ -24,12 +24,12 @@ _MATRIX = 2  # dimensions
 
 def read(path: Path, ask: Ask) -> Source:
     """Read an array, and that of its labels or outcomes."""
-    values = _array(path, ask.memory)
+    values = load_array(path, ask.memory)
     kind = _kind(path, values, ask.columns)
     check_meaning(ask.columns, kind, path)
     labels = None
     if ask.columns.labels is not None:
-        labels = _array(Path(ask.columns.labels), ask.memory).reshape(-1)
+        labels = load_array(Path(ask.columns.labels), ask.memory).reshape(-1)
         if ask.columns.positive is not None:
             labels = is_positive(labels, ask.columns.positive, ask.columns.labels)
     part = Part(kind, values, labels, renormalise=ask.columns.renormalise)
@@ -62,7 +62,7 @@ def _kind(path: Path, values: AnyArray, columns: Columns) -> ValueKind:
     raise FileFormatError(msg)
 
 
-def _array(path: Path, memory: int) -> AnyArray:
+def load_array(path: Path, memory: int) -> AnyArray:
     """Read an array without pickle; its header is checked before its numbers are read."""
     check_regular(path)
     try:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ogive._files import replacing
 from ogive._labels import class_names
-from ogive.errors import FileFormatError, UnknownName
+from ogive.errors import DoesNotApply, FileFormatError, UnknownName
 from ogive.readers.classes import is_positive
 from ogive.readers.columns import check_meaning
 from ogive.readers.guard import check_letters, printable
@@ -220,6 +220,12 @@ def _part(arrays: dict[str, AnyArray], prefix: str, columns: Columns, path: Path
             names = None if names is None else class_names(names, max(values.shape[-1], 2))
             more: Any = {"renormalise": columns.renormalise}
             if columns.cluster is not None:
+                if columns.cluster in {kind, truth}:
+                    msg = (
+                        f"{path}: --cluster {columns.cluster} is the array of the {kind} or their "
+                        "outcomes."
+                    )
+                    raise DoesNotApply(msg)
                 more["clusters"] = get(prefix + columns.cluster)
                 if more["clusters"] is None:
                     msg = f"{path} has no array `{prefix}{columns.cluster}`: both parts need one."

@@ -26,7 +26,7 @@ from ogive.readers.classes import is_positive
 from ogive.readers.columns import find_columns
 from ogive.readers.csv import decimal_of, load_csv, load_text, number_columns, write_csv
 from ogive.readers.csv_text import separator_of
-from ogive.readers.guard import CSV, TEXT, suffix_of
+from ogive.readers.guard import CSV, TEXT, printable, suffix_of
 from ogive.readers.ipc import batches_of
 from ogive.readers.json_lines import load_json_lines
 from ogive.readers.memory import check_fits
@@ -298,6 +298,12 @@ def _column(table: Any, name: str, path: Path) -> AnyArray:  # noqa: ANN401
     values = numbers_of(column)
     if values is not None:
         return values.view(np.bool_) if str(column.type) == "bool" else values
+    if pa.types.is_nested(column.type):
+        msg = (
+            f"{path}: the column `{name}` holds lists or records ({printable(str(column.type))}). "
+            "Give one of numbers or names."
+        )
+        raise FileFormatError(msg)
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     names = [str(word) for word in column.dictionary.to_pylist()]

@@ -9,26 +9,26 @@ import numpy as np
 
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.curve.ties import squares
-from ogive.errors import GuessedLabels, InvalidInput, OgiveWarning
-from ogive.export.artifact import load_fitted_on, load_map
+from ogive.errors import OgiveWarning
+from ogive.export.artifact import load_map
 from ogive.readers import open_file
-from ogive.readers.classes import shown
 from ogive.readers.multi_file import write_like
 from ogive.studies.apply_mark import origin_of, warn_if_calibrated
 from ogive.studies.fitting import calibrated
 from ogive.studies.group_fitting import groups_of
 from ogive.studies.group_harm import Harm, warn_of_worse
+from ogive.studies.same_model import check_classes, warn_of_kind
 from ogive.views import score_rows
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from ogive._typing import BandKind, FloatArray
     from ogive.calibrators.maps import Fitted
     from ogive.predictions import Predictions
-    from ogive.readers.source import Calibrated, Columns, Source, ValueKind
+    from ogive.readers.source import Calibrated, Columns, Source
     from ogive.studies.group_harm import Worse
 
 
@@ -136,52 +136,3 @@ def _of_outcomes(
     return np.where(hit, rows_.score, 1.0 - rows_.score), np.where(
         hit, result.values, 1.0 - result.values
     )
-
-
-def check_classes(
-    calibrator: str | os.PathLike[str], K: int, classes: Sequence[str | int] | None, name: str
-) -> None:
-    """Refuse a file whose columns are other classes than those a calibrator was fitted on.
-
-    Names in one and numbers in the other may mean the same, in the same order: it warns, unless
-    the numbers are those of the columns.
-    `classes` are the labels of the file's columns, None where nothing in the file tells them.
-    """
-    info = load_fitted_on(calibrator)
-    if info.classes is None:
-        return  # fitted on scores, or by a version that did not say
-    if len(info.classes) != K:
-        msg = (
-            f"{calibrator} was fitted on {len(info.classes)} classes, and {name} has {K}: it is of "
-            "another model. Fit a calibrator for it."
-        )
-        raise InvalidInput(msg)
-    if classes is None or tuple(classes) == info.classes:
-        return
-    if {type(one) for one in classes} != {type(one) for one in info.classes}:
-        if tuple(range(K)) not in {tuple(classes), info.classes}:
-            warnings.warn(
-                f"{calibrator} was fitted on the classes {shown(info.classes)}, and {name} has "
-                f"{shown(list(classes))}: taken for the same, in this order. With the same labels "
-                "in both files it would be checked.",
-                GuessedLabels,
-                stacklevel=3,
-            )
-        return
-    msg = (
-        f"{calibrator} was fitted on columns of the classes {shown(info.classes)}, in this order, "
-        f"but {name} has {shown(list(classes))}. Bring the columns into this order, or say which "
-        "label each column has: --classes (classes=[...])."
-    )
-    raise InvalidInput(msg)
-
-
-def warn_of_kind(calibrator: str | os.PathLike[str], kind: ValueKind, name: str) -> None:
-    """Warn if a calibrator of logits is given scores, as its own results are."""
-    if kind == "scores" and load_fitted_on(calibrator).kind == "logits":
-        warnings.warn(
-            f"{calibrator} was fitted on logits, and {name} holds scores: of another model, or "
-            "calibrated already?",
-            OgiveWarning,
-            stacklevel=3,
-        )

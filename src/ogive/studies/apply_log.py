@@ -36,9 +36,7 @@ from ogive.readers.source import Columns
 from ogive.readers.table import calibrated_table, source_of, stamped
 from ogive.studies.apply_file import (
     calibrated_parts,
-    check_classes,
     warn_of_harm,
-    warn_of_kind,
 )
 from ogive.studies.apply_mark import (
     finished,
@@ -46,10 +44,10 @@ from ogive.studies.apply_mark import (
     is_ours,
     mark_of,
     origin_of,
-    warn_if_calibrated,
 )
 from ogive.studies.group_harm import Harm
 from ogive.studies.logs import is_log
+from ogive.studies.same_model import check_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -133,10 +131,7 @@ def apply_log(
     if band is not None:
         gamma.check_band(simultaneous=band == "simultaneous")
     log = open_log(paths, columns)
-    warn_of_kind(calibrator, log.layout.kind, log.name)
-    warn_if_calibrated(log.files[0])
-    if log.layout.kind != "scores":
-        check_classes(calibrator, max(log.classes, 2), log.layout.labels, log.name)
+    check_log(calibrator, log)
     read = identities([*_read_folders(paths), *log.files])
     out = Path(folder)
     one = len(log.files) == 1 and out.suffix.lower() == ".parquet" and not out.is_dir()

@@ -26,13 +26,15 @@ f₀ + π (f₁ − f₀) for some π, f₁ and f₀ the shares of each class's 
 from the nearest such mean, in the covariance of m, f₀ and f₁ together, is χ² with bins − 2 degrees
 of freedom. The π of that mean needs no calibrated q, so that it also checks the estimate: if q is
 right, the estimate is the better of the two, their difference varies less than the π of the bins
-alone (Hausman 1978), and its square over that variance is at most χ² with 1. The p-value is twice
-the smaller of both.
+alone (Hausman 1978), and its square over that variance is at most χ² with 1. Scores that hardly
+tell the classes apart make f₁ − f₀ noise, and the π of the bins seem more certain than it is: then
+the variance is that of the interval of the estimate, which is the larger. The p-value is twice the
+smaller of both.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -169,7 +171,8 @@ def estimate_base_rate(
     new = Mixture(*ratios, count, trained_at, bins)
     rate = _root(new.total, 0.0, 1.0)
     low, high = new.interval(rate)
-    return BaseRate(rate, low, high, None if known is None else _misfit(q, count, known, rate))
+    found = BaseRate(rate, low, high, None)
+    return found if known is None else replace(found, misfit_pvalue=_misfit(q, count, known, found))
 
 
 def _end(deviations: Any, rate: float) -> float:  # noqa: ANN401 - a function
@@ -253,7 +256,7 @@ class Mixture:
 
 
 def _misfit(
-    q: FloatArray, count: FloatArray, known: CalibrationScores, estimate: float
+    q: FloatArray, count: FloatArray, known: CalibrationScores, found: BaseRate
 ) -> float | None:
     """Return the p-value of "the base rate explains the new scores"; None with too few bins."""
     from scipy.stats import chi2  # noqa: PLC0415 - slow to load
@@ -274,7 +277,11 @@ def _misfit(
         rate = float(np.clip(along @ inverse @ gap / (along @ inverse @ along), 0.0, 1.0))
     left = gap - rate * along
     shape = float(chi2.sf(left @ inverse @ left, tables.shape[1] - 2))
-    same = float(chi2.sf((rate - estimate) ** 2 * (along @ inverse @ along), 1))
+    off = rate - found.base_rate
+    spread = (found.high - found.base_rate if off > 0.0 else found.base_rate - found.low) / (
+        HALF_WIDTH_95
+    )
+    same = float(chi2.sf(off**2 / max(1.0 / (along @ inverse @ along), spread**2), 1))
     return min(2.0 * min(shape, same), 1.0)
 
 

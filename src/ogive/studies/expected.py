@@ -17,14 +17,16 @@ import numpy as np
 
 from ogive._html import record_form
 from ogive._numerics.logistic import expit, log_odds_of_tails
-from ogive.calibrators.maps import Map
+from ogive._validate import as_number
+from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.shifted import ShiftedMap, with_odds
 from ogive.calibrators.spline_draws import drawn_curves
 from ogive.calibrators.spline_map import SplineMap
 from ogive.curve import Curve
 from ogive.curve.coarse import coarse
 from ogive.curve.ties import total_rows
-from ogive.errors import DoesNotApply, InvalidInput
+from ogive.errors import DoesNotApply, InvalidInput, InvalidType
+from ogive.export.artifact import load_map
 from ogive.metrics.line import MAX_ROWS, Estimate
 from ogive.predictions import Predictions, kind_or_default
 from ogive.readers import Columns
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     import os
 
     from ogive._typing import ArrayLike, BoolArray, FloatArray, Kind, Progress, WeightKind
-    from ogive.calibrators.maps import Fitted
 
 TOP = "top-1"
 DRAWS = 200  # of a calibrator's posterior: enough for a variance
@@ -137,7 +138,7 @@ def expect_file(
     view: str | None = None,
     *,
     threshold: float = 0.5,
-    calibrator: Fitted | None = None,
+    calibrator: Path | None = None,
     part: str | None = None,
     experiment: str | None = None,
     ignore_outcomes: bool = False,
@@ -146,23 +147,28 @@ def expect_file(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> ExpectedPerformance:
-    """Return the same of a file or a log without outcomes, which may be longer than memory."""
-    gamma = _as_map(calibrator)
+    """Return the same of a file or a log without outcomes, which may be longer than memory.
+
+    calibrator : a saved calibrator of a score
+    """
+    gamma = None if calibrator is None else _as_map(load_map(calibrator))
     view = view if gamma is None else gamma.view
     why = f"so that its accuracy can be measured: ogive measure {path}. To"
     how: Any = {"part": part, "experiment": experiment, "memory": memory, "progress": progress}
-    how["skip_bad"] = skip_bad
-    how["why"] = None if ignore_outcomes else why
-    rows = unlabelled(Path(path), columns or Columns(), view, **how)
+    how |= {"why": None if ignore_outcomes else why, "skip_bad": skip_bad}
+    rows = unlabelled(Path(path), columns or Columns(), view, calibrator=calibrator, **how)
     return _expected(rows, threshold, gamma, random_state)
 
 
 def _as_map(calibrator: Fitted | None) -> Map | None:
     if calibrator is None or isinstance(calibrator, Map):
         return calibrator
+    if not isinstance(calibrator, Fitted):
+        msg = f"`calibrator` must be a fitted calibrator, not {type(calibrator).__name__}."
+        raise InvalidType(msg)
     msg = (
-        "a calibrator of whole vectors is not applied here. Apply it first (ogive apply CAL.json "
-        "FILE -o OUT), then give OUT without a calibrator."
+        f"a calibrator of the kind {calibrator.method!r} reads more than a score. Apply it first "
+        "(ogive apply CAL.json FILE -o OUT), then give OUT without a calibrator."
     )
     raise DoesNotApply(msg)
 
@@ -170,7 +176,7 @@ def _as_map(calibrator: Fitted | None) -> Map | None:
 def _expected(
     rows: Unlabelled, threshold: float, calibrator: Map | None, random_state: int
 ) -> ExpectedPerformance:
-    if not 0.0 <= threshold <= 1.0:
+    if not 0.0 <= as_number(threshold, "threshold") <= 1.0:
         msg = f"`threshold` must lie in [0, 1], not {threshold!r}."
         raise InvalidInput(msg)
     between, rng = np.zeros(3), np.random.default_rng(random_state)

@@ -319,6 +319,9 @@ def as_predictions(
         raise InvalidType(msg)
     _check_index(data, outcomes)
     values = as_array(data, "scores")
+    if values.ndim == 0:
+        msg = f"`scores` must be a list or an array, with a score for each row, not {data!r:.50}."
+        raise InvalidType(msg)
     one_column = values.ndim < _MATRIX or values.shape[1] == 1
     labels = outcomes
     if one_column and classes is None:

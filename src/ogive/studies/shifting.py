@@ -20,7 +20,7 @@ from ogive.calibrators.shifted import (
     shifted,
 )
 from ogive.curve.ties import squares
-from ogive.errors import DoesNotApply, InvalidInput, OgiveWarning
+from ogive.errors import ArtifactError, DoesNotApply, InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map, save
 from ogive.readers import Columns
 from ogive.studies.base_rate import estimate_base_rate, scores_in
@@ -150,13 +150,21 @@ def shift_like(
     """
     safe_output(out, [calibrator, like])
     gamma, info = load_map(calibrator), load_fitted_on(calibrator)
+    before_shift = getattr(gamma, "trained_at", None)
     gamma = getattr(gamma, "inner", gamma)
     classes = classes_of(gamma)
-    rate = trained_at if trained_at is not None else rate_before(gamma, info)
+    rate = next((r for r in (trained_at, before_shift) if r is not None), None)
+    rate = rate_before(gamma, info) if rate is None else rate
     if rate is None:
         raise _unknown_rate(calibrator)
     before = as_rates(rate, "trained_at", classes)
     known: Any = scores_in(info) if classes == TWO_CLASSES else class_scores_in(info)
+    if classes > TWO_CLASSES and known is not None and known.rows.shape[0] != classes:
+        msg = (
+            f"{calibrator} holds the rows of {known.rows.shape[0]} classes in bins, but has "
+            f"{classes} classes: it was altered. Fit it again."
+        )
+        raise ArtifactError(msg)
     if known is None:
         warnings.warn(
             f"{calibrator} does not hold the scores of its own rows in bins: the interval has no "
@@ -166,6 +174,7 @@ def shift_like(
         )
     how: Any = {"why": None if ignore_outcomes else _WHY, "part": part, "experiment": experiment}
     how |= {"memory": memory, "skip_bad": skip_bad, "progress": progress}
+    how |= {"calibrator": Path(calibrator)}
     q, count = _new_scores(gamma, Path(like), columns or Columns(), how)
     if classes == TWO_CLASSES:
         found = estimate_base_rate(q, count, float(before[1]), known)

@@ -12,7 +12,9 @@ from ogive.engines.row_sample import sampled_rows
 from ogive.errors import InvalidInput, OgiveWarning
 from ogive.readers.memory import parse_memory
 from ogive.readers.multi_file import read_together
+from ogive.studies.apply_mark import warn_if_calibrated
 from ogive.studies.fitting import TWO_CLASSES
+from ogive.studies.same_model import check_log, class_check
 from ogive.views import check_view, score_rows
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ def unlabelled(
     view: str | None,
     *,
     why: str | None,
+    calibrator: Path | None = None,
     part: str | None = None,
     experiment: str | None = None,
     memory: str | int = "1GB",
@@ -51,15 +54,17 @@ def unlabelled(
     """Return the scores of a file or a log; a log may be longer than memory, and is read once.
 
     why : why outcomes are refused, up to the word before the way out; None: they are not read
+    calibrator : what the scores are for: a file of another model is refused
     part : of a file or log with parts; by default test
     skip_bad : leave out rows of a log that are not valid, with a warning
     """
     if not is_log(file):
-        return scored_rows(_rows_of_file(file, columns, why, part, experiment, memory), view)
-    log = _open_log(file, columns, why, skip_bad=skip_bad)
+        how: Any = {"experiment": experiment, "part": part, "memory": memory}
+        return scored_rows(_rows_of_file(file, columns, why, calibrator, how), view)
+    log = _open_log(file, columns, why, calibrator, skip_bad=skip_bad)
     if view is None and log.layout.kind != "scores":
         view = "class-1" if log.classes == TWO_CLASSES else "top-1"
-    how: Any = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
+    how = {"memory": memory, "one_pass": True, "unlabelled": True, "progress": progress}
     how |= {"part": part, "default_part": DEFAULT_PART, "weight_kind": columns.weight_kind}
     reading = read_log(file, view, columns=columns, skip_bad=skip_bad, **how)
     _warn_of_skipped(file, reading.skipped)
@@ -73,6 +78,7 @@ def unlabelled_rows(
     columns: Columns,
     *,
     why: str | None,
+    calibrator: Path,
     part: str | None = None,
     experiment: str | None = None,
     memory: str | int = "1GB",
@@ -84,8 +90,9 @@ def unlabelled_rows(
     Of a log they are a random sample, where there are more than a million or than memory holds.
     """
     if not is_log(file):
-        return _rows_of_file(file, columns, why, part, experiment, memory)
-    log = _open_log(file, columns, why, skip_bad=skip_bad)
+        how: Any = {"experiment": experiment, "part": part, "memory": memory}
+        return _rows_of_file(file, columns, why, calibrator, how)
+    log = _open_log(file, columns, why, calibrator, skip_bad=skip_bad)
     parts: Any = {"part": part, "default_part": DEFAULT_PART, "skip_bad": skip_bad}
     preds, rows, skipped = sampled_rows(log, parse_memory(memory), progress, **parts)
     _warn_of_skipped(file, skipped)
@@ -106,23 +113,31 @@ def _warn_of_skipped(file: Path, skipped: int) -> None:
         warnings.warn(msg, OgiveWarning, stacklevel=3)
 
 
-def _rows_of_file(  # noqa: PLR0917 - internal
+def _rows_of_file(
     file: Path,
     columns: Columns,
     why: str | None,
-    part: str | None,
-    experiment: str | None,
-    memory: str | int,
+    calibrator: Path | None,
+    how: dict[str, Any],
 ) -> Predictions:
-    preds = read_together((file,), columns, experiment, part, default=DEFAULT_PART, memory=memory)
+    """Return the rows of a file that is no log; `how`: its experiment, part and memory limit."""
+    more: Any = how | {"default": DEFAULT_PART}
+    if calibrator is not None:
+        warn_if_calibrated(file)
+        more["of_classes"] = class_check(calibrator, str(file))
+    preds = read_together((file,), columns, **more)
     _refuse_outcomes(file, why, found=preds.labels is not None)
     _check_rows(file, preds.row_weights.sum())
     return preds
 
 
-def _open_log(file: Path, columns: Columns, why: str | None, *, skip_bad: bool) -> Log:
+def _open_log(
+    file: Path, columns: Columns, why: str | None, calibrator: Path | None, *, skip_bad: bool
+) -> Log:
     log = open_log(file, columns, skip_bad=skip_bad)
     _refuse_outcomes(file, why, found=log.layout.truth is not None)
+    if calibrator is not None:
+        check_log(calibrator, log)
     return log
 
 

@@ -9,7 +9,7 @@ from scipy.special import expit
 import ogive
 from ogive import Curve, Predictions, decide, expected_cost
 from ogive.calibrators.identity import IdentityMap
-from ogive.errors import DoesNotApply, InvalidInput, InvalidType, OgiveWarning
+from ogive.errors import DoesNotApply, InvalidInput, InvalidType, NotEnoughData, OgiveWarning
 from ogive.metrics.decisions import Cells
 from ogive.studies.acting.events import Costs, by_folds, by_map, judge
 from tests import naive, strategies
@@ -185,7 +185,11 @@ def test_precision_is_reached_on_calibrated_scores(rng):
         ({"miss": 1, "alarm": 1, "capacity": 41}, InvalidInput, "number of rows, 40, not 41"),
         ({"miss": 1, "alarm": 1, "capacity": np.nan}, InvalidInput, "`capacity` must be"),
         ({"miss": 1, "alarm": 1, "precision": 0}, InvalidInput, "`precision` must be a share"),
+        ({"miss": 1, "alarm": 1, "capacity": "all"}, InvalidType, "`capacity` must be a number"),
+        ({"miss": 1, "alarm": 1, "precision": "high"}, InvalidType, "`precision` must be a number"),
         ({"miss": 1, "alarm": 1, "cv": 1}, InvalidInput, "`cv` must be"),
+        ({"miss": 1, "alarm": 1, "cv": 41}, NotEnoughData, "40 rows are too few for 41 folds"),
+        ({"costs": [[0, 1], [1, 0]], "actions": ["a", "a"]}, InvalidInput, "also called 'a'"),
         ({"miss": 1, "alarm": 1, "calibrator": "cal.json"}, InvalidType, "not str"),
         ({"miss": 1, "alarm": 1, "method": "temperature"}, InvalidInput, "whole matrices"),
         ({"costs": [[0, 1], [1, 0]], "miss": 1}, DoesNotApply, "`miss` does not go with"),
@@ -210,6 +214,8 @@ def test_a_handful_of_cases_is_warned_of():
 def test_rows_that_cannot_be_decided_on():
     with pytest.raises(InvalidInput, match="all 3 outcomes are 1"):
         decide([0.2, 0.4, 0.6], [1, 1, 1], miss=1, alarm=1)
+    with pytest.raises(InvalidType, match="`scores` must be a list or an array"):
+        decide(0.2, 1, miss=1, alarm=1)
     with pytest.raises(InvalidInput, match="has no labels"):
         decide(Predictions([0.2, 0.4], kind="probs"), miss=1, alarm=1)
     three = Predictions(np.full((4, 3), 1 / 3), [0, 1, 2, 0], kind="probs")

@@ -16,8 +16,10 @@ from ogive.readers.costs import read_costs
 from ogive.readers.multi_file import expand, read_together
 from ogive.readers.provenance import file_checksum, rows_checksum
 from ogive.studies.acting.study import decide, event_view
+from ogive.studies.apply_mark import warn_if_calibrated
 from ogive.studies.fitting import VECTOR, fit
 from ogive.studies.group_fitting import groups_of, open_with_groups
+from ogive.studies.same_model import check_log, class_check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,7 +63,11 @@ def decide_files(
     """
     parts: list[str] = []
     how: Any = {"default": "test", "memory": memory}
-    data = read_together(files, columns, experiment, part, **how, note=note, of_part=parts.append)
+    check: Any = {"note": note, "of_part": parts.append}
+    if calibrator is not None:
+        warn_if_calibrated(files[0])
+        check["of_classes"] = class_check(calibrator, str(files[0]))
+    data = read_together(files, columns, experiment, part, **how, **check)
     labelled(data)
     if costs is not None:
         table = read_costs(costs)
@@ -134,7 +140,10 @@ def event_of_log(
         return view
     log = open_log(tables, columns, skip_bad=skip_bad)
     one_column = log.layout.kind == "scores" or log.classes == 1
-    gamma = None if calibrator is None else load_map(calibrator)
+    gamma = None
+    if calibrator is not None:
+        check_log(calibrator, log)
+        gamma = load_map(calibrator)
     return event_view(log.classes, view, one_column=one_column, calibrator=gamma)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._numerics.jackknife import jackknife_variance
+from ogive._validate import as_number
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
@@ -122,6 +123,14 @@ def decide(
     return _decide_event(given, asked, view, calibrator, groups, method, cv, random_state)
 
 
+def _check_folds(data: Predictions | Curve, cv: int) -> None:
+    """Refuse more folds than rows, which would be fitted one by one."""
+    count = data.count if isinstance(data, Curve) else data.row_weights
+    if cv > max(count.size, float(count.sum())):
+        msg = f"{data.n:,g} rows are too few for {cv} folds. Give more rows, or a calibrator."
+        raise NotEnoughData(msg)
+
+
 def _check_calibrator(calibrator: object, groups: object) -> None:
     if calibrator is not None and not isinstance(calibrator, Fitted):
         msg = f"`calibrator` must be a fitted calibrator, not {type(calibrator).__name__}."
@@ -141,14 +150,14 @@ def _refuse_with_costs(alone: dict[str, Any]) -> None:
 def _check_limits(costs: Costs, n: float) -> None:
     """Refuse limits that no threshold or every threshold keeps."""
     capacity, precision = costs.capacity, costs.precision
-    if capacity is not None and not min(n, 1.0) <= float(capacity) <= n:
+    if capacity is not None and not min(n, 1.0) <= as_number(capacity, "capacity") <= n:
         share = f" For that share of them give {capacity * n:,.0f}." if 0.0 < capacity < 1.0 else ""
         msg = (
             f"`capacity` must be at least 1 and at most the number of rows, {n:,g}, not "
             f"{capacity:g}: it is how many of these rows can be acted on.{share}"
         )
         raise InvalidInput(msg)
-    if precision is not None and not 0.0 < float(precision) <= 1.0:
+    if precision is not None and not 0.0 < as_number(precision, "precision") <= 1.0:
         msg = f"`precision` must be a share above 0 and at most 1, not {precision:g}."
         raise InvalidInput(msg)
 
@@ -199,6 +208,7 @@ def _decide_event(  # noqa: PLR0917 - internal
         warn_if_few_decide(curve.clusters)
     _check_limits(costs, float(curve.n))
     if calibrator is None:
+        _check_folds(data, cv)
         _warn_of_few(curve)
         rows, final = by_folds(curve, method, cv, random_state)
         return judge(rows, costs, final, name, (method, f"cross-validated ({cv} folds)"))
@@ -260,9 +270,15 @@ def _decide_actions(  # noqa: PLR0917 - internal
     if len(names) != matrix.shape[0]:
         msg = f"`actions` must name the {matrix.shape[0]} rows of `costs`, not {len(names)}."
         raise InvalidInput(msg)
+    for a, name in enumerate(names):
+        if not str(name).strip() or name in names[:a]:
+            what = "has no name" if not str(name).strip() else f"is also called {name!r}"
+            msg = f"the action of row {a} of the costs {what}: give each action a name of its own."
+            raise InvalidInput(msg)
     if calibrator is not None:
         words = (method_of(calibrator), _GIVEN)
         return judge_actions(data, _vectors(data, calibrator), matrix, names, words)
+    _check_folds(data, cv)
     view = "score" if data.one_column else VECTOR
     found: list[float] = []
     rows = cross_fitted(
