@@ -29,6 +29,7 @@ def test_the_numbers_are_their_definitions(data):
         slow = naive.expected_auc(q, weights)
         assert found.auc.value == pytest.approx(slow, abs=1e-9, nan_ok=True)
         for number in (found.accuracy, found.precision, found.auc):
+            assert all(type(end) is float for end in number)
             assert np.isnan(number.value) or 0 <= number.low <= number.value <= number.high <= 1
 
 
