@@ -473,7 +473,7 @@ def null_extremes(scores, rng, draws, weights=None):
 
 def calibration_parts(scores, hits):
     """The p-values of the parts of the omnibus test, row by row."""
-    from ogive.metrics.significance import range_tail, supremum_tail
+    from ogive._numerics.brownian import range_tail, supremum_tail
 
     order = np.argsort(scores, kind="stable")
     p, y = scores[order], np.asarray(hits)[order]

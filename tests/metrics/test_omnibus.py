@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from ogive import Curve, calibration_test
+from ogive._numerics.brownian import range_tail, range_tails, supremum_tail, supremum_tails
 from ogive.errors import InvalidType
 from ogive.metrics import omnibus
 from ogive.metrics.cells import Cells
-from ogive.metrics.omnibus import Average, _parts, range_tails, supremum_tails
+from ogive.metrics.omnibus import Average, _parts
 from ogive.metrics.proper import CLIP
-from ogive.metrics.significance import range_tail, supremum_tail
 from tests import naive, simulate
 
 

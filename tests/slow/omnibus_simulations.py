@@ -8,8 +8,9 @@ import numpy as np
 from scipy.special import chdtrc
 
 from ogive import Curve, calibration_test
+from ogive._numerics.brownian import range_tails, supremum_tails
 from ogive.metrics.cells import Cells, cell_of
-from ogive.metrics.omnibus import Average, range_tails, supremum_tails
+from ogive.metrics.omnibus import Average
 from ogive.metrics.proper import CLIP
 
 POWER_SIZES = (200, 500, 1_000, 5_000)

@@ -78,9 +78,10 @@ def test_a_calibrator_that_is_not_right_on_its_own_rows_is_a_misfit(rng, K):
 
 
 def test_the_interval_of_many_rows_is_that_of_the_information(rng):
-    """The shares of all classes are unknown: the inverse of their information together."""
-    start = np.array([0.2, 0.3, 0.5])
-    q, _ = drawn(rng, 40_000)
+    """The shares of all classes are unknown, and the last two are hard to tell apart."""
+    one, two = rng.beta(0.5, 0.5, 40_000), rng.beta(5.0, 5.0, 40_000)
+    q = np.stack([one, (1 - one) * two, (1 - one) * (1 - two)], axis=1)
+    start = np.array([0.5, 0.25, 0.25])
     found = estimate_base_rates(q, np.ones(40_000), start)
     a, rates = q / start, np.array(found.base_rate)
     r = (a[:, 1:] - a[:, :1]) / (a @ rates)[:, None]  # the last two; the first is what is left

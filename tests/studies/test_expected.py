@@ -29,6 +29,7 @@ def test_the_numbers_are_their_definitions(data):
         slow = naive.expected_auc(q, weights)
         assert found.auc.value == pytest.approx(slow, abs=1e-9, nan_ok=True)
         for number in (found.accuracy, found.precision, found.auc):
+            assert all(type(end) is float for end in number)
             assert np.isnan(number.value) or 0 <= number.low <= number.value <= number.high <= 1
 
 
@@ -126,14 +127,18 @@ def test_a_shifted_calibrator_keeps_its_uncertainty(rng):
     assert widths[0] > 1.2 * widths[2]
 
 
-def test_uncertainty_is_that_of_the_shifted_curve(rng):
-    """With 0.1 % of outcomes 1 hardly a row is predicted to be one, whatever the curve is."""
+def test_uncertainty_is_that_of_the_shifted_curve():
+    """At 90 % most scores are near the threshold, where the curve matters; at 0.1 % few are."""
+    rng = np.random.default_rng(0)
     scores = rng.random(300)
     gamma = ogive.fit_spline(Curve.from_scores(scores, rng.random(300) < scores**2))
-    rare = gamma.with_base_rate(0.001, trained_at=0.5)
-    found = expected_performance(rng.random(2000), calibrator=rare).accuracy
-    assert found.value > 0.99
-    assert found.low > 0.98
+    new, widths = rng.random(2000), []
+    for rate in (0.001, 0.9):
+        moved = gamma.with_base_rate(rate, trained_at=0.5)
+        found = expected_performance(new, calibrator=moved).accuracy
+        widths.append(found.high - found.low)
+    assert widths[0] < 0.03
+    assert widths[1] > 0.15
 
 
 def test_of_few_outcomes_the_auc_has_the_interval_of_drawn_ones(rng):

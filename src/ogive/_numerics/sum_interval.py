@@ -28,7 +28,7 @@ def gamma_ends(mean: float, variance: float, more: float = 0.0) -> tuple[float, 
         return mean, mean
     scale = variance / mean
     low, high = gammaincinv(mean / scale + more, (TAIL, 1.0 - TAIL))
-    return scale * float(low), scale * float(high)
+    return float(scale * low), float(scale * high)
 
 
 def sum_interval(total: float, variance: float, unit: float) -> tuple[float, float]:

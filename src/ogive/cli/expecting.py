@@ -88,9 +88,8 @@ def expect(
     if not 0.0 <= threshold <= 1.0:
         msg = f"--threshold must lie in [0, 1], not {threshold:g}."
         raise click.UsageError(msg)
-    if calibrator is not None and view is not None:
-        msg = "--view does not apply: the calibrator has its own. Leave it out."
-        raise click.UsageError(msg)
+    if calibrator is not None:
+        refuse("the calibrator has its own", "view")
     with terminal.progress("reading scores") as step:
         found = expect_file(
             file,

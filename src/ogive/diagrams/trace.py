@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ogive._numerics.brownian import CRITICAL
 from ogive.curve.curve import check_curve
 from ogive.metrics.binned import BinReader, equal_width
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader
-from ogive.metrics.significance import CRITICAL, TestReader, ks_of
+from ogive.metrics.significance import TestReader, ks_of
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray

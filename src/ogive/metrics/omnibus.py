@@ -60,9 +60,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.special import chdtrc, ndtr
+from scipy.special import chdtrc
 
 from ogive._html import record_form
+from ogive._numerics.brownian import range_tails, supremum_tails
 from ogive.curve.coarse import coarse
 from ogive.curve.curve import as_curve
 from ogive.metrics.cells import GROUPS, Cells
@@ -387,17 +388,3 @@ def _along(cells: Cells, direction: FloatArray) -> float:
     z = float(cells.surplus @ direction) / np.sqrt(variance)
     bent = -float(cells.third @ direction**3) / (6.0 * variance**1.5)
     return float(chdtrc(1, (z * np.exp(np.clip(bent * z, -0.5, 0.5))) ** 2))
-
-
-def supremum_tails(x: FloatArray) -> FloatArray:
-    """Return P(sup |W| > x), (m,); 1 where it is nearly 1."""
-    x = np.maximum(x, 0.5)
-    result: FloatArray = 4.0 * sum((2 - k % 4) * ndtr(-k * x) for k in range(1, 16, 2))
-    return np.clip(result, 0.0, 1.0)
-
-
-def range_tails(x: FloatArray) -> FloatArray:
-    """Return P(max W − min W > x), (m,); 1 where it is nearly 1."""
-    x = np.maximum(x, 0.5)
-    result: FloatArray = 8.0 * sum((2 * (k % 2) - 1) * k * ndtr(-k * x) for k in range(1, 20))
-    return np.clip(result, 0.0, 1.0)

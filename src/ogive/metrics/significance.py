@@ -2,12 +2,8 @@ r"""Tests of calibration: whether the KS or the Kuiper error is more than noise.
 
 Under calibration the outcomes are independent with the scores as their probabilities, and N times
 the gap is a random walk with variance :math:`\sigma^2 = \sum_i p_i (1 - p_i)`. Read in units of
-sigma it is close to Brownian motion W on [0, 1], so that with x the error times N / sigma
-
-.. math:: P(\sup |W| > x) = 4 \sum_{k \ge 0} (-1)^k Q((2k + 1) x), \qquad
-          P(\text{range } W > x) = 8 \sum_{k \ge 1} (-1)^{k-1} k\, Q(k x) ,
-
-Q the upper tail of the normal. With sampling weights sigma² is the sum of w² p (1 − p): with
+sigma it is close to Brownian motion on [0, 1], and the p-value is that of the error times N / sigma
+(`ogive._numerics.brownian`). With sampling weights sigma² is the sum of w² p (1 − p): with
 w p (1 − p) a nominal 5 % test rejects 32 %.
 
 The series does not hold where single outcomes move the gap too far (sigma² below 10 times the
@@ -19,12 +15,20 @@ null is simulated (`ogive.metrics.null`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import erfc, exp, pi, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ogive._html import record_form
+from ogive._numerics.brownian import (
+    CRITICAL,
+    CRITICAL_RANGE,
+    EXPECTED_KS,
+    EXPECTED_KUIPER,
+    range_tail,
+    supremum_tail,
+)
 from ogive._numerics.mean_interval import LEVEL
 from ogive.curve.curve import as_curve
 from ogive.metrics.clustered import noise_of, with_clusters
@@ -43,16 +47,10 @@ if TYPE_CHECKING:
 
 Method = Literal["brownian", "simulation", "bound", "certain", "clusters"]
 
-#: Critical values of sup |W| and of the range at 5 %: half-widths of the intervals, 50 % power.
-CRITICAL = 2.241402727332142
-CRITICAL_RANGE = 2.4976721610486505
 #: The normal's 80 % point: this much beyond the critical value has 80 % power.
 POWER_80 = 0.8416212335729143
 #: The lower end of an interval that does not hold 0, where nothing more is known about it.
 LEAST_ABOVE_ZERO = 1e-6
-#: E sup |W| = sqrt(pi / 2), and E range W = sqrt(8 / pi).
-EXPECTED_KS = sqrt(pi / 2)
-EXPECTED_KUIPER = sqrt(8 / pi)
 
 #: The series does not hold where sigma² is below this many squares of the heaviest row's weight.
 MIN_VARIANCE_FOR_SERIES = 10.0
@@ -348,33 +346,3 @@ def interval_of(
     root = sqrt(slope * (slope + 2.0 * total) + critical**2 * calibrated)
     bounded = (total + slope - root) / n
     return max(value - half, bounded, 0.0), min(value + half, 1.0)
-
-
-def supremum_tail(x: float) -> float:
-    """Return P(sup |W| > x) for Brownian motion on [0, 1].
-
-    >>> round(supremum_tail(2.2414), 4)
-    0.05
-    """
-    if x < 1.0:  # where the second form of the series converges faster
-        odd = range(1, 16, 2) if x > 0.0 else range(0)
-        terms = [(2 - k % 4) / k * exp(-((k * pi) ** 2) / (8.0 * x * x)) for k in odd]
-        return min(max(1.0 - 4.0 / pi * sum(terms), 0.0), 1.0)
-    return min(4.0 * sum((2 - k % 4) * _upper(k * x) for k in range(1, 16, 2)), 1.0)
-
-
-def range_tail(x: float) -> float:
-    """Return P(max W − min W > x) for Brownian motion on [0, 1].
-
-    >>> round(range_tail(2.498), 4)
-    0.05
-    """
-    if x < 0.3:  # noqa: PLR2004 - 1 to many digits
-        return 1.0
-    signed = [(2 * (k % 2) - 1) * k * _upper(k * x) for k in range(1, 2 + int(40.0 / x))]
-    return min(max(8.0 * sum(signed), 0.0), 1.0)
-
-
-def _upper(x: float) -> float:
-    """Return the upper tail of the standard normal."""
-    return 0.5 * erfc(x / sqrt(2.0))

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ogive._numerics.brownian import CRITICAL
 from ogive.diagrams.graphs import Reliability, wilson
 from ogive.errors import FallbackWarning
-from ogive.metrics.significance import CRITICAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -45,6 +45,8 @@ from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ogive._typing import FloatArray, IntArray
     from ogive.export.artifact import FittedOn
 
@@ -108,14 +110,14 @@ def calibration_scores(
         return None
     eta = log_odds_of(q)
     order = np.argsort(eta, kind="stable")
-    eta, at = eta[order], order
-    both = np.cumsum(hits[at] / hits.sum() + misses[at] / misses.sum()) / 2.0
+    eta = eta[order]
+    both = np.cumsum(hits[order] / hits.sum() + misses[order] / misses.sum()) / 2.0
     cuts = np.searchsorted(both, np.arange(1, BINS) / BINS)
     edges = np.unique(eta[cuts[cuts < eta.size]])
     edges = edges[edges < eta[-1]]
     found = CalibrationScores(
         edges,
-        *(_in_bins(eta, edges, x[at]) for x in (misses, hits, count * q * (1.0 - q))),
+        *(_in_bins(eta, edges, x[order]) for x in (misses, hits, count * q * (1.0 - q))),
     )
     return {name: value.tolist() for name, value in found._asdict().items()}
 
@@ -175,7 +177,7 @@ def estimate_base_rate(
     return found if known is None else replace(found, misfit_pvalue=_misfit(q, count, known, found))
 
 
-def _end(deviations: Any, rate: float) -> float:  # noqa: ANN401 - a function
+def _end(deviations: Callable[[float], float], rate: float) -> float:
     """Return the nearest rate below whose deviation is beyond the level; 0 if there is none."""
     above = rate
     for below in np.geomspace(rate, _LOWEST, _PLACES)[1:].tolist() if rate > _LOWEST else []:
@@ -185,7 +187,7 @@ def _end(deviations: Any, rate: float) -> float:  # noqa: ANN401 - a function
     return 0.0
 
 
-def _root(falling: Any, low: float, high: float) -> float:  # noqa: ANN401 - a function
+def _root(falling: Callable[[float], float], low: float, high: float) -> float:
     """Return where a falling function crosses 0, or the end nearest to it."""
     if falling(low) <= 0.0:
         return low

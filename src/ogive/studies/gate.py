@@ -37,6 +37,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from ogive._html import text_form
+from ogive._numerics.brownian import EXPECTED_KS, supremum_tail
 from ogive._numerics.mean_interval import LEVEL
 from ogive._wording import percent
 from ogive.curve import Curve
@@ -45,12 +46,10 @@ from ogive.metrics.binned import BINS, bin_rows
 from ogive.metrics.clustered import ClusterNoise
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import (
-    EXPECTED_KS,
     LEAST_ABOVE_ZERO,
     TestReader,
     interval_of,
     ks_of,
-    supremum_tail,
 )
 from ogive.studies.fitting import VECTOR
 from ogive.studies.saving import saving

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri, stdtr
 
+from ogive._numerics.brownian import EXPECTED_KS
 from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.curve.clusters import summed
 from ogive.metrics.binned import ece, mce
 from ogive.metrics.ks import ks_error
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import CLIP
-from ogive.metrics.significance import EXPECTED_KS, VarianceReader, ks_test
+from ogive.metrics.significance import VarianceReader, ks_test
 from ogive.metrics.vector import vector_rows
 from ogive.studies.fitting import VECTOR, curve_of
 

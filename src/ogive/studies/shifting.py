@@ -260,7 +260,7 @@ def rate_before(gamma: Fitted, info: FittedOn) -> Any:  # noqa: ANN401 - a numbe
 
 def _plain(rate: Any) -> Any:  # noqa: ANN401
     """Return a rate as JSON has it; of two classes that of class 1."""
-    if rate is None or np.ndim(rate) == 0:
-        return None if rate is None else float(rate)
+    if rate is None:
+        return None
     values = np.asarray(rate, dtype=np.float64).reshape(-1).tolist()
-    return values[-1] if len(values) <= 2 else values  # noqa: PLR2004
+    return values[-1] if len(values) <= TWO_CLASSES else values

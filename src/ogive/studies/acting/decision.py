@@ -203,7 +203,7 @@ class Decision:
 
     def __str__(self) -> str:
         lines = [f"{a:<18}{b:>22}{c:>22}" for a, b, c in [("", "before", "after"), *self.rows]]
-        parts = [self.rule, self.title, *lines, self.verdict, f"{self.footing}"]
+        parts = [self.rule, self.title, *lines, self.verdict, self.footing]
         return "\n".join(line.rstrip() for line in parts)
 
 

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 #: Of the weight of groups, what those of the first day share; the rest is for groups to come.
 SHARE_OF_FIRST_DAY = 0.9
-#: Groups that the answer names one by one.
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
