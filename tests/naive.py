@@ -991,6 +991,22 @@ def distances(calibrator, scores, weights=None, *, biased=False):
     return np.sum(w * error) / w.sum(), *quantiles, error[w > 0].max()
 
 
+def highest_of_lines(scores, hits, rng, draws=4000):
+    """The 97.5 % points of `distances` of lines, drawn about Platt's with its information."""
+    eta = logit(scores)
+    intercept, slope = platt(eta, hits)
+    p = expit(intercept + slope * eta)
+    information = np.zeros((2, 2))
+    for e, q in zip(eta, p, strict=True):
+        information += q * (1 - q) * np.outer([1, e], [1, e])
+    found = []
+    for a, b in rng.multivariate_normal([intercept, slope], np.linalg.inv(information), draws):
+        error = np.sort(np.abs(expit(a + b * eta) - scores))
+        quantiles = (error[math.ceil(level * len(eta)) - 1] for level in (0.5, 0.9))
+        found.append([error.mean(), *quantiles, error[-1]])
+    return np.quantile(found, 0.975, axis=0)
+
+
 def refinement(parts, fit, whole):
     """The log loss of rows calibrated by a fit to the other parts, row by row, and its interval."""
     hits, misses, scores = [], [], []

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit, logit
 
 import ogive
 from ogive import Curve, Predictions, refinement, spline_errors
@@ -39,6 +40,18 @@ def test_the_upper_end_allows_for_half_of_the_squared_bias_of_the_band(rng, monk
     _, same, noise = np.array(spline_errors(scores, hits)).T
     assert low == pytest.approx(same)
     assert (high - value) ** 2 == pytest.approx((noise - value) ** 2 + grown**2 / 2)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 6])
+def test_the_upper_end_is_no_shorter_than_that_of_lines_without_a_prior(seed):
+    # All scores too low by three standard errors, which the prior takes for less.
+    rng = np.random.default_rng(seed)
+    scores = rng.random(200)
+    hits = rng.random(200) < expit(logit(scores) + 0.5)
+    high = np.array([one.high for one in spline_errors(scores, hits)])
+    least = naive.highest_of_lines(scores, hits, rng)
+    assert (high >= 0.96 * least).all()
+    assert high[1] == pytest.approx(least[1], rel=0.04)  # E50: the lines are the longer ones
 
 
 @settings(max_examples=25)

@@ -20,7 +20,9 @@ v grows if every row's error grows by the bias that the band allows for, the upp
 
 Half of the squared bias, as smoothing moves some rows away from their score, not towards it. Emax
 has b = 0: it would be the bias at the very last score, of which one row says next to nothing.
-``docs/numbers.md`` has the coverage.
+γ leans towards leaving the scores alone, also where all of them are off alike by a few standard
+errors, and then its draws do too. So the upper end is at least that of straight lines in log-odds,
+drawn about Platt's, which has no prior. ``docs/numbers.md`` has the coverage.
 
 **The interval of the refinement loss** is that of a mean of two parts, the losses of outcomes 1 and
 of outcomes 0: each is a share of rows times a size (`ogive._numerics.mean_interval`), so that a few
@@ -43,6 +45,7 @@ from ogive._numerics.mean_interval import ByCluster, Part, mean_interval
 from ogive._numerics.natural_spline import NaturalSpline
 from ogive._wording import percent
 from ogive.calibrators.grouped_trials import trials_of
+from ogive.calibrators.platt import platt_line
 from ogive.curve.curve import as_curve
 from ogive.curve.folds import folds
 from ogive.metrics.line import (
@@ -119,8 +122,10 @@ def spline_errors(
     error = np.abs(gamma.from_tails(curve.high, curve.tail) - curve.score)
     value = _errors(error[None], curve.count)[0]
     trials = trials_of(curve)
-    drawn = _drawn(gamma, trials, np.random.default_rng(random_state))
+    rng = np.random.default_rng(random_state)
+    drawn = _drawn(gamma, trials, rng)
     low, high = _ends(drawn, value, _growth(gamma, trials))
+    high = np.maximum(high, _highest_of_lines(trials, rng))
     return SplineErrors(*map(Estimate, value.tolist(), low.tolist(), high.tolist()))
 
 
@@ -155,9 +160,34 @@ def drawn_curves(
     root = vector * np.sqrt(np.maximum(value, 0.0))
     inside = np.clip(eta, gamma.knots[0], gamma.knots[-1])
     moved = NaturalSpline(gamma.knots).basis(inside) @ root
-    middle = gamma.log_odds_at(eta.copy())
-    for at in np.array_split(np.arange(draws), min(draws, max(1, eta.size // 64))):
-        yield middle + rng.standard_normal((at.size, root.shape[1])) @ moved.T
+    yield from _around(gamma.log_odds_at(eta.copy()), moved, draws, rng)
+
+
+def _around(
+    middle: FloatArray, moved: FloatArray, draws: int, rng: np.random.Generator
+) -> Iterator[FloatArray]:
+    """Yield draws about `middle`, (m,), each moved by standard normals times `moved`, (m, d)."""
+    for at in np.array_split(np.arange(draws), min(draws, max(1, middle.size // 64))):
+        yield middle + rng.standard_normal((at.size, moved.shape[1])) @ moved.T
+
+
+def _highest_of_lines(trials: Trials, rng: np.random.Generator) -> FloatArray:
+    """Return the upper ends of the numbers of lines drawn about Platt's, (4,)."""
+    eta = trials.offset
+    intercept, slope = platt_line(trials)
+    line = intercept + slope * eta
+    p = expit(line)
+    X = np.column_stack([np.ones_like(eta), eta])
+    covariance = np.linalg.pinv((X.T * (trials.count * p * (1.0 - p))) @ X, hermitian=True)
+    value, vector = np.linalg.eigh(covariance)
+    moved = X @ (vector * np.sqrt(np.maximum(value, 0.0)))
+    score = expit(eta)
+    drawn = [
+        _errors(np.abs(expit(lines) - score), trials.count)
+        for lines in _around(line, moved, DRAWS, rng)
+    ]
+    result: FloatArray = np.quantile(np.concatenate(drawn), HIGH, axis=0)
+    return result
 
 
 def _growth(gamma: SplineMap, trials: Trials) -> FloatArray:
