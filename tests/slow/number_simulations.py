@@ -23,9 +23,10 @@ KINDS = {
     "rare": lambda rng, n: rng.normal(-5.0, 1.2, n),
     "frequent": lambda rng, n: rng.normal(4.2, 1.5, n),
 }
-#: The true log-odds: calibrated, too extreme, and three that are no line.
+#: The true log-odds: calibrated, all too low alike, too extreme, and three that are no line.
 TRUTHS = {
     "calibrated": lambda eta: eta,
+    "shifted": lambda eta: eta + 0.4,
     "line": lambda eta: 0.3 + 0.7 * eta,
     "bent": lambda eta: 0.6 * eta + 0.8 * np.tanh(eta) - 0.2,
     "wave": lambda eta: eta + 0.6 * np.sin(1.2 * eta),

@@ -3,13 +3,21 @@ r"""How far scores are from the default spline γ: ICI, E50, E90 and Emax.
 They are the mean, median, 90 % quantile and maximum of :math:`|\gamma(p) - p|` over the rows
 (Austin and Steyerberg 2019, Harrell's val.prob), without a bandwidth or a number of bins.
 
-**Intervals.** The posterior of γ is drawn from: with the weight that it gives to leaving the scores
-alone a draw is 0, else it is the number of a drawn curve. Noise makes every drawn curve rougher,
-hence its errors larger; the lower end is therefore moved down by the mean excess of drawn curves
-over γ's own number. It is 0 where the scores may be perfectly calibrated. Smoothing makes γ's bends
-flatter, so the truth is more often above the number than below: with d the distance of the drawn
-curves' upper quantile from the number v, and b by how much v grows if every row's error grows by
-the bias that the band allows for, the upper end is
+**Intervals.** γ leans towards leaving the scores alone, also where all of them are off alike by a
+few standard errors, so that it shows too little of such an error. Platt's line has no prior: that
+of what γ gives, :math:`\gamma_0 = \mathrm{sigmoid}(a + b \operatorname{logit} \gamma)`, keeps γ's
+bends and does not lean. Curves are drawn from the posterior of γ, and moved to lie about
+:math:`\gamma_0`.
+
+The lower end is the lower quantile of their numbers, where a draw counts as 0 with the weight that
+the posterior gives to leaving the scores alone: so it is 0 where they may be perfectly calibrated.
+Noise makes every drawn curve rougher, hence its errors larger; this end is moved down by the mean
+excess of the draws over the number of :math:`\gamma_0`.
+
+Smoothing makes bends flatter, so the truth is more often above the number than below. With d the
+distance of the upper quantile of the draws from the number v, and b by how much the number of
+:math:`\gamma_0` grows if every row's error grows by the bias that the band allows for, the upper
+end is
 
 .. math:: v + \sqrt{d^2 + b^2 / 2} .
 
@@ -25,17 +33,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ogive._html import record_form
+from ogive._numerics.binomial import Trials
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.logistic import expit
 from ogive.calibrators.grouped_trials import trials_of
+from ogive.calibrators.platt import platt_line
 from ogive.calibrators.spline_draws import drawn_curves
 from ogive.curve.curve import as_curve
 from ogive.metrics.line import HIGH, LOW, Estimate
 from ogive.studies.where_off import spline_of
 
 if TYPE_CHECKING:
-    from ogive._numerics.binomial import Trials
-    from ogive._typing import ArrayLike, FloatArray, WeightKind
+    from ogive._typing import ArrayLike, BoolArray, FloatArray, WeightKind
     from ogive.calibrators.spline_map import SplineMap
     from ogive.curve import Curve
 
@@ -91,9 +100,11 @@ def spline_errors(
     gamma = spline_of(curve)
     error = np.abs(gamma.from_tails(curve.high, curve.tail) - curve.score)
     value = _errors(error[None], curve.count)[0]
-    trials = trials_of(curve)
-    drawn = _drawn(gamma, trials, np.random.default_rng(random_state))
-    low, high = _ends(drawn, value, _growth(gamma, trials))
+    trials, rng = trials_of(curve), np.random.default_rng(random_state)
+    line = _without_lean(gamma, trials)
+    straight, grown = _of_lines(line, gamma, trials)
+    kept = rng.random(DRAWS) < gamma.keep
+    low, high = _ends(_drawn(gamma, line, trials, rng), kept, value, straight, grown)
     return SplineErrors(*map(Estimate, value.tolist(), low.tolist(), high.tolist()))
 
 
@@ -109,34 +120,47 @@ def _errors(error: FloatArray, count: FloatArray) -> FloatArray:
     return np.stack([*found, ranked[:, -1]], axis=1)
 
 
-def _drawn(gamma: SplineMap, trials: Trials, rng: np.random.Generator) -> FloatArray:
-    """Return the numbers of curves drawn from the posterior, (DRAWS, 4); NaN for "as they are"."""
-    score = expit(trials.offset)
-    kept = rng.random(DRAWS) < gamma.keep
+def _without_lean(gamma: SplineMap, trials: Trials) -> FloatArray:
+    """Return the log-odds of Platt's line of what γ gives, (m,)."""
+    line = gamma.log_odds_at(trials.offset.copy())
+    order = np.argsort(line)
+    calibrated = Trials(line[order], trials.count[order], trials.hits[order], line[order])
+    intercept, slope = platt_line(calibrated)
+    found: FloatArray = intercept + slope * line
+    return found
+
+
+def _drawn(
+    gamma: SplineMap, line: FloatArray, trials: Trials, rng: np.random.Generator
+) -> FloatArray:
+    """Return the numbers of curves drawn from the posterior, moved to lie about a line."""
+    score, moved = expit(trials.offset), line - gamma.log_odds_at(trials.offset.copy())
     found = [
-        _errors(np.abs(expit(lines) - score), trials.count)
+        _errors(np.abs(expit(lines + moved) - score), trials.count)
         for lines in drawn_curves(gamma, trials.offset, DRAWS, rng)
     ]
-    return np.where(kept[:, None], np.nan, np.concatenate(found))
+    return np.concatenate(found)
 
 
-def _growth(gamma: SplineMap, trials: Trials) -> FloatArray:
-    """Return by how much the numbers grow if all errors grow by the band's bias; 0 for Emax."""
+def _of_lines(line: FloatArray, gamma: SplineMap, trials: Trials) -> tuple[FloatArray, FloatArray]:
+    """Return the numbers of a line, and by how much they grow by the band's bias; 0 for Emax."""
     eta = trials.offset
     bias = 0.0 if gamma.bias is None else np.interp(eta, gamma.knots, gamma.bias)
-    line = gamma.log_odds_at(eta.copy())
     error, above, below = (np.abs(expit(line + b) - expit(eta)) for b in (0.0, bias, -bias))
-    found = _errors(np.stack([error, np.maximum(above, below)]), trials.count)
-    return np.append(found[1, :-1] - found[0, :-1], 0.0)
+    own, most = _errors(np.stack([error, np.maximum(above, below)]), trials.count)
+    return own, np.append(most[:-1] - own[:-1], 0.0)
 
 
 def _ends(
-    drawn: FloatArray, value: FloatArray, growth: FloatArray
+    drawn: FloatArray, kept: BoolArray, value: FloatArray, middle: FloatArray, growth: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the intervals; the module's docstring says how."""
-    kept = np.isnan(drawn[:, 0])
-    excess = drawn[~kept].mean(axis=0) - value if not kept.all() else np.zeros(4)
-    low, high = np.quantile(np.where(kept[:, None], 0.0, drawn), (LOW, HIGH), axis=0)
-    low = np.clip(low - np.maximum(excess, 0.0), 0.0, value)
+    """Return the ends of the intervals; the module's docstring says how.
+
+    kept : draws that count as 0 for the lower end, (k,)
+    middle : the numbers of what the draws lie about
+    """
+    excess = np.maximum(drawn.mean(axis=0) - middle, 0.0)
+    low = np.quantile(np.where(kept[:, None], 0.0, drawn), LOW, axis=0) - excess
+    high = np.quantile(drawn, HIGH, axis=0)
     high = value + np.hypot(np.maximum(high - value, 0.0), np.sqrt(0.5) * growth)
-    return low, np.minimum(high, 1.0)
+    return np.clip(low, 0.0, value), np.minimum(high, 1.0)
