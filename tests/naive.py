@@ -924,6 +924,21 @@ def few_clusters(sums, sizes):
     return (student.ppf(0.975, freedom) / 1.959963984540054) ** 2
 
 
+def alike_in_clusters(eta, p, w, square, clusters):
+    """Moulton's correlation of the scores of a cluster, over all pairs of its rows."""
+    v = p * (1 - p)
+    x = eta - np.sum(w * v * eta) / np.sum(w * v)
+    shares = []
+    for each in (v * x, v):
+        pairs = 0.0
+        for name in set(clusters):
+            own = clusters == name
+            pairs += np.sum(np.outer((w * each)[own], (w * each)[own]))
+        rows = np.sum(square * each**2)
+        shares.append((pairs - rows) / rows)
+    return min(max(shares[0] / shares[1], 0), 1)
+
+
 def slope(eta, hits, weights=None, kind="repetition", *, clusters=None):
     """The slope of logistic regression, and all slopes whose likelihood is near enough."""
     w = _weights(eta, weights)
@@ -947,6 +962,7 @@ def slope(eta, hits, weights=None, kind="repetition", *, clusters=None):
     inverse = np.linalg.inv((X.T * (worth * w * p * (1 - p))) @ X)
     middle = (X.T * (worth**2 * square * (hits - p) ** 2)) @ X
     robust = (inverse @ middle @ inverse)[1, 1]
+    skewness = 0.0
     if clusters is not None:
         moves, sizes = [], []
         for name in set(clusters):
@@ -958,13 +974,19 @@ def slope(eta, hits, weights=None, kind="repetition", *, clusters=None):
         moves = np.array(moves)
         jackknife = (len(moves) - 1) * np.mean((moves - moves.mean()) ** 2)
         jackknife *= few_clusters(moves, np.array(sizes))
-        robust = max(jackknife, robust * design_effect(expit(eta), hits, clusters, weights, kind))
+        off = moves - np.array(sizes) * moves.sum() / np.sum(sizes)
+        skewness = np.sum(off**3) / np.sum(off**2) ** 1.5
+        factor = design_effect(expit(eta), hits, clusters, weights, kind)
+        robust = max(jackknife, robust * (1 + alike_in_clusters(eta, p, w, square, clusters)
+                                          * (factor - 1)))  # fmt: skip
     wider = max(robust / inverse[1, 1], 1.0)
     rarer = worth * min(np.sum(w * hits), np.sum(w * ~hits.astype(bool)))
-    edge = best.fun + wider * student.ppf(0.975, 4 * rarer) ** 2 / 2
-    far = 30 * np.sqrt(wider * inverse[1, 1])
-    ends = (brentq(lambda b: profile(b) - edge, best.x[1], best.x[1] + side * far)
-            for side in (-1, 1))  # fmt: skip
+    z, far, ends = 1.959963984540054, 30 * np.sqrt(wider * inverse[1, 1]), []
+    for side in (-1, 1):
+        longer = 1 + (2 * z**2 + 1) / (6 * z) * max(side * skewness, 0.0)
+        edge = best.fun + wider * longer**2 * student.ppf(0.975, 4 * rarer) ** 2 / 2
+        low, high = sorted((best.x[1], best.x[1] + side * far))
+        ends.append(brentq(lambda b, edge=edge: profile(b) - edge, low, high))
     return best.x[1], *ends
 
 

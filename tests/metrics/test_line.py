@@ -91,6 +91,19 @@ def test_slopes_that_differ_between_clusters_widen_the_interval(rng):
     assert found.high - found.low > 1.8 * (alone.high - alone.low)
 
 
+def test_outcomes_that_are_alike_in_clusters_hardly_matter_if_scores_are_not(rng):
+    """They move the means of clusters, over all scores alike: many times the variance of a mean."""
+    code = np.repeat(np.arange(60), 40)
+    eta = rng.normal(0, 1.2, 2400)
+    hits = rng.random(2400) < 1 / (1 + np.exp(-eta - rng.normal(0, 1.5, 60)[code]))
+    scores = 1 / (1 + np.exp(-eta))
+    alone = calibration_slope(scores, hits)
+    curve = Curve.from_scores(scores, hits, clusters=code)
+    found = calibration_slope(curve)
+    assert curve.clusters.design_effect > 5
+    assert 1.0 < (found.high - found.low) / (alone.high - alone.low) < 1.7
+
+
 @settings(max_examples=30)
 @given(overlapping())
 def test_weight_two_is_the_row_twice(data):

@@ -162,13 +162,18 @@ def mean_interval(
     above = [e.up if s > 0 else e.down for s, e in zip(signs, ends, strict=True)]
     shares = [e.share for e in ends]
     z = _half_width(level)
-    more, longer = z**2 * noise, (2.0 * z**2 + 1.0) / (6.0 * z)
-    longer_below, longer_above = (1.0 + longer * max(x, 0.0) for x in (-skewness, skewness))
+    more = z**2 * noise
     return Mean(
         value,
-        value - longer_below * _joined(below, shares, signs, more),
-        value + longer_above * _joined(above, shares, signs, more),
+        value - longer_tail(-skewness, level) * _joined(below, shares, signs, more),
+        value + longer_tail(skewness, level) * _joined(above, shares, signs, more),
     )
+
+
+def longer_tail(skewness: float, level: float = COVERAGE) -> float:
+    """Return how much longer a side of an interval is by the skewness towards it."""
+    z = _half_width(level)
+    return 1.0 + (2.0 * z**2 + 1.0) / (6.0 * z) * max(skewness, 0.0)
 
 
 class _Ends(NamedTuple):

@@ -24,13 +24,16 @@ freedom for each row of the rarer outcome; with many, :math:`t^2 / 2 = 1.92`.
 
 With clusters the variance of the sum of outcomes is multiplied by their design effect
 (`Curve.as_independent`) and by :math:`(t / z)^2`, t of Student's law: few clusters show little of
-how they vary. The robust variance of the slope is multiplied by the design effect too, and is never
-below the jackknife's over clusters, times :math:`(t / z)^2`: slopes may differ between clusters
-where means do not.
+how they vary. The robust variance of the slope is the jackknife's over clusters, times
+:math:`(t / z)^2`. It is never below that of independent rows times 1 + a (d − 1), d the design
+effect and a how alike the scores of a cluster are (Moulton 1986): where they are not, what rows of
+a cluster have in common moves the mean and hardly the slope. The side of the longer tail of what
+clusters add to the slope is longer, as of a mean (`ogive._numerics.mean_interval`).
 """
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf, log, nan, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,7 +42,7 @@ import numpy as np
 from ogive._html import record_form
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.logistic import expit, intercept_for_share, logistic_fit, same_score
-from ogive._numerics.mean_interval import TAIL, ByCluster
+from ogive._numerics.mean_interval import TAIL, ByCluster, longer_tail
 from ogive.curve.coarse import coarse
 from ogive.curve.curve import as_curve
 
@@ -221,39 +224,61 @@ class _Lines:
         """Return the likeliest slope, with its interval."""
         fit = logistic_fit(self.eta[:, None], self.count, self.hits)
         slope = float(fit.slopes[0])
-        variance, robust = self._variances(fit.intercept, slope)
-        times = max(robust / variance, 1.0)
-        least, step = self.loss(slope), sqrt(variance * times)
-        ends = (
-            _crossing(lambda b: self.worse(b, least, times), slope, side * step)
-            for side in (-1.0, 1.0)
-        )
+        variance, robust, skewness = self._variances(fit.intercept, slope)
+        times, least = max(robust / variance, 1.0), self.loss(slope)
+        ends = []
+        for side in (-1.0, 1.0):
+            more = times * longer_tail(side * skewness) ** 2
+            step = side * sqrt(variance * more)
+            ends.append(_crossing(partial(self.worse, least=least, times=more), slope, step))
         return Estimate(slope, *ends)
 
-    def _variances(self, intercept: float, slope: float) -> tuple[float, float]:
-        """Return the variance of the slope if the line is the truth, and by its residuals."""
+    def _variances(self, intercept: float, slope: float) -> tuple[float, float, float]:
+        """Return the variance of the slope if the line is the truth, and by its residuals.
+
+        And the skewness of what clusters add to the slope; 0 without clusters.
+        """
         p = expit(intercept + slope * self.eta)
         X = np.stack([np.ones_like(p), self.eta])
         information = (X * (self.count * p * (1.0 - p))) @ X.T
         inverse = np.linalg.pinv(information, hermitian=True)
         # The information is of Kish's number of rows, and so must be the squares of weights.
         noise = (X * (self.scale**2 * _squares(self.curve, p))) @ X.T
-        robust, clusters = float((inverse @ noise @ inverse)[1, 1]), self.curve.clusters
+        robust, skewness = float((inverse @ noise @ inverse)[1, 1]), 0.0
+        clusters = self.curve.clusters
         if clusters is not None:
-            own = self._without_each(clusters, p, X, information)
-            robust = max(own, clusters.design_effect * robust)
-        return float(inverse[1, 1]), robust
+            own, skewness = self._without_each(clusters, p, X, information)
+            alike = self._alike_in_clusters(clusters, p * (1.0 - p))
+            robust = max(own, (1.0 + alike * (clusters.design_effect - 1.0)) * robust)
+        return float(inverse[1, 1]), robust, skewness
+
+    def _alike_in_clusters(self, clusters: Clusters, v: FloatArray) -> float:
+        """Return how alike the scores of a cluster are, 0 to 1: Moulton's (1986) correlation.
+
+        Residuals that are alike in pairs of rows add to the variance of their mean by the products
+        v v' of the pairs, and to that of the slope by v v' x x', x the distance from the mean.
+        """
+        x = self.eta - float(self.count @ (v * self.eta)) / float(self.count @ v)
+        pairs = []
+        for each in (v * x, v):
+            rows = float(self.curve.square @ each**2)
+            sums = clusters.sums(each, each)
+            pairs.append(float(sums @ sums) / rows - 1.0 if rows > 0.0 else 0.0)
+        return min(max(pairs[0] / pairs[1], 0.0), 1.0) if pairs[1] > 0.0 else 1.0
 
     def _without_each(
         self, clusters: Clusters, p: FloatArray, X: FloatArray, information: FloatArray
-    ) -> float:
-        """Return the jackknife's variance of the slope: a step of Newton without each cluster."""
+    ) -> tuple[float, float]:
+        """Return the jackknife's variance of the slope, and its skewness.
+
+        Without a cluster the slope is a step of Newton away.
+        """
         score = self.scale * np.stack([clusters.sums(x * (1.0 - p), -x * p) for x in X], axis=1)
         own = [[self.scale * clusters.sums(v, v) for v in p * (1.0 - p) * X * x] for x in X]
         rest = information - np.transpose(own, (2, 0, 1))
         moves = (np.linalg.pinv(rest, hermitian=True) @ score[:, :, None])[:, 1, 0]
-        few = ByCluster(moves, clusters.weight).wider() ** 2
-        return few * (clusters.size - 1) * float(np.var(moves))
+        each = ByCluster(moves, clusters.weight)
+        return each.wider() ** 2 * (clusters.size - 1) * float(np.var(moves)), each.skewness
 
     def tied_loss(self) -> float:
         """Return the loss of a line that separates the outcomes: that of a score with both."""
