@@ -1,6 +1,7 @@
 """How often the intervals of the numbers of ``measure --more`` hold the truth.
 
-``python -m tests.slow.number_simulations RUNS [KIND [TRUTH]]`` prints the table of docs/numbers.md.
+``python -m tests.slow.number_simulations RUNS [KIND [TRUTH]]`` prints the table of
+docs/theory/numbers.md, and with ``RUNS even hard`` that of harder truths.
 """
 
 import sys
@@ -32,6 +33,15 @@ TRUTHS = {
     "wave": lambda eta: eta + 0.6 * np.sin(1.2 * eta),
     "arched": lambda eta: 0.85 * eta + 0.5 * np.cos(0.8 * eta),
 }
+#: Harder ones: right below 0 and a slope of 0.5 above, a steep step between two lines, a wave of
+#: twice the frequency, and an error that is largest at the last few scores.
+HARD = {
+    "half right": lambda eta: np.where(eta > 0.0, 0.5 * eta, eta),
+    "step": lambda eta: eta + 0.6 * np.tanh(4.0 * (eta - 0.5)),
+    "fast wave": lambda eta: eta + 0.5 * np.sin(2.5 * eta),
+    "cubic": lambda eta: eta - 0.06 * eta**3,
+}
+ALL = TRUTHS | HARD
 SIZES = (200, 1000, 5000)
 MANY = 200_000  # rows that stand for all rows
 
@@ -39,7 +49,7 @@ MANY = 200_000  # rows that stand for all rows
 def population(kind, truth):
     """O/E ratio, intercept, slope and the log loss of the true probabilities, over all rows."""
     eta = KINDS[kind](np.random.default_rng(99), MANY)
-    p, q = expit(eta), expit(TRUTHS[truth](eta))
+    p, q = expit(eta), expit(ALL[truth](eta))
     shift = brentq(lambda a: np.mean(expit(a + eta)) - q.mean(), -9, 9)
 
     def loss(line):
@@ -54,7 +64,7 @@ def population(kind, truth):
 
 def distances(eta, truth):
     """ICI, E50, E90 and Emax of the truth at the scores of a sample."""
-    error = np.abs(expit(TRUTHS[truth](eta)) - expit(eta))
+    error = np.abs(expit(ALL[truth](eta)) - expit(eta))
     quantiles = np.quantile(error, (0.5, 0.9), method="inverted_cdf")
     return dict(zip(("ici", "e50", "e90", "emax"), (error.mean(), *quantiles, error.max()),
                     strict=True))  # fmt: skip
@@ -67,7 +77,7 @@ def coverage(kind, truth, n, runs, seed=0):
     held, width = np.zeros((runs, len(KEYS))), np.zeros((runs, len(KEYS)))
     for run in range(runs):
         eta = KINDS[kind](rng, n)
-        hits = rng.random(n) < expit(TRUTHS[truth](eta))
+        hits = rng.random(n) < expit(ALL[truth](eta))
         true = known | distances(eta, truth)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OgiveWarning)
@@ -97,7 +107,7 @@ def expected_coverage(n, a, b, runs, seed=0):
 def main(runs, kind=None, truth=None):
     """Print a row for each base rate, truth and number of rows."""
     for one in [kind] if kind else KINDS:
-        for other in [truth] if truth else TRUTHS:
+        for other in HARD if truth == "hard" else [truth] if truth else TRUTHS:
             for n in SIZES:
                 held, _ = coverage(one, other, n, runs)
                 cells = " | ".join(f"{100 * share:.0f}" for share in held)
