@@ -1,7 +1,9 @@
 """One result of every public name that returns one, with a name that tries to be markup."""
 
 import functools
+import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 
@@ -43,6 +45,14 @@ def _both(test, **options):
     return ogive.report({EVIL: test, "b": test}, **options)
 
 
+def _shifted(p, curve):
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / name for name in ("cal.json", "out.json", "new.npz")]
+        ogive.save(ogive.fit_spline(curve.with_view("score")), paths[0])
+        np.savez(paths[2], scores=p)
+        return ogive.shift_like(*paths, trained_at=0.4)
+
+
 MAKERS = {
     "Curve": lambda p, y, curve, groups, matrix: curve,
     "CurveDisplay": lambda p, y, *_: ogive.CurveDisplay.from_predictions(y, p, name=EVIL),
@@ -78,6 +88,7 @@ MAKERS = {
     "refinement": lambda p, y, curve, *_: ogive.refinement(curve),
     "report": lambda p, y, *_: _both((p, y), title=EVIL),
     "score_rows": lambda p, y, curve, groups, matrix: ogive.score_rows(matrix),
+    "shift_like": lambda p, y, curve, *_: _shifted(p, curve),
     "spiegelhalter": lambda p, y, curve, *_: ogive.spiegelhalter(curve),
     "spline_errors": lambda p, y, curve, *_: ogive.spline_errors(curve),
 } | {

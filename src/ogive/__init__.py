@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from ogive.studies.groups import measure_groups
     from ogive.studies.plain import calibrate, compare, measure, measure_all
     from ogive.studies.refinement import refinement
+    from ogive.studies.shifting import shift_like
     from ogive.studies.spline_errors import spline_errors
     from ogive.studies.watch import GroupWatch, Watch
     from ogive.views import score_rows
@@ -154,6 +155,7 @@ _MODULES = {
     "save": "ogive.export.artifact",
     "score_rows": "ogive.views",
     "scorers": "ogive.estimators.scorers",
+    "shift_like": "ogive.studies.shifting",
     "smooth_ece": "ogive.metrics.smooth",
     "spiegelhalter": "ogive.metrics.proper",
     "spline_errors": "ogive.studies.spline_errors",
@@ -250,6 +252,7 @@ __all__ = [
     "save",
     "score_rows",
     "scorers",
+    "shift_like",
     "smooth_ece",
     "spiegelhalter",
     "spline_errors",

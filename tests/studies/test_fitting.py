@@ -7,7 +7,7 @@ import ogive
 from ogive import Curve, Predictions
 from ogive.errors import DoesNotApply, InvalidInput, InvalidType
 from ogive.studies.fitting import fit
-from ogive.studies.shifting import shift_file, shift_like
+from ogive.studies.shifting import shift_file
 
 
 @pytest.fixture
@@ -49,5 +49,5 @@ def test_a_calibrator_without_its_base_rate_needs_one(tmp_path, preds):
     with pytest.raises(InvalidInput, match=words):
         shift_file(path, tmp_path / "out.json", 0.1)
     with pytest.raises(InvalidInput, match=words):
-        shift_like(path, tmp_path / "out.json", tmp_path / "new.npz")
+        ogive.shift_like(path, tmp_path / "out.json", tmp_path / "new.npz")
     assert not (tmp_path / "out.json").exists()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._files import safe_output
+from ogive._html import record_form
 from ogive._wording import format_pvalue
 from ogive.calibrators.maps import Map
 from ogive.calibrators.shifted import (
@@ -110,6 +111,9 @@ class EstimatedShift:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of ``ogive shift --like``."""
         return asdict(self.estimate) | {"out": self.out}
+
+    def _repr_html_(self) -> str:
+        return record_form(self.estimate)
 
 
 def shift_like(
