@@ -112,6 +112,22 @@ def test_the_rule_of_a_state_cannot_change(run, log, tmp_path):
     assert run("watch", log, "--time", "day", "--run-length", 1000)[0] == 0
 
 
+def test_a_log_of_other_classes_than_those_of_the_calibrator_is_refused(run, tmp_path, rng):
+    logits, names = rng.normal(size=(400, 3)), np.array(["cat", "dog", "owl"])
+    labels = names[rng.integers(3, size=400)]
+    np.savez(tmp_path / "m.npz", logits=logits, labels=labels, classes=names)
+    words = ["--view", "class-1", "--score-only", "--folds", 0]
+    assert run("fit", tmp_path / "m.npz", "-o", tmp_path / "cal.json", *words)[0] == 0
+    head = ["logit_dog", "logit_cat", "logit_owl", "label", "day"]
+    rows = [[*row, label, "2026-05-01"] for row, label in zip(logits, labels, strict=True)]
+    lines = [",".join(map(str, row)) for row in [head, *rows]]
+    (tmp_path / "log.csv").write_text("\n".join(lines))
+    words = ["--time", "day", "--view", "class-1", "--calibrator", tmp_path / "cal.json"]
+    code, _, err = run("watch", tmp_path / "log.csv", *words)
+    assert code == 1
+    assert "fitted on columns of the classes cat, dog, owl" in " ".join(err.split())
+
+
 def test_the_scores_after_a_calibrator_are_watched(run, log, tmp_path):
     past = [write_day(log, day, power=1.7) for day in DAYS]
     every = past[0]

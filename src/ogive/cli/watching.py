@@ -14,6 +14,7 @@ from ogive.cli.options import (
     check_columns,
     check_output,
     cluster_option,
+    columns_of,
     part_option,
     reads_files,
     refuse,
@@ -219,12 +220,16 @@ def _are_saved_curves(files: tuple[Path, ...], time: str | None) -> bool:
 
 
 def _expanded(files: tuple[Path, ...], options: dict[str, Any], *, saved: bool) -> list[Path]:
-    """Return the files of folders and globs."""
+    """Return the files of folders and globs, which must be of the calibrator's model."""
     from ogive.engines.files import open_log  # noqa: PLC0415
+    from ogive.studies.same_model import check_log  # noqa: PLC0415
 
     if saved:
         return list(files)
-    return list(open_log(files, skip_bad=options["skip_bad"]).files)
+    log = open_log(files, columns_of(options), skip_bad=options["skip_bad"])
+    if options["calibrator"]:
+        check_log(options["calibrator"], log)
+    return list(log.files)
 
 
 def _reader(options: dict[str, Any], view: str | None, step: Progress, *, saved: bool) -> Reader:
