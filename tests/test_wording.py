@@ -58,3 +58,10 @@ def test_a_headline_says_what_was_found_and_done(tone, found, calibrated, words)
 )
 def test_advice_follows_the_decision(decision, rows, method, found, words):
     assert _wording.advice_words(decision, rows, method, found=found).startswith(words)
+
+
+def test_a_size_that_no_error_can_have_is_not_named():
+    assert "with 20 rows a KS error below 31.00 %" in _wording.too_few_words(20, 0.31, 200)
+    assert _wording.too_few_words(1, 1.41, 200) == (
+        "Too few rows to say: about 200 rows would settle it."
+    )

@@ -185,9 +185,10 @@ def unseen_words(detectable: float) -> str:
 
 def too_few_words(n: float, detectable: float, rows_needed: int | None) -> str:
     """Say that rows are too few, and how many would do."""
+    unseen = f"with {n:,.0f} rows a KS error below {percent(detectable)} would often go unseen; "
     return (
-        f"Too few rows to say: with {n:,.0f} rows a KS error below {percent(detectable)} would "
-        f"often go unseen; about {rows_needed:,} rows would settle it."
+        f"Too few rows to say: {unseen if detectable < 1.0 else ''}about {rows_needed:,} rows "
+        "would settle it."
     )
 
 

@@ -46,7 +46,7 @@ def test_one_pass_gives_a_bracket_and_two_the_number(run_json, log):
 def test_a_folder_that_is_not_there_is_named(run, tmp_path):
     code, out, err = run("measure", tmp_path / "nowhere")
     assert (code, out) == (1, "")
-    assert err.endswith("nowhere does not exist. Give a file or folder of predictions.\n")
+    assert err.endswith("nowhere does not exist. Check the path.\n")
     assert err.count("\n") == 1
 
 

@@ -48,7 +48,7 @@ def check_regular(path: Path) -> None:
         mode = path.stat().st_mode
     except FileNotFoundError:
         link = " (it is a link to a file that does not exist)" if path.is_symlink() else ""
-        msg = f"{path} does not exist{link}. Give a file or folder of predictions."
+        msg = f"{path} does not exist{link}. Check the path."
         raise FileFormatError(msg) from None
     except OSError as error:
         msg = f"{path} cannot be opened ({error.strerror}). Check its permissions."
