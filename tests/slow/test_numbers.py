@@ -1,4 +1,4 @@
-"""The table of docs/numbers.md, with fewer runs."""
+"""The table of docs/theory/numbers.md, with fewer runs."""
 
 import numpy as np
 import pytest

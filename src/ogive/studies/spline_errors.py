@@ -23,7 +23,7 @@ end is
 
 Half of the squared bias, as smoothing moves some rows away from their score, not towards it. Emax
 has b = 0: it would be the bias at the very last score, of which one row says next to nothing.
-``docs/numbers.md`` has the coverage.
+``docs/theory/numbers.md`` has the coverage.
 """
 
 from __future__ import annotations
