@@ -22,7 +22,7 @@ from ogive.cli.options import (
     view_option,
 )
 from ogive.cli.terminal import Command
-from ogive.cli.values import COST, INPUT, KEPT, NUMBER
+from ogive.cli.values import COST, INPUT, NUMBER, SHARE_UP_TO_1
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--precision",
-    type=KEPT,
+    type=SHARE_UP_TO_1,
     metavar="SHARE",
     help="At least this share of the cases acted on should be right.",
 )

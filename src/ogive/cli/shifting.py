@@ -23,7 +23,7 @@ from ogive.cli.options import (
     skip_bad_option,
 )
 from ogive.cli.terminal import Command, say
-from ogive.cli.values import INPUT, KEPT, NOTE, WORD
+from ogive.cli.values import INPUT, NOTE, SHARE_UP_TO_1, WORD
 from ogive.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--kept-negatives",
-    type=KEPT,
+    type=SHARE_UP_TO_1,
     metavar="SHARE",
     help="Instead of --base-rate: the share of class 0 that was kept for fitting (all of class 1 "
     "were kept).",
