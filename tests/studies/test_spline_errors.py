@@ -30,7 +30,7 @@ def test_the_upper_end_allows_for_half_of_the_squared_bias_of_the_band(rng, monk
     grown -= own
     grown[-1] = 0.0  # Emax
     value, low, high = np.array(spline_errors(scores, hits)).T
-    monkeypatch.setattr(module, "_of_lines", lambda *_: (own, np.zeros(4)))
+    monkeypatch.setattr(module, "_of_line", lambda *_: (own, np.zeros(4)))
     _, same, noise = np.array(spline_errors(scores, hits)).T
     assert low == pytest.approx(same)
     assert (high - value) ** 2 == pytest.approx((noise - value) ** 2 + grown**2 / 2)

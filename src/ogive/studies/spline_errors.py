@@ -102,9 +102,9 @@ def spline_errors(
     value = _errors(error[None], curve.count)[0]
     trials, rng = trials_of(curve), np.random.default_rng(random_state)
     line = _without_lean(gamma, trials)
-    straight, grown = _of_lines(line, gamma, trials)
+    middle, grown = _of_line(line, gamma, trials)
     kept = rng.random(DRAWS) < gamma.keep
-    low, high = _ends(_drawn(gamma, line, trials, rng), kept, value, straight, grown)
+    low, high = _ends(_drawn(gamma, line, trials, rng), kept, value, middle, grown)
     return SplineErrors(*map(Estimate, value.tolist(), low.tolist(), high.tolist()))
 
 
@@ -133,16 +133,16 @@ def _without_lean(gamma: SplineMap, trials: Trials) -> FloatArray:
 def _drawn(
     gamma: SplineMap, line: FloatArray, trials: Trials, rng: np.random.Generator
 ) -> FloatArray:
-    """Return the numbers of curves drawn from the posterior, moved to lie about a line."""
-    score, moved = expit(trials.offset), line - gamma.log_odds_at(trials.offset.copy())
+    """Return the numbers of curves drawn from the posterior, which lie about a line, (DRAWS, 4)."""
+    score = expit(trials.offset)
     found = [
-        _errors(np.abs(expit(lines + moved) - score), trials.count)
-        for lines in drawn_curves(gamma, trials.offset, DRAWS, rng)
+        _errors(np.abs(expit(lines) - score), trials.count)
+        for lines in drawn_curves(gamma, trials.offset, DRAWS, rng, about=line)
     ]
     return np.concatenate(found)
 
 
-def _of_lines(line: FloatArray, gamma: SplineMap, trials: Trials) -> tuple[FloatArray, FloatArray]:
+def _of_line(line: FloatArray, gamma: SplineMap, trials: Trials) -> tuple[FloatArray, FloatArray]:
     """Return the numbers of a line, and by how much they grow by the band's bias; 0 for Emax."""
     eta = trials.offset
     bias = 0.0 if gamma.bias is None else np.interp(eta, gamma.knots, gamma.bias)
