@@ -23,6 +23,7 @@ PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 PEERS = [
     "netcal", "torchmetrics", "uncertainty-calibration", "relplot", "mapie", "betacal",
     "splinecalib", "venn-abers", "probmetrics", "numba", "polars", "mcgrad", "fairlearn",
+    "KDEpy",
 ]  # fmt: skip
 #: A run of the tests with other versions needs few random cases, and no pages: those show what new
 #: versions print.

@@ -412,7 +412,10 @@ def corp(scores, hits, weights=None):
 
 
 def kde_ece(scores, hits, weights=None):
-    """As Zhang et al. (2020) define it, as a sum over rows at each point of the grid."""
+    """As Zhang et al. (2020) define it, as a sum over rows at each point of the grid.
+
+    KDEpy scales a kernel to the standard deviation h; scores have one image, at the nearer end.
+    """
     w = _weights(scores, weights)
     s, hit = np.asarray(scores, dtype=float), np.asarray(hits, dtype=bool)
     wh = w * hit
@@ -420,25 +423,27 @@ def kde_ece(scores, hits, weights=None):
         return None
     mean = np.sum(wh * s) / wh.sum()
     h = np.sqrt(np.sum(wh * (s - mean) ** 2) / wh.sum()) * (2 * w.sum()) ** -0.2
-    if h < 1e-11:
-        return None
+    triweight = 35 / 32 * np.polynomial.Polynomial([1, 0, -1]) ** 3
+    moment = (triweight * np.polynomial.Polynomial([0, 0, 1])).integ()
+    reach = h / np.sqrt(moment(1) - moment(-1))
     x = np.linspace(-0.6, 1.6, 2**14)
+    if reach < x[1] - x[0]:
+        return None
     x = x[(x >= 0) & (x <= 1)]
 
     def density(weight):
         total = np.zeros(x.size)
         for si, wi in zip(s, weight, strict=True):
-            for image in (si, -si, 2 - si):
-                u = (x - image) / h
-                total += wi * np.where(np.abs(u) < 1, 35 / 32 * (1 - u**2) ** 3, 0)
-        return total / weight.sum() / h
+            for image in (si, -si if si < 0.5 else 2 - si):
+                u = (x - image) / reach
+                total += wi * np.where(np.abs(u) < 1, triweight(u), 0)
+        return total / weight.sum() / reach
 
     f, f1 = density(w), density(wh)
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = np.minimum(wh.sum() / w.sum() * f1 / f, 1)
         gap = np.where(np.maximum(f, f1) > 1e-6, np.abs(x - rate) * f, 0)
-    total = np.trapezoid(f, x)
-    return np.trapezoid(gap, x) / total if total > 0 else None
+    return np.trapezoid(gap, x) / np.trapezoid(f, x)
 
 
 def smoothed_residual(scores, hits, sigma, t, weights=None):

@@ -30,6 +30,15 @@ def test_without_spread_kde_ece_is_the_l1_gap_and_says_so():
     assert kde_error(Curve.from_scores([0.2, 0.7, 0.8], [1, 0, 1])).method == "kernel"
 
 
+def test_a_kernel_that_no_grid_point_may_see_is_the_l1_gap():
+    step = 2.2 / (2**14 - 1)
+    for reach, method in ((0.99, "groups"), (1.01, "kernel")):
+        apart = 2 * reach * step / 3 * 6**0.2  # two hits: the deviation is half their distance
+        curve = Curve.from_scores([0.5, 0.5 + apart, 0.2], [1, 1, 0])
+        assert kde_error(curve).method == method
+    assert kde_error(curve).bandwidth == pytest.approx(1.01 * step / 3)
+
+
 @settings(max_examples=30)
 @given(strategies.scored(max_size=20, weights=True))
 def test_smooth_ece_is_the_width_that_equals_its_error(data):

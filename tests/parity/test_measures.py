@@ -1,8 +1,8 @@
 """The same numbers as other libraries, on data where those are right, and where they differ.
 
 Skipped where they are not installed. Run with netcal 1.4.0, torchmetrics 1.9.0,
-uncertainty-calibration 0.1.4, relplot 1.0.3, MAPIE 1.6.0. docs/theory/differences.md tells the
-differences in words.
+uncertainty-calibration 0.1.4, relplot 1.0.3, MAPIE 1.6.0, KDEpy 1.1.12.
+docs/theory/differences.md tells the differences in words.
 """
 
 import numpy as np
@@ -22,6 +22,7 @@ from ogive import (
 )
 from ogive.metrics.binned import debiased_ece2
 from ogive.metrics.classwise import classwise_ece
+from ogive.metrics.kde import kde_error
 from ogive.metrics.onepass import read
 from ogive.metrics.smooth import ResidualReader
 
@@ -108,6 +109,41 @@ def test_relplot_smooth_ece(sample):
         theirs = metrics.smECE_sigma(p, y, sigma=sigma)
         assert reader.smoother().error(sigma) == pytest.approx(theirs, abs=1e-3)
     assert smooth_ece(curve) == pytest.approx(metrics.smECE(p, y), abs=1.5e-3)
+
+
+def _kde_ece(p, y):
+    """KDE-ECE by KDEpy's densities, as Zhang et al. call them: value and bandwidth."""
+    kde = pytest.importorskip("KDEpy").FFTKDE
+    x, bw = np.linspace(-0.6, 1.6, 2**14), np.std(p[y]) * (2 * len(p)) ** -0.2
+
+    def density(s):
+        mirrored = np.concatenate([-s[s < 0.5], s, 2 - s[s >= 0.5]])
+        return 2 * kde(bw=bw, kernel="triweight").fit(mirrored).evaluate(x)
+
+    f, f1, inside = density(p), density(p[y]), (x >= 0) & (x <= 1)
+    seen = inside & (np.maximum(f, f1) > 1e-6)
+    gap = np.zeros(x.size)
+    gap[seen] = np.abs(x[seen] - np.minimum(y.mean() * f1[seen] / f[seen], 1)) * f[seen]
+    return np.trapezoid(gap[inside], x[inside]) / np.trapezoid(f[inside], x[inside]), bw
+
+
+@pytest.mark.parametrize("rows", [30, 3000])
+def test_kdepy(sample, rows):
+    p, y = sample[0][:rows], sample[1][:rows] > 0
+    found = kde_error(Curve.from_scores(p, y))
+    assert (found.value, found.bandwidth) == pytest.approx(_kde_ece(p, y), abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("torchvision_densenet161", 0.0493), ("torchvision_resnet101", 0.0427)],
+)
+def test_kdepy_on_the_scores_of_networks(arena, name, value):
+    of = arena(name)
+    p, y = of["test_scores"].astype(float), of["test_outcomes"] > 0
+    found = kde_error(Curve.from_scores(p, y)).value
+    assert found == pytest.approx(_kde_ece(p, y)[0], abs=1e-6)
+    assert round(found, 4) == value
 
 
 def test_mapie_statistics(sample):

@@ -6,14 +6,16 @@ With :math:`\hat f` the density of all scores, :math:`\hat f_1` that of scores o
 .. math:: \hat a(x) = \min(\pi \hat f_1(x) / \hat f(x), 1), \qquad
           \text{KDE-ECE} = \frac{\int_0^1 |x - \hat a(x)| \hat f(x) dx}{\int_0^1 \hat f(x) dx} .
 
-Both densities use the triweight kernel :math:`\tfrac{35}{32} (1 - u^2)^3`, the data mirrored at 0
-and 1, and one bandwidth h: the standard deviation of the scores of outcome 1 times
-:math:`(2N)^{-1/5}`. The integrals are trapezoids over the points in [0, 1] of a grid of
-:math:`2^{14}` points on [−0.6, 1.6]; points where both densities are below 1e-6 count 0.
+Both densities use the triweight kernel :math:`\tfrac{35}{32} (1 - u^2)^3 / r`, u = (x − s) / r,
+each score mirrored at the nearer end of [0, 1], and one bandwidth: the standard deviation of the
+scores of outcome 1 times :math:`(2N)^{-1/5}`. The bandwidth is the standard deviation of the
+kernel, as in KDEpy, which the authors' code calls: a triweight of reach r has the deviation r / 3,
+so that r is three bandwidths. The integrals are trapezoids over the points in [0, 1] of a grid
+of :math:`2^{14}` points on [−0.6, 1.6]; points where both densities are below 1e-6 count 0.
 
 The kernel is a polynomial, so that a density at x is a combination of the power sums of the
-scores within h of x: differences of running sums. Scores are taken relative to the centre of
-their cell, which is about 2 h wide, so that the powers stay small. Up to 200,000 rows nothing is
+scores within r of x: differences of running sums. Scores are taken relative to the centre of
+their cell, which is about 2 r wide, so that the powers stay small. Up to 200,000 rows nothing is
 binned; beyond, rows are first joined in 2^16 cells at their mean score, which moves the value by
 less than 1e-6.
 
@@ -43,11 +45,12 @@ if TYPE_CHECKING:
 _GRID = np.linspace(-0.6, 1.6, 2**14)
 _INSIDE = _GRID[(_GRID >= 0.0) & (_GRID <= 1.0)]
 _STEP = float(_GRID[1] - _GRID[0])
-_POINTS_AT_ONCE = 2**14  # scores: seven running sums of both weights are 2 MB
+_POINTS_AT_ONCE = 2**15  # scores: seven running sums of both weights are 4 MB
 _BLOCK = 768  # points of the grid at a time: their sums stay in the cache
 _NEGLIGIBLE_DENSITY = 1e-6  # grid points where both densities are smaller count 0
 _MIN_ROWS_FOR_CELLS = 200_000  # more rows than this are joined in cells, to save time
 _CELLS = 2**16
+_REACH = 3.0  # of the triweight kernel, in its standard deviations
 _ROUNDING = 1e-12  # a standard deviation below this is rounding error
 
 
@@ -59,11 +62,11 @@ class KernelError:
     ----------
     value : float
     bandwidth : float
-        h, or 0 where there is none.
+        The kernel's standard deviation (`bw` of KDEpy), or 0 where there is none.
     method : {"kernel", "groups"}
         ``"groups"`` if the scores of outcome 1 have no spread (none, one, or all equal), or so
-        little that the grid cannot resolve it: then the value is the L1 gap over groups of equal
-        scores, the mean of |outcomes − count · score|.
+        little that the kernel reaches less than one step of the grid, which then misses scores:
+        the value is the L1 gap over groups of equal scores, the mean of |outcomes − count · score|.
     """
 
     value: float
@@ -81,17 +84,16 @@ def kde_error(curve: Curve) -> KernelError:
     """
     rows = _rows(check_curve(curve))
     h = _bandwidth(curve, rows)
-    if h > 0.0:
-        both, hits = _densities(rows, h)
-        total = np.trapezoid(both, _INSIDE)
-        if total > 0.0:
-            share = curve.total_hits / curve.n
-            seen = np.maximum(both, hits) > _NEGLIGIBLE_DENSITY
-            x, f = _INSIDE[seen], both[seen]
-            gap = np.zeros(_INSIDE.size)
-            gap[seen] = np.abs(x - np.minimum(share * hits[seen] / f, 1.0)) * f
-            return KernelError(float(np.trapezoid(gap, _INSIDE) / total), h, "kernel")
-    return KernelError(l1_gap(curve), 0.0, "groups")
+    if _REACH * h < _STEP:
+        return KernelError(l1_gap(curve), 0.0, "groups")
+    both, hits = _densities(rows, _REACH * h)
+    share = curve.total_hits / curve.n
+    seen = np.maximum(both, hits) > _NEGLIGIBLE_DENSITY
+    x, f = _INSIDE[seen], both[seen]
+    gap = np.zeros(_INSIDE.size)
+    gap[seen] = np.abs(x - np.minimum(share * hits[seen] / f, 1.0)) * f
+    value = float(np.trapezoid(gap, _INSIDE) / np.trapezoid(both, _INSIDE))
+    return KernelError(value, h, "kernel")
 
 
 def kde_ece(
@@ -107,7 +109,7 @@ def kde_ece(
     >>> from ogive import Curve
     >>> scores = (np.arange(1000) + 0.5) / 1000
     >>> round(kde_ece(Curve.from_scores(scores, scores > 0.5)), 3)
-    0.241
+    0.224
     """
     curve = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     return kde_error(curve).value
@@ -178,38 +180,39 @@ def _bandwidth(curve: Curve, rows: _Rows) -> float:
     return spread * float(2.0 * curve.effective_n) ** -0.2 if spread > _ROUNDING else 0.0
 
 
-def _densities(rows: _Rows, h: float) -> tuple[FloatArray, FloatArray]:
+def _densities(rows: _Rows, reach: float) -> tuple[FloatArray, FloatArray]:
     """Return the densities of all scores and of the hits' at the grid's points in [0, 1].
 
-    h is below ½, since a standard deviation in [0, 1] is at most ½: one mirror image each way.
+    Each score has one mirror image, at its nearer end, as far as the kernel reaches.
     """
     s = rows.score
-    low, high = int(np.searchsorted(s, h)), int(np.searchsorted(s, 1.0 - h))
+    low = int(np.searchsorted(s, min(reach, 0.5)))
+    high = int(np.searchsorted(s, max(1.0 - reach, 0.5)))
     points = np.concatenate([-s[:low][::-1], s, 2.0 - s[high:][::-1]])
     weights = [np.concatenate([w[:low][::-1], w, w[high:][::-1]]) for w in (rows.count, rows.hits)]
-    sums = _triweight_sums(points, weights, h)
-    both, hits = np.maximum(sums, 0.0) * (35.0 / 32.0 / h)
+    sums = _triweight_sums(points, weights, reach)
+    both, hits = np.maximum(sums, 0.0) * (35.0 / 32.0 / reach)
     return both / rows.count.sum(), hits / rows.hits.sum()
 
 
-def _triweight_sums(points: FloatArray, weights: list[FloatArray], h: float) -> FloatArray:
-    """Return the sums of w (1 − ((x − s) / h)²)³ over |x − s| < h, at each x: (2, grid).
+def _triweight_sums(points: FloatArray, weights: list[FloatArray], r: float) -> FloatArray:
+    """Return the sums of w (1 − ((x − s) / r)²)³ over |x − s| < r, at each x: (2, grid).
 
-    Points are in cells that are at least 2 h wide, so that those within h of x are in one or two
+    Points are in cells that are at least 2 r wide, so that those within r of x are in one or two
     of them, one after the other. Each cell has its own centre.
     """
-    width = max(1, ceil(2.0 * h / _STEP)) * _STEP
+    width = max(1, ceil(2.0 * r / _STEP)) * _STEP
     origin = _INSIDE[0] - 0.5 * _STEP - width  # below all points
     z, cell = _in_cells(points, origin, width)
-    u, of = _in_cells(_INSIDE - h, origin, width)
+    u, of = _in_cells(_INSIDE - r, origin, width)
     start = np.searchsorted(cell, np.arange(int(of[-1]) + 3))
     # A point that rounding puts on the wrong side of an end counts nothing: the kernel is 0 there.
-    first = np.maximum(_passed(points + h), start[of])
-    last = np.minimum(_passed(points - h), start[of + 2])
+    first = np.maximum(_passed(points + r), start[of])
+    last = np.minimum(_passed(points - r), start[of + 2])
     cut = np.clip(start[of + 1], first, last)
-    u *= width / h
+    u *= width / r
     u += 1.0
-    z *= width / h
+    z *= width / r
     z.clip(-2.0, 2.0, out=z)  # beyond, no x is near
     result = np.empty((2, _INSIDE.size))
     parts = np.arange(0, _INSIDE.size, _INSIDE.size // -(-points.size // _POINTS_AT_ONCE) + 1)
@@ -223,7 +226,7 @@ def _triweight_sums(points: FloatArray, weights: list[FloatArray], h: float) -> 
             )
             high -= middle
             middle -= low
-            result[:, at] = _polynomials(u[at], middle) + _polynomials(u[at] - width / h, high)
+            result[:, at] = _polynomials(u[at], middle) + _polynomials(u[at] - width / r, high)
     return result
 
 
