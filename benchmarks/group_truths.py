@@ -26,7 +26,7 @@ from ogive import Curve, Predictions, fit_groups, fit_spline, ks_error, nll
 from ogive._numerics.pooled_effects import GroupTrials, mode_of
 from ogive.calibrators.groups import stacked_trials
 from ogive.readers import open_file
-from ogive.views import score_rows
+from ogive.rows.views import score_rows
 
 #: Groups, rows of each, and the sizes of shifts and slopes.
 NONE = ((2, 2000), (5, 1000), (20, 500), (100, 200), (500, 50), (1000, 5))

@@ -19,16 +19,16 @@ from ogive.calibrators.multiclass.class_view import MIN_CLASSES_FOR_STRUCTURE
 from ogive.calibrators.multiclass.shared_fits import shared_class_fits
 from ogive.curve import Curve
 from ogive.errors import NotEnoughData, OgiveWarning
+from ogive.rows.views import score_rows, usual_views
 from ogive.studies.arena.files import find_experiments
-from ogive.views import score_rows, usual_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ogive._typing import FloatArray, IntArray
     from ogive.calibrators.maps import Map
-    from ogive.predictions import Predictions
-    from ogive.views import Scored
+    from ogive.rows.predictions import Predictions
+    from ogive.rows.views import Scored
 
 #: Row of the table -> what it is.
 ROWS = {

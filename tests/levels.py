@@ -4,11 +4,8 @@
 # except inside a folder and where a pair is listed in SIDEWAYS.
 LEVELS = [
     {"errors", "_typing", "_html", "_lazy", "_wording"},
-    {"_files", "_validate", "_numerics"},
-    {"_labels"},
-    {"predictions"},
-    {"_tails"},
-    {"views"},
+    {"_files", "_numerics"},
+    {"rows"},
     {"curve"},
     {"metrics", "calibrators"},
     {"readers", "export", "diagrams"},

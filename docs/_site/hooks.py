@@ -46,7 +46,10 @@ FIRST_PAGES = {
 }
 #: Where public names are explained: the page, and how the module they live in begins.
 REFERENCE = {
-    "curves": ("Curves and predictions", ("ogive.curve", "ogive.predictions", "ogive.views")),
+    "curves": (
+        "Curves and predictions",
+        ("ogive.curve", "ogive.rows.predictions", "ogive.rows.views"),
+    ),
     "measures": ("Measures and tests", ("ogive.metrics",)),
     "calibrators": ("Calibrators", ("ogive.calibrators",)),
     "estimators": ("Estimators for scikit-learn", ("ogive.estimators",)),

@@ -63,9 +63,10 @@ if TYPE_CHECKING:
     from ogive.metrics.smooth import smooth_ece
     from ogive.metrics.vector import brier_vector, nll_vector
     from ogive.plotting.display import CurveDisplay
-    from ogive.predictions import Predictions
     from ogive.readers import read
     from ogive.report.plain import report
+    from ogive.rows.predictions import Predictions
+    from ogive.rows.views import score_rows
     from ogive.studies.acting import decide
     from ogive.studies.arena.study import arena
     from ogive.studies.expected import expected_performance
@@ -77,7 +78,6 @@ if TYPE_CHECKING:
     from ogive.studies.shifting import shift_like
     from ogive.studies.spline_errors import spline_errors
     from ogive.studies.watch import GroupWatch, Watch
-    from ogive.views import score_rows
 
 # Public names and the modules they live in: loaded on first use, so that `import ogive` is light.
 _MODULES = {
@@ -93,7 +93,7 @@ _MODULES = {
     "MatrixCalibrator": "ogive.estimators.scaling",
     "PaperSplineCalibrator": "ogive.estimators.curves",
     "PlattCalibrator": "ogive.estimators.curves",
-    "Predictions": "ogive.predictions",
+    "Predictions": "ogive.rows.predictions",
     "SplineCalibrator": "ogive.estimators.curves",
     "TemperatureCalibrator": "ogive.estimators.scaling",
     "VectorCalibrator": "ogive.estimators.scaling",
@@ -153,7 +153,7 @@ _MODULES = {
     "refinement": "ogive.studies.refinement",
     "report": "ogive.report",
     "save": "ogive.export.artifact",
-    "score_rows": "ogive.views",
+    "score_rows": "ogive.rows.views",
     "scorers": "ogive.estimators.scorers",
     "shift_like": "ogive.studies.shifting",
     "smooth_ece": "ogive.metrics.smooth",
@@ -171,10 +171,9 @@ _PACKAGES = (
     "export",
     "metrics",
     "plotting",
-    "predictions",
     "readers",
+    "rows",
     "studies",
-    "views",
 )
 
 __all__ = [

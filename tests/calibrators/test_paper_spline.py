@@ -10,7 +10,7 @@ from ogive import Curve, Predictions, fit_paper_spline, ks_error
 from ogive.calibrators import find_method
 from ogive.calibrators.paper_spline import MAX_NODES
 from ogive.errors import InvalidInput, InvalidType, NotEnoughData, UnknownName
-from ogive.views import parse_view, score_block
+from ogive.rows.views import parse_view, score_block
 from tests import naive, simulate, strategies
 
 

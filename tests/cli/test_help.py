@@ -14,7 +14,7 @@ from click.shell_completion import ShellComplete
 from ogive.calibrators import METHODS
 from ogive.cli.commands import ogive
 from ogive.cli.help import GROUPS, SECTIONS, VIEWS
-from ogive.views import usual_views
+from ogive.rows.views import usual_views
 from tests.cli import reference
 
 COMMANDS = sorted(ogive.commands)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import ogive
 from ogive.errors import InvalidInput, InvalidType
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 from ogive.studies.fitting import fit
 from tests import naive
 

@@ -10,7 +10,7 @@ from ogive.calibrators.multiclass.class_view import fit_view
 from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.curve import Curve
 from ogive.errors import FallbackWarning
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 from ogive.studies.fitting import fit
 
 CURVES = [name for name, method in METHODS.items() if method.reads == "curve"]

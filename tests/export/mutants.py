@@ -23,7 +23,7 @@ from ogive.errors import OgiveError
 from ogive.export import curve_file, run_python, run_sql, to_python, to_sql
 from ogive.export.artifact import checksum_of
 from ogive.export.targets import export
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 
 FROZEN = Path(__file__).parent / "frozen"
 VIEW_INJECTIONS = (

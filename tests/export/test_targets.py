@@ -19,7 +19,7 @@ from ogive.errors import (
 from ogive.export import to_python, to_sql
 from ogive.export.check import batch, compare, expected
 from ogive.export.targets import TARGETS, export
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 from tests.export.calibrators import CURVE_NAMES, NAMES, SQL_NAMES, fitted, predictions, shifted
 
 NEEDS = {"onnx": ["onnx", "onnxruntime"], "torch": ["torch"], "python": [], "sql": []}

@@ -13,8 +13,8 @@ from ogive.export import run_python, run_sql, to_onnx, to_python, to_sql, to_tor
 from ogive.export.grid import groups_for
 from ogive.export.sql_groups import MAX_GROUPS, text_literal
 from ogive.export.targets import TARGETS, export
-from ogive.predictions import Predictions
-from ogive.views import score_rows
+from ogive.rows.predictions import Predictions
+from ogive.rows.views import score_rows
 from tests.export import grouped
 from tests.export.calibrators import group_curves
 

@@ -12,7 +12,7 @@ from ogive.errors import ExportError
 from ogive.export import to_onnx, to_python, to_sql, to_torch
 from ogive.export.check import batch, compare, expected
 from ogive.export.targets import export
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 from ogive.studies.fitting import fit
 from tests.export.calibrators import CURVES, MATRICES, predictions
 

@@ -12,7 +12,7 @@ from ogive.errors import ExportError
 from ogive.export import run_python, to_python
 from ogive.export.check import expected
 from ogive.export.grid import logits_for, scores_for
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 from tests.export.calibrators import NAMES, fitted, predictions
 
 BARE = [sys.executable, "-I", "-S"]  # no site-packages, no environment

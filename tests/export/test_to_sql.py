@@ -7,7 +7,7 @@ from ogive.errors import ExportError, InvalidInput
 from ogive.export import run_sql, to_sql
 from ogive.export.check import batch, compare, expected
 from ogive.export.targets import export
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 from ogive.studies.fitting import fit
 from tests.export.calibrators import SQL_NAMES, fitted, predictions
 

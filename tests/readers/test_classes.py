@@ -10,7 +10,6 @@ import pyarrow.parquet
 import pytest
 
 import ogive
-from ogive._labels import warn_if_permuted
 from ogive.errors import (
     FileFormatError,
     GuessedLabels,
@@ -21,6 +20,7 @@ from ogive.errors import (
 from ogive.export.artifact import load_fitted_on
 from ogive.readers.classes import ClassMap
 from ogive.readers.multi_file import read_together
+from ogive.rows.labels import warn_if_permuted
 
 NAMES = np.array(["cat", "dog", "owl"])
 

@@ -20,9 +20,9 @@ from ogive.report.contents import key_numbers, vector_number
 from ogive.report.figure import main_graph
 from ogive.report.headline import plain_words
 from ogive.report.series import enough_rows, fitted_line, series_of
+from ogive.rows.views import score_rows
 from ogive.studies.compare_groups import GroupsOf
 from ogive.studies.fitting import fit
-from ogive.views import score_rows
 from tests.bundled import DEMO
 
 SECTIONS = ["curve", "numbers", "methods", "decisions", "per-class", "graphs", "next", "how"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ogive.errors import InvalidInput
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 from ogive.studies.compare import compare
 from ogive.studies.compare_groups import GroupsOf
 from tests import naive

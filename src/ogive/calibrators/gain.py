@@ -38,8 +38,8 @@ import numpy as np
 
 from ogive._html import text_form
 from ogive._numerics.logistic import expit, log_add
-from ogive._tails import LOG_LOSS_CLIP
 from ogive._wording import decision_words, loss_words
+from ogive.rows.tails import LOG_LOSS_CLIP
 
 if TYPE_CHECKING:
     from ogive._numerics.binomial import Likelihood, Trials

@@ -37,11 +37,11 @@ import numpy as np
 
 from ogive._numerics.logistic import expit, log_odds_of_tails, logit
 from ogive._numerics.mean_interval import HALF_WIDTH_95, TAIL
-from ogive._validate import as_floats, bad_scores, check_length, is_missing, on_host
 from ogive.calibrators.group_summary import GroupSummary
 from ogive.calibrators.maps import Fitted, bad_log_odds
 from ogive.calibrators.spline_map import BAND, LIMIT, SplineMap
 from ogive.errors import DoesNotApply, InvalidInput, InvalidType
+from ogive.rows.check import as_floats, bad_scores, check_length, is_missing, on_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

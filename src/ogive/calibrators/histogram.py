@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from ogive._validate import as_choice
 from ogive.calibrators.log_odds import mean_at_one
 from ogive.calibrators.maps import Map, last_of
 from ogive.calibrators.platt import fall_back, has_one_outcome
 from ogive.errors import InvalidInput
+from ogive.rows.check import as_choice
 
 if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray

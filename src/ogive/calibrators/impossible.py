@@ -27,7 +27,7 @@ from ogive.errors import InvalidInput, OgiveWarning
 
 if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 #: What is impossible besides a logit of −inf: None, nothing; "zero", a given probability of 0.
 Impossible: TypeAlias = Literal["zero"] | None

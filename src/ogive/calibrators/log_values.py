@@ -16,7 +16,7 @@ import numpy as np
 
 from ogive._numerics.blocks import blocks
 from ogive.curve.ties import total_rows
-from ogive.predictions import Predictions, check_predictions
+from ogive.rows.predictions import Predictions, check_predictions
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, DTypeLike, FloatArray

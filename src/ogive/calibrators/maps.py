@@ -17,13 +17,13 @@ import numpy as np
 from ogive._html import square, table
 from ogive._numerics.blocks import for_each_block
 from ogive._numerics.logistic import HALF, ONE, ZERO
-from ogive._validate import as_floats, bad_scores
 from ogive.errors import DoesNotApply, InvalidInput, rows_that
-from ogive.views import score_rows
+from ogive.rows.check import as_floats, bad_scores
+from ogive.rows.views import score_rows
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, ArrayLike, BoolArray, FloatArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 Band: TypeAlias = "tuple[FloatArray, FloatArray]"  # the low and the high ends
 

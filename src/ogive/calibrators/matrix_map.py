@@ -13,13 +13,13 @@ from ogive._numerics.logistic import expit
 from ogive.calibrators.impossible import keep_impossible
 from ogive.calibrators.maps import Fitted
 from ogive.errors import DoesNotApply, InvalidInput
-from ogive.predictions import check_predictions
+from ogive.rows.predictions import check_predictions
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
     from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.maps import Band
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 _TWO = 2
 _LEAST = 1e-300  # instead of a probability of 0

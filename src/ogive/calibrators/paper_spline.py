@@ -29,10 +29,10 @@ import numpy as np
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.cubic import CubicSpline, SlopeSums, basis, normal_equations
 from ogive._numerics.least_distance import constrained
-from ogive._validate import as_choice, as_floats
 from ogive.calibrators.maps import PiecewiseMap, plain_fields, with_arrays
 from ogive.curve.curve import check_curve
 from ogive.errors import InvalidInput, NotEnoughData, UnknownName
+from ogive.rows.check import as_choice, as_floats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

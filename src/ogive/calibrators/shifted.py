@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ogive._validate import as_floats
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.shift_summary import ShiftSummary, as_plain, summarise
 from ogive.errors import DoesNotApply, InvalidInput
+from ogive.rows.check import as_floats
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, BoolArray, FloatArray
     from ogive.calibrators.shift_summary import How
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 #: A shift multiplies odds by 1e-7 to 1e7. A calibrated score is rounded by 1e-16, which a factor
 #: beyond that would make visible in the ninth digit, where exports are compared.

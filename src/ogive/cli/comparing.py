@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive.curve import Curve
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
     from ogive.studies.compare import Comparison
     from ogive.studies.compare_groups import GroupsOf
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Fitted
     from ogive.curve import Curve
     from ogive.export.artifact import FittedOn
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
     from ogive.studies.group_fitting import GroupCheck
     from ogive.studies.verdict import Verdict
 

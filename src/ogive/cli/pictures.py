@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive.diagrams import Diagram
-    from ogive.predictions import Predictions
     from ogive.readers.source import Source
+    from ogive.rows.predictions import Predictions
     from ogive.studies.watch import GroupWatch, Watch
 
 #: Options that say how rows are read and fitted: a watch has none of them.

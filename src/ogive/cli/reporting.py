@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive.curve import Curve
-    from ogive.predictions import Predictions
     from ogive.report.models import ModelsReport, Subject
     from ogive.report.page import About, Page
     from ogive.report.watch import WatchReport
+    from ogive.rows.predictions import Predictions
 
 
 def _described(command: Callable[..., None]) -> Callable[..., None]:

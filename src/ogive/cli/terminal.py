@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from ogive._typing import Progress
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 #: Below this many seconds a progress bar would only flicker.
 _PATIENCE = 1.0

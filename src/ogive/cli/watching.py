@@ -278,7 +278,7 @@ def _before(
     view = found.watch.view
     now = {"alpha": alpha, "run_length": run_length, **settings}
     if options["view"] is not None and view is not None:
-        from ogive.views import parse_view  # noqa: PLC0415
+        from ogive.rows.views import parse_view  # noqa: PLC0415
 
         old, now = {**old, "view": view}, {**now, "view": parse_view(options["view"]).name}
     for name, value in now.items():

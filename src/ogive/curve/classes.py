@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import blocks, in_threads, threads_worth
-from ogive._tails import BLOCKS_PER_RECOMPUTATION, tails_of_classes
 from ogive.curve.curve import Curve
 from ogive.curve.keys import EVEN, ONE
 from ogive.curve.ties import groups_of_weighted
-from ogive.predictions import labelled
+from ogive.rows.predictions import labelled
+from ogive.rows.tails import BLOCKS_PER_RECOMPUTATION, tails_of_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ogive._typing import KeyArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 _MAX_KEYS_IN_MEMORY = 1 << 25  # 256 MB
 _NUMBERS_PER_BLOCK = 1 << 18  # long enough to write whole cache lines for each class

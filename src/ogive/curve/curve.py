@@ -23,7 +23,6 @@ import numpy as np
 from ogive._html import curve_form
 from ogive._numerics.blocks import blocks
 from ogive._numerics.sorting import sort_in_place
-from ogive._validate import as_clusters, as_floats, as_hits, as_weight_kind, as_weights
 from ogive.curve.clusters import clusters_of
 from ogive.curve.columns import Derived
 from ogive.curve.keys import HIGH, Run, runs_of_keys, tail_of
@@ -32,8 +31,9 @@ from ogive.curve.spans import spans_of
 from ogive.curve.summary import BITS, MANTISSA, added, check_bits, summarise, summary_of_groups
 from ogive.curve.ties import Groups, frozen, groups_of_keys, groups_of_weighted, joined
 from ogive.errors import InvalidInput, InvalidType
-from ogive.predictions import Predictions, labelled
-from ogive.views import View, check_view
+from ogive.rows.check import as_clusters, as_floats, as_hits, as_weight_kind, as_weights
+from ogive.rows.predictions import Predictions, labelled
+from ogive.rows.views import View, check_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

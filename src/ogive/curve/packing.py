@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import for_each_block
-from ogive._tails import BLOCKS_PER_RECOMPUTATION
-from ogive._validate import bad_scores
 from ogive.curve.keys import pack
-from ogive.views import score_block
+from ogive.rows.check import bad_scores
+from ogive.rows.tails import BLOCKS_PER_RECOMPUTATION
+from ogive.rows.views import score_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ogive._typing import AnyArray, BoolArray, KeyArray
-    from ogive.predictions import Predictions
-    from ogive.views import View
+    from ogive.rows.predictions import Predictions
+    from ogive.rows.views import View
 
 
 _BLOCKS_OF_SCORES = 8  # at a time: with more, the temporaries leave the cache

@@ -6,14 +6,14 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ogive._html import text_form
-from ogive._validate import as_choice, as_floats, as_hits, as_weight_kind, as_weights
 from ogive.curve.counter import Adder, Counter
 from ogive.curve.curve import Curve
 from ogive.curve.packing import keys_of_scores, keys_of_view
 from ogive.curve.summary import BITS, added, check_bits, summarise_weighted
 from ogive.errors import InvalidInput, InvalidType
-from ogive.predictions import Predictions
-from ogive.views import check_view, parse_view
+from ogive.rows.check import as_choice, as_floats, as_hits, as_weight_kind, as_weights
+from ogive.rows.predictions import Predictions
+from ogive.rows.views import check_view, parse_view
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, KeyArray, Kind, WeightKind

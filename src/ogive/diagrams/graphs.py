@@ -16,7 +16,7 @@ from ogive.calibrators.maps import Map
 from ogive.diagrams.trace import Summary, summarise
 from ogive.errors import DoesNotApply, InvalidInput
 from ogive.metrics.binned import BINS, bin_rows
-from ogive.views import rate_name
+from ogive.rows.views import rate_name
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, BoolArray, FloatArray

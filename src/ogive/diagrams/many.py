@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ogive._typing import ArrayLike, BoolArray, FloatArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,9 +27,9 @@ from ogive.engines.tally import (
     summary_bytes,
 )
 from ogive.engines.vectors import NONE, Vectors
-from ogive.predictions import Predictions
 from ogive.readers.arrow import from_indices
-from ogive.views import parse_view
+from ogive.rows.predictions import Predictions
+from ogive.rows.views import parse_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

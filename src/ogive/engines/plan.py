@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from ogive.curve.summary import BITS, CLASS_BITS, check_bits
 from ogive.errors import DoesNotApply, FileFormatError, UnknownName
-from ogive.views import parse_view
+from ogive.rows.views import parse_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -232,6 +232,6 @@ class _Shape:
 
 
 def _check(name: str, K: int, *, one: bool) -> None:
-    from ogive.views import check_view  # noqa: PLC0415
+    from ogive.rows.views import check_view  # noqa: PLC0415
 
     check_view(parse_view(name), _Shape(K, one=one))  # type: ignore[arg-type]

@@ -13,8 +13,8 @@ import numpy as np
 from ogive.engines.pieces import count_into
 from ogive.engines.rows import read_rows
 from ogive.errors import InvalidInput
-from ogive.predictions import Predictions
 from ogive.readers.memory import usable
+from ogive.rows.predictions import Predictions
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, Kind, Progress

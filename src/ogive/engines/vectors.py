@@ -15,7 +15,7 @@ from ogive.metrics.vector import vector_rows
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 _UNIT = float(1 << 40)
 _LIMB = 32

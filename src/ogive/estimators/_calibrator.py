@@ -14,13 +14,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ogive._validate import on_host
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.impossible import check_impossible, warn_of_labels
 from ogive.errors import DoesNotApply
 from ogive.estimators.base_rates import Shiftable, class_shares
 from ogive.estimators.labels import as_labels, as_sample_weight, refuse_one_class
-from ogive.predictions import Predictions
+from ogive.rows.check import on_host
+from ogive.rows.predictions import Predictions
 
 if TYPE_CHECKING:
     from typing import Self

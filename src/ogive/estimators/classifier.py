@@ -14,7 +14,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ogive._numerics.splits import pairs
-from ogive._validate import as_clusters
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.multiclass.compose import fit_multiclass, takes_folds
 from ogive.errors import DoesNotApply, InvalidInput
@@ -25,7 +24,8 @@ from ogive.estimators.grouped import ScoredInGroups, fit_grouped, grouped_probab
 from ogive.estimators.judged import Judged
 from ogive.estimators.labels import as_codes, as_labels, as_sample_weight, refuse_one_class
 from ogive.estimators.model_output import check_model, kind_of, output
-from ogive.predictions import Predictions
+from ogive.rows.check import as_clusters
+from ogive.rows.predictions import Predictions
 from ogive.studies.fitted_on import FOLDS
 
 if TYPE_CHECKING:

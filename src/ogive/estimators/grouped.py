@@ -12,8 +12,8 @@ from sklearn.utils.validation import _num_samples
 
 from ogive.calibrators.impossible import keep_impossible
 from ogive.errors import InvalidInput
+from ogive.rows.views import score_rows
 from ogive.studies.fitting import fit_in_groups
-from ogive.views import score_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, IntArray
     from ogive.calibrators.grouped_map import GroupedMap
     from ogive.calibrators.impossible import Impossible
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 _TWO = 2
 

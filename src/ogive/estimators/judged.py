@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.matrix_map import MatrixMap
     from ogive.calibrators.multiclass.summary import VectorSummary
     from ogive.calibrators.spline_summary import SplineSummary
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 
 class Judged:

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, column_or_1d
 
-from ogive._labels import find_labels
 from ogive.errors import InvalidInput
+from ogive.rows.labels import find_labels
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray

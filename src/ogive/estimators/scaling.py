@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, Kind, Progress, WeightKind
     from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.matrix_map import MatrixMap
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 
 #: With `verbose=1` nobody waits longer than this for a sign of life, if fits are shorter.

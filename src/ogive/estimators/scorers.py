@@ -22,7 +22,7 @@ from ogive.curve import Curve
 from ogive.errors import InvalidInput, InvalidType, UnknownName
 from ogive.estimators.labels import as_labels, as_sample_weight
 from ogive.metrics import MEASURES
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 from ogive.studies.fitted_on import cross_validated_log_loss
 from ogive.studies.refinement import refinement as refinement_of_curve
 from ogive.studies.spline_errors import spline_errors

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 
 from ogive.export.forms import LogOddsForm
-from ogive.views import OfClass, TopRank, WithinTop, parse_view
+from ogive.rows.views import OfClass, TopRank, WithinTop, parse_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -133,7 +133,7 @@ def log1p(xp: Namespace, x: Array) -> Array:
 
 
 def masses(xp: Namespace, x: Array, kind: Kind) -> Array:
-    """Return the masses of the classes, (n, K): see `ogive.predictions`."""
+    """Return the masses of the classes, (n, K): see `ogive.rows.predictions`."""
     return xp.exp(x - xp.max(x)) if kind == "logits" else x
 
 

@@ -41,7 +41,7 @@ from ogive.errors import ArtifactError, InvalidType, OgiveWarning
 from ogive.export.curve_file import is_curve_file, load_curve, save_curve
 from ogive.export.rules import Text, shown
 from ogive.export.schema import FITTED_ON, FORMAT, MAPS, VERSION, name_of_map
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 
 if TYPE_CHECKING:
     import os

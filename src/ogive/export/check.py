@@ -20,8 +20,8 @@ from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.errors import ExportError, LooksLikeProbabilities
 from ogive.export.grid import log_odds_for, logits_for, probabilities_of, scores_for
-from ogive.predictions import Predictions
-from ogive.views import score_rows
+from ogive.rows.predictions import Predictions
+from ogive.rows.views import score_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

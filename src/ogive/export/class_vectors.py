@@ -11,7 +11,7 @@ from ogive.calibrators.stick_breaking import MARGIN
 from ogive.export.arrays import Bank, safe_log
 from ogive.export.forms import form_of
 from ogive.export.vectors import HUGE, Vectors, filled, lifted
-from ogive.views import parse_view, rank_range
+from ogive.rows.views import parse_view, rank_range
 
 if TYPE_CHECKING:
     from ogive._typing import Kind

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ogive.errors import ArtifactError, InvalidInput, InvalidType, UnknownName
-from ogive.views import OfClass, Score, parse_view
+from ogive.rows.views import OfClass, Score, parse_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

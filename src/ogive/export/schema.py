@@ -29,7 +29,7 @@ from ogive.export.rules import (
     ViewName,
     broken,
 )
-from ogive.views import OfClass, Score, TopRank, WithinTop, parse_view
+from ogive.rows.views import OfClass, Score, TopRank, WithinTop, parse_view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ import numpy as np
 
 from ogive.calibrators.multiclass.class_structure import FARTHEST, LEAST_LOG
 from ogive.export.sql_vectors import HUGE, LARGEST, balanced, greatest, literal
-from ogive.views import parse_view, rank_range
+from ogive.rows.views import parse_view, rank_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

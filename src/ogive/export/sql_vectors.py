@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive.errors import ExportError
-from ogive.views import OfClass, Score, TopRank, WithinTop, parse_view
+from ogive.rows.views import OfClass, Score, TopRank, WithinTop, parse_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ogive._files import replacing, safe_output
-from ogive._validate import as_choice
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Fitted, Map
 from ogive.errors import ExportError, InvalidInput, InvalidType, UnknownName
 from ogive.export.artifact import check_map, load_fitted_on, load_map
 from ogive.export.check import batch, compare
 from ogive.export.grid import groups_for
+from ogive.rows.check import as_choice
 
 if TYPE_CHECKING:
     import os

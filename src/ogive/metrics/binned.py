@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._validate import as_choice, as_floats
 from ogive.curve.curve import Curve, as_curve, check_curve
 from ogive.errors import InvalidInput
 from ogive.metrics.onepass import read
+from ogive.rows.check import as_choice, as_floats
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, WeightKind

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import ArrayLike, BoolArray, FloatArray
     from ogive.curve import Curve
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

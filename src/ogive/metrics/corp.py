@@ -25,10 +25,10 @@ import numpy as np
 
 from ogive._html import record_form
 from ogive._numerics.pooling import pool_corners
-from ogive._validate import as_choice
 from ogive.curve.curve import Curve, as_curve
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import brier, nll
+from ogive.rows.check import as_choice
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, WeightKind

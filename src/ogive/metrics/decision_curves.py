@@ -21,10 +21,10 @@ import numpy as np
 from ogive._html import record_form
 from ogive._numerics.mean_interval import Part, mean_interval
 from ogive._numerics.pooling import pool_corners
-from ogive._validate import as_floats
 from ogive.curve.curve import as_curve
 from ogive.errors import InvalidInput
 from ogive.metrics.decisions import cells_at, check_two_outcomes
+from ogive.rows.check import as_floats
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, WeightKind

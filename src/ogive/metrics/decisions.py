@@ -21,9 +21,9 @@ import numpy as np
 
 from ogive._html import record_form
 from ogive._numerics.mean_interval import Mean, Part, mean_interval
-from ogive._validate import as_number
 from ogive.curve.curve import as_curve
 from ogive.errors import InvalidInput
+from ogive.rows.check import as_number
 
 if TYPE_CHECKING:
     from ogive._numerics.mean_interval import ByCluster

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from ogive._html import record_form
-from ogive._validate import as_floats, as_hits, as_weight_kind
 from ogive._wording import Way, way_of
 from ogive.curve.curve import Curve, as_curve
 from ogive.metrics.gap import extremes
 from ogive.metrics.unsorted_gap import largest_unsorted
+from ogive.rows.check import as_floats, as_hits, as_weight_kind
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, WeightKind

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._html import record_form
-from ogive._tails import LOG_LOSS_CLIP
 from ogive.curve.curve import as_curve, check_curve
 from ogive.curve.keys import dot
 from ogive.metrics.onepass import read
+from ogive.rows.tails import LOG_LOSS_CLIP
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, WeightKind

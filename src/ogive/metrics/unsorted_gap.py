@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ogive._numerics.blocks import BLOCK, blocks
-from ogive._validate import bad_scores
 from ogive.curve.keys import runs_of_keys
 from ogive.curve.packing import keys_of_scores
 from ogive.metrics.gap import START, Extreme, Extremes, GapReader, Within, between
+from ogive.rows.check import bad_scores
 
 if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray, KeyArray

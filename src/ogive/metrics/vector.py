@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import blocks, for_each_block
-from ogive._validate import SUM_TOLERANCE, as_floats
 from ogive.errors import InvalidInput, rows_that
 from ogive.metrics.proper import CLIP
-from ogive.predictions import labelled
+from ogive.rows.check import SUM_TOLERANCE, as_floats
+from ogive.rows.predictions import labelled
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive._validate import as_array
 from ogive.curve import Curve
 from ogive.diagrams import BinnedReliability, CumulativeDifference, Reliability
 from ogive.errors import InvalidInput, InvalidType, UnknownName, need
 from ogive.metrics.binned import BINS
 from ogive.plotting.figures import panels_of
 from ogive.plotting.marks import Bars, Dots, Label, Segment, axis
-from ogive.predictions import Predictions, kind_or_default
+from ogive.rows.check import as_array
+from ogive.rows.predictions import Predictions, kind_or_default
 from ogive.studies import CURVE_GRAPHS
 
 if TYPE_CHECKING:

@@ -23,18 +23,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ogive._lazy import files_of
-from ogive._validate import as_weight_kind
 from ogive.errors import FileFormatError
 from ogive.readers.classes import settle
 from ogive.readers.guard import check_regular, guarded, suffix_of
 from ogive.readers.memory import as_limit
 from ogive.readers.source import ALL, Ask, Columns, Source, check_agree
+from ogive.rows.check import as_weight_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ogive._typing import Kind, WeightKind
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 if not TYPE_CHECKING:
     __getattr__ = files_of(__name__)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ogive._labels import LabelSet, class_names, sorted_labels
 from ogive.errors import FileFormatError, GuessedLabels, InvalidInput, OgiveError
 from ogive.readers.guard import printable
+from ogive.rows.labels import LabelSet, class_names, sorted_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from ogive.predictions import Predictions
     from ogive.readers.classes import ClassMap
     from ogive.readers.provenance import Provenance
     from ogive.readers.source import Calibrated, Columns
+    from ogive.rows.predictions import Predictions
 
 
 def read_together(

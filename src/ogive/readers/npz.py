@@ -14,7 +14,6 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._files import replacing
-from ogive._labels import class_names
 from ogive.errors import DoesNotApply, FileFormatError, UnknownName
 from ogive.readers.classes import is_positive
 from ogive.readers.columns import check_meaning
@@ -22,6 +21,7 @@ from ogive.readers.guard import check_letters, printable
 from ogive.readers.memory import check_fits, needed_bytes
 from ogive.readers.provenance import KEY
 from ogive.readers.source import WHOLE, Part, Source, ValueKind
+from ogive.rows.labels import class_names
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive._typing import AnyArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 KEY = "ogive_calibrated"
 _SIDECAR = ".ogive.json"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ogive._labels import warn_if_permuted
 from ogive.errors import DoesNotApply, FileFormatError, OgiveError, UnknownName
-from ogive.predictions import Predictions
 from ogive.readers.guard import guarded
 from ogive.readers.provenance import mark_calibrated, provenance_of
+from ogive.rows.labels import warn_if_permuted
+from ogive.rows.predictions import Predictions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,7 +107,7 @@ class Part:
         kind: Literal["logits", "probs"] = "logits" if self.kind == "logits" else "probs"
         labels = self.labels
         if self.kind == "scores" and labels is not None:
-            from ogive._validate import as_hits  # noqa: PLC0415 - only outcomes need it
+            from ogive.rows.check import as_hits  # noqa: PLC0415 - only outcomes need it
 
             labels = as_hits(labels, self.values.shape[0], name="outcome", of="score")
         return Predictions(

@@ -13,6 +13,7 @@ from ogive.metrics.vector import vector_scores
 from ogive.report.contents import Section, class_section, method_table
 from ogive.report.graphs import Graph, Table, four_graphs, method_graphs
 from ogive.report.series import BEFORE, Subject, fitted_line, series_of, subjects_of
+from ogive.rows.views import rate_name, usual_views
 from ogive.studies.compare import compare_rows
 from ogive.studies.fitting import (
     SCORE_ONLY,
@@ -25,13 +26,12 @@ from ogive.studies.fitting import (
 )
 from ogive.studies.graphs import calibrated_curves, calibrated_panels
 from ogive.studies.measure import measure
-from ogive.views import rate_name, usual_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ogive._typing import Progress
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
     from ogive.studies.compare import Comparison
     from ogive.studies.fitting import Rows
     from ogive.studies.measurement import Measurement

@@ -26,21 +26,21 @@ from ogive.metrics.vector import vector_rows
 from ogive.report.figure import worst_graph
 from ogive.report.graphs import Table
 from ogive.report.series import THRESHOLDS
+from ogive.rows.views import check_view, rate_name, usual_views
 from ogive.studies.compare import above_the_best
 from ogive.studies.layout import belt_words
 from ogive.studies.losses import hall_t
 from ogive.studies.measure import measure
 from ogive.studies.where_off import way_off
-from ogive.views import check_view, rate_name, usual_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ogive.curve import Curve
     from ogive.diagrams import ClassHeat
-    from ogive.predictions import Predictions
     from ogive.report.graphs import Graph
     from ogive.report.series import Series, Subject
+    from ogive.rows.predictions import Predictions
     from ogive.studies.compare import Comparison
     from ogive.studies.measurement import Measurement
 

@@ -13,18 +13,18 @@ from ogive.report.contents import SIGNS, Section
 from ogive.report.figure import worst_graph
 from ogive.report.graphs import Table
 from ogive.report.series import MAX_SUBJECTS_IN_DETAIL, Subject, series_of
+from ogive.rows.views import score_rows
 from ogive.studies.compare import compare_rows
 from ogive.studies.compare_groups import GROUPS, by_group
 from ogive.studies.fitting import Rows, curve_of
 from ogive.studies.group_curves import grouping_of
 from ogive.studies.losses import scores_of
 from ogive.studies.where_off import way_off
-from ogive.views import score_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
     from ogive.studies.compare_groups import ByGroup, GroupsOf
 
 MAX_GROUPS_SHOWN = 1000  # more would make the page slow

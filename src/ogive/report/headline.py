@@ -18,8 +18,8 @@ from ogive._wording import (
 )
 from ogive.diagrams import BinnedReliability
 from ogive.report.series import MIN_ROWS_TO_SHOW_A_RATE
+from ogive.rows.views import rate_name
 from ogive.studies.fitting import VECTOR
-from ogive.views import rate_name
 
 if TYPE_CHECKING:
     from ogive._wording import Tone

@@ -33,21 +33,21 @@ from ogive.report.series import (
     MIN_ROWS_TO_SHOW_A_RATE,
     THRESHOLDS,
 )
+from ogive.rows.views import check_view, rate_name
 from ogive.studies.layout import of_summary
 from ogive.studies.measure import measure
-from ogive.views import check_view, rate_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
     from ogive._typing import Progress
-    from ogive.predictions import Predictions
     from ogive.report.calibrated import AfterCalibration
     from ogive.report.contents import Number, Section
     from ogive.report.graphs import Graph, Table
     from ogive.report.headline import Card, Headline
     from ogive.report.series import Subject
+    from ogive.rows.predictions import Predictions
     from ogive.studies.compare_groups import GroupsOf
     from ogive.studies.measurement import Measurement
 

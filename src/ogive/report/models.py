@@ -25,19 +25,19 @@ from ogive.plotting.panels import reliability_panel, score_range
 from ogive.report.calibrated import curve_method
 from ogive.report.graphs import Graph, Table
 from ogive.report.page import NOTHING, About, Page
+from ogive.rows.views import check_view, rate_name, score_rows
 from ogive.studies.compare import distance_words
 from ogive.studies.fitting import VECTOR, Rows, apply, fit
 from ogive.studies.layout import format_interval, of_summary
 from ogive.studies.losses import CRITICAL_T, hall_t, scores_of
 from ogive.studies.measure import measure
-from ogive.views import check_view, rate_name, score_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date
 
     from ogive._typing import FloatArray, Progress
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
     from ogive.studies.measurement import Measurement
 
 #: Curves that are drawn, those with the largest KS errors: more would bury the tables.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ogive._wording import MINUS
 from ogive.metrics.proper import CLIP
+from ogive.rows.views import rate_name
 from ogive.studies.layout import of_clusters
-from ogive.views import rate_name
 
 if TYPE_CHECKING:
     from ogive.report.calibrated import AfterCalibration

@@ -13,12 +13,12 @@ from ogive.errors import OgiveWarning
 from ogive.export.artifact import load_map
 from ogive.readers import open_file
 from ogive.readers.multi_file import write_like
+from ogive.rows.views import score_rows
 from ogive.studies.apply_mark import origin_of, warn_if_calibrated
 from ogive.studies.fitting import calibrated
 from ogive.studies.group_fitting import groups_of
 from ogive.studies.group_harm import Harm, warn_of_worse
 from ogive.studies.same_model import check_classes, warn_of_kind
-from ogive.views import score_rows
 
 if TYPE_CHECKING:
     import os
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from ogive._typing import BandKind, FloatArray
     from ogive.calibrators.maps import Fitted
-    from ogive.predictions import Predictions
     from ogive.readers.source import Calibrated, Columns, Source
+    from ogive.rows.predictions import Predictions
     from ogive.studies.group_harm import Worse
 
 

@@ -24,6 +24,7 @@ from ogive.calibrators import METHODS
 from ogive.calibrators.multiclass.shared_fits import shared_class_fits
 from ogive.calibrators.scaling.vector_probe import stopped_early, to_the_end
 from ogive.errors import InvalidInput, InvalidType
+from ogive.rows.views import check_view
 from ogive.studies.compare_groups import GROUPS, by_group, check_by
 from ogive.studies.deciding import choose, judge_methods
 from ogive.studies.fitting import (
@@ -37,14 +38,13 @@ from ogive.studies.fitting import (
     reads_all_columns,
 )
 from ogive.studies.losses import CRITICAL_T, hall_t, scores_of
-from ogive.views import check_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ogive._typing import FloatArray, IntArray, Progress
     from ogive.calibrators.multiclass.shared_fits import SharedFits
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
     from ogive.studies.compare_groups import ByGroup, GroupsOf
     from ogive.studies.verdict import Verdict
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ogive._typing import AnyArray, FloatArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
     from ogive.studies.fitting import Rows
 
 GROUPS = "groups"  # the name of the method, as in the artifact

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Fitted
     from ogive.calibrators.matrix_map import MatrixMap
     from ogive.export.artifact import FittedOn
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
     from ogive.studies.compare import MethodResult
     from ogive.studies.verdict import Seen, Verdict
 

@@ -18,7 +18,7 @@ from ogive.studies.fitting import SCORE_ONLY, VECTOR, named
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 #: Fits that take longer are announced.
 MIN_SECONDS_TO_ANNOUNCE = 5.0

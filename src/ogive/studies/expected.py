@@ -17,7 +17,6 @@ import numpy as np
 
 from ogive._html import record_form
 from ogive._numerics.logistic import expit, log_odds_of_tails
-from ogive._validate import as_number
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.shifted import ShiftedMap, with_odds
 from ogive.calibrators.spline_draws import drawn_curves
@@ -28,8 +27,9 @@ from ogive.curve.ties import total_rows
 from ogive.errors import DoesNotApply, InvalidInput, InvalidType
 from ogive.export.artifact import load_map
 from ogive.metrics.line import MAX_ROWS, Estimate
-from ogive.predictions import Predictions, kind_or_default
 from ogive.readers import Columns
+from ogive.rows.check import as_number
+from ogive.rows.predictions import Predictions, kind_or_default
 from ogive.studies.unknown_outcomes import (
     OUTCOMES_FOR_NORMAL_AUC,
     Ranked,

@@ -26,8 +26,8 @@ from ogive.export.schema import MAX_FILES
 from ogive.metrics.ks import ks_error
 from ogive.metrics.proper import nll
 from ogive.metrics.vector import nll_vector
-from ogive.predictions import Predictions
 from ogive.readers.provenance import file_checksum, rows_checksum
+from ogive.rows.predictions import Predictions
 from ogive.studies.base_rate import calibration_scores
 from ogive.studies.base_rates import MAX_CLASSES_IN_BINS, class_scores
 from ogive.studies.fitting import (

@@ -17,10 +17,10 @@ from ogive.calibrators.multiclass.class_view import ClassViewMap, fit_view, read
 from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.curve import Curve
 from ogive.errors import FewClusters, InvalidInput, InvalidType, UnknownName
-from ogive.predictions import Predictions
 from ogive.readers.source import Calibrated
+from ogive.rows.predictions import Predictions
+from ogive.rows.views import check_view, score_rows
 from ogive.studies.group_curves import curves_of_cells
-from ogive.views import check_view, score_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

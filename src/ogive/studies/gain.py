@@ -25,7 +25,7 @@ from ogive.curve.folds import clustered_part
 from ogive.curve.folds import folds as parts_of
 from ogive.errors import FallbackWarning, InvalidInput, InvalidType, NotEnoughData
 from ogive.metrics.proper import CLIP, nll
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ogive._typing import FloatArray
     from ogive.calibrators.maps import Fitted
     from ogive.curve.clusters import Clusters
-    from ogive.views import View
+    from ogive.rows.views import View
 
 _MIN_FOLDS = 2
 

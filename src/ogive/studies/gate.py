@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ogive._typing import ArrayLike, FloatArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 GateVerdict: TypeAlias = Literal["pass", "fail", "undecided"]
 

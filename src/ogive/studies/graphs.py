@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import FloatArray
     from ogive.diagrams import Diagram
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
     from ogive.studies.compare import Comparison
     from ogive.studies.group_measurement import GroupMeasurements
     from ogive.studies.watch import GroupWatch, Watch

@@ -8,7 +8,6 @@ from zlib import crc32
 
 import numpy as np
 
-from ogive._validate import check_length
 from ogive.calibrators.grouped_map import ANY, JOIN, distinct_names, value_columns
 from ogive.calibrators.groups import check_not_unique
 from ogive.curve import Curve
@@ -21,7 +20,8 @@ from ogive.engines.grouping import (
     combined,
 )
 from ogive.errors import InvalidInput, InvalidType
-from ogive.predictions import Predictions
+from ogive.rows.check import check_length
+from ogive.rows.predictions import Predictions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

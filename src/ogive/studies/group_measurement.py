@@ -11,8 +11,8 @@ from ogive._numerics.mean_interval import LEVEL
 from ogive._wording import format_pvalue, many_words, percent
 from ogive.calibrators.grouped_map import JOIN, NO_GROUP
 from ogive.metrics.multicalibration import MulticalibrationError, largest_error
+from ogive.rows.views import rate_name
 from ogive.studies.group_curves import columns_of_group
-from ogive.views import rate_name
 
 #: How all rows together are called.
 ALL = "(all rows)"

@@ -15,7 +15,7 @@ from ogive.metrics.multicalibration import detectable_error, in_sigmas
 from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader, NllReader
 from ogive.metrics.significance import TestReader, ks_of
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 from ogive.studies.group_curves import (
     columns_in,
     columns_of_group,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ogive._html import grid
 from ogive._wording import format_pvalue, percent
-from ogive.views import rate_name
+from ogive.rows.views import rate_name
 
 if TYPE_CHECKING:
     from ogive.metrics.significance import CalibrationTest

@@ -26,11 +26,11 @@ from ogive.readers.multi_file import expand, read_together
 from ogive.readers.provenance import provenance_of_all
 from ogive.readers.sizes import table_bytes
 from ogive.readers.source import Columns
+from ogive.rows.views import usual_views
 from ogive.studies.fitting import TWO_CLASSES, VECTOR, fit
 from ogive.studies.groups import measure_groups
 from ogive.studies.measure import ALL, measure
 from ogive.studies.measurement import Measurement, Measurements
-from ogive.views import usual_views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Fitted
     from ogive.curve import Curve
     from ogive.engines.files import Log
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
     from ogive.studies.group_measurement import GroupMeasurements
 
 

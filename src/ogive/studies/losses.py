@@ -21,7 +21,7 @@ from ogive.studies.fitting import VECTOR, curve_of
 if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
     from ogive.curve import Curve
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
     from ogive.studies.fitting import Rows
 
 CRITICAL_T = HALF_WIDTH_95  # of `hall_t`: 2.5 % of equally good methods are found worse

@@ -28,21 +28,21 @@ from ogive.metrics.resample import MEANS, interval, mean_ends, resampled
 from ogive.metrics.significance import TestReader, ks_of, kuiper_of
 from ogive.metrics.smooth import ResidualReader, smooth_of
 from ogive.metrics.vector import vector_scores
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
+from ogive.rows.views import check_view, usual_views
 from ogive.studies.certainty import certainty
 from ogive.studies.deciding import decide as decide_by
 from ogive.studies.fitting import reads_all_columns
 from ogive.studies.measurement import Measurement, Measurements
 from ogive.studies.numbers import belt_of, numbers_of
 from ogive.studies.verdict import judge_curve
-from ogive.views import check_view, usual_views
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, Progress
     from ogive.metrics.vector import VectorScores
+    from ogive.rows.views import View
     from ogive.studies.deciding import Decided
     from ogive.studies.numbers import Number
-    from ogive.views import View
 
 VECTOR = "vector"
 TWO_CLASSES = 2

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._html import record_form
-from ogive._labels import warn_if_permuted
 from ogive._numerics.splits import random_parts
-from ogive._validate import as_array, as_hits
 from ogive.calibrators.maps import Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.curve import Curve
 from ogive.curve.curve import as_curve
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics.binned import BINS
-from ogive.predictions import Predictions, kind_or_default
+from ogive.rows.check import as_array, as_hits
+from ogive.rows.labels import warn_if_permuted
+from ogive.rows.predictions import Predictions, kind_or_default
+from ogive.rows.views import View
 from ogive.studies import compare as comparing
 from ogive.studies import measure as measuring
 from ogive.studies.fitting import VECTOR, fit
-from ogive.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

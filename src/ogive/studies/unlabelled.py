@@ -12,18 +12,18 @@ from ogive.engines.row_sample import sampled_rows
 from ogive.errors import InvalidInput, OgiveWarning
 from ogive.readers.memory import parse_memory
 from ogive.readers.multi_file import read_together
+from ogive.rows.views import check_view, score_rows
 from ogive.studies.apply_mark import warn_if_calibrated
 from ogive.studies.fitting import TWO_CLASSES
 from ogive.studies.same_model import check_log, class_check
-from ogive.views import check_view, score_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive._typing import BoolArray, FloatArray, Progress
     from ogive.engines.files import Log
-    from ogive.predictions import Predictions
     from ogive.readers import Columns
+    from ogive.rows.predictions import Predictions
 
 DEFAULT_PART = "test"  # of a file or log with parts: the other one may have fitted a calibrator
 

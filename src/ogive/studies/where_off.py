@@ -12,7 +12,7 @@ from ogive._wording import MIXED, average_words, ranges_words, way_of
 from ogive.calibrators.spline import fit_spline
 from ogive.diagrams.graphs import narrowed
 from ogive.errors import FallbackWarning
-from ogive.views import rate_name
+from ogive.rows.views import rate_name
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray

@@ -8,7 +8,7 @@ from ogive import Curve, Predictions, fit_spline, ks_error
 from ogive.calibrators.log_values import rescaled
 from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.errors import OgiveWarning
-from ogive.views import parse_view, score_block
+from ogive.rows.views import parse_view, score_block
 
 
 def sample(rng, n=1500, K=5, scale=3.0, dtype=np.float64):

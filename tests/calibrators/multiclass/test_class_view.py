@@ -11,7 +11,7 @@ from ogive import Curve, Predictions, fit_spline, fit_view
 from ogive.calibrators.multiclass.class_view import ClassViewMap, event_log_odds
 from ogive.calibrators.spline_map import SplineMap
 from ogive.errors import DoesNotApply, FallbackWarning, InvalidInput
-from ogive.views import score_rows
+from ogive.rows.views import score_rows
 from tests import naive
 
 VIEWS = ["top-1", "top-2", "within-top-2"]

@@ -9,7 +9,7 @@ from ogive.calibrators.log_values import rescaled
 from ogive.calibrators.multiclass.ranks import fit_ranks
 from ogive.calibrators.stick_breaking import broken, fill
 from ogive.errors import InvalidInput
-from ogive.views import parse_view, score_block
+from ogive.rows.views import parse_view, score_block
 from tests import naive
 from tests.calibrators.multiclass.samples import (
     check_decisions_and_calibration,

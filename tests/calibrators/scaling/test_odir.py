@@ -7,7 +7,7 @@ from ogive.calibrators.scaling.odir import DirOdirMap, MsOdirMap, fit_dir_odir, 
 from ogive.calibrators.scaling.odir_search import splits
 from ogive.calibrators.scaling.temperature import TemperatureMap
 from ogive.errors import FallbackWarning
-from ogive.views import score_rows
+from ogive.rows.views import score_rows
 from tests import naive
 
 GRID = dict(strengths=[0.001, 0.1, 10.0], offset_strengths=[0.01, 1.0])

@@ -26,14 +26,14 @@ from ogive.calibrators.multiclass.class_order import class_order, mean_range
 from ogive.calibrators.multiclass.class_rows import read_rows
 from ogive.calibrators.multiclass.class_structure import ClassStructure
 from ogive.errors import FallbackWarning, InvalidInput
-from ogive.predictions import labelled
+from ogive.rows.predictions import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ogive._typing import AnyArray, FloatArray, IntArray, Progress
     from ogive.calibrators.multiclass.class_rows import ClassRows
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 _MAX_NUMBERS_FOR_PRIORS = 4_000_000  # with more, the priors are learnt from a sample of rows
 _ROWS_OF_SAMPLE = 8_192

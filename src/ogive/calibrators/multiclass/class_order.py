@@ -25,7 +25,7 @@ from ogive._numerics.blocks import for_each_block
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, IntArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 _KEY_ROUNDING = 1e-9  # of the rows' total weight: keys that differ by less are equal
 _MAX_ROUNDS = 4

@@ -20,7 +20,7 @@ from ogive.calibrators.scaling.temperature import careful_factor
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, IntArray, KeyArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 _MAX_NUMBERS_IN_FLOAT64 = 1 << 18  # with more numbers, float32 is used: half the time
 _HALF_OF_BITS = np.uint64(32)  # of a hash

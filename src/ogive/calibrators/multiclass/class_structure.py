@@ -22,7 +22,7 @@ from ogive.calibrators.maps import plain_fields, with_arrays
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, DTypeLike, FloatArray, IntArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 #: exp of less than these is 0 at the given precision.
 FARTHEST, FARTHEST_32 = -700.0, -80.0

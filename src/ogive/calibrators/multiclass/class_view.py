@@ -35,15 +35,15 @@ from ogive.calibrators.multiclass.shared_fits import class_fit_of
 from ogive.calibrators.multiclass.top_class import masses_of
 from ogive.calibrators.spline import fit_spline, fit_spline_again
 from ogive.curve import Curve
-from ogive.predictions import check_predictions
-from ogive.views import TopRank, WithinTop, check_view, parse_view, ranked_classes
+from ogive.rows.predictions import check_predictions
+from ogive.rows.views import TopRank, WithinTop, check_view, parse_view, ranked_classes
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, IntArray, Progress
     from ogive.calibrators.maps import Band
     from ogive.calibrators.spline_map import SplineMap
-    from ogive.predictions import Predictions
-    from ogive.views import View
+    from ogive.rows.predictions import Predictions
+    from ogive.rows.views import View
 
 #: With two classes the score of one is that of the other: there is no more to read.
 MIN_CLASSES_FOR_STRUCTURE = 3

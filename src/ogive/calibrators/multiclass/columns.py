@@ -30,7 +30,7 @@ from ogive.calibrators.platt import fit_platt, no_slope_reason, shifted
 from ogive.calibrators.scaling.temperature import careful_factor
 from ogive.curve import Curve
 from ogive.errors import FallbackWarning, InvalidInput, NotEnoughData
-from ogive.predictions import Predictions, labelled
+from ogive.rows.predictions import Predictions, labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,12 +11,12 @@ from ogive.calibrators.impossible import check_impossible, warn_of_labels
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.free import check_spline
 from ogive.errors import UnknownName
-from ogive.predictions import check_predictions
+from ogive.rows.predictions import check_predictions
 
 if TYPE_CHECKING:
     from ogive._typing import Progress
     from ogive.calibrators.impossible import Impossible
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 
 def fit_multiclass(

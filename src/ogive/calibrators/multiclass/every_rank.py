@@ -28,7 +28,7 @@ from ogive.calibrators.multiclass.columns import (
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

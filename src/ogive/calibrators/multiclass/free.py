@@ -34,7 +34,7 @@ from ogive.calibrators.multiclass.top_class import (
 from ogive.calibrators.spline import fit_spline_again
 from ogive.curve import Curve
 from ogive.errors import InvalidInput, OgiveWarning
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ogive._typing import FloatArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 _TWO = 2
 

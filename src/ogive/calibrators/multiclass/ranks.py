@@ -48,7 +48,7 @@ from ogive.errors import InvalidInput
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, FloatArray, IntArray
     from ogive.calibrators.maps import Map
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 RANKS = 3
 _BLOCKS_THROUGH_THE_REST = 4  # joined for everything but the maps: they fit the cache

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import Progress
     from ogive.calibrators.multiclass.class_fit import ClassFit
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 
 @dataclass

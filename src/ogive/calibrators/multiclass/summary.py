@@ -22,7 +22,7 @@ from ogive.calibrators.spline_summary import ALONE, OffRange, SplineSummary, sum
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
     from ogive.calibrators.matrix_map import MatrixMap
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 _GROUPS = 20
 

@@ -20,7 +20,6 @@ import numpy as np
 
 from ogive._numerics.blocks import blocks
 from ogive._numerics.softmax_regression import softmax_columns
-from ogive._validate import as_floats
 from ogive.calibrators.log_values import (
     bounded_values,
     log_probabilities,
@@ -32,14 +31,15 @@ from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.scaling.odir_search import Search, splits
 from ogive.calibrators.scaling.temperature import fit_temperature
 from ogive.errors import FallbackWarning, InvalidInput
-from ogive.predictions import labelled
+from ogive.rows.check import as_floats
+from ogive.rows.predictions import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ogive._typing import ArrayLike, FloatArray, Progress
     from ogive.calibrators.scaling.odir_search import Split
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 FOLDS = 5  # as published
 SEED = 15

@@ -35,13 +35,13 @@ from ogive.calibrators.log_values import (
     zero_floor,
 )
 from ogive.calibrators.matrix_map import MatrixMap
-from ogive.predictions import labelled
+from ogive.rows.predictions import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ogive._typing import AnyArray, DTypeLike, FloatArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 _NEARLY_UNIFORM = 1e-3
 _MIN_DIFFERENCE = 1e-100  # logits that differ by less count as equal: their squares underflow

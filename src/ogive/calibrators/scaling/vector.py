@@ -39,14 +39,14 @@ from ogive.calibrators.log_values import (
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.scaling.temperature import fit_temperature
 from ogive.errors import FallbackWarning
-from ogive.predictions import labelled
+from ogive.rows.predictions import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ogive._numerics.softmax_regression import Objective
     from ogive._typing import FloatArray, Progress
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 #: ρ: a change of 10 log-odds raises the log loss by 1e-6, which no sample can resolve; and large
 #: beside the rounding of a gradient (1e-16), so that the order of the rows does not matter.

@@ -22,7 +22,7 @@ from ogive._numerics.whitening import descend
 from ogive.calibrators.log_values import effective_rows, with_weight
 from ogive.calibrators.scaling.temperature import fit_temperature
 from ogive.calibrators.scaling.vector import RIDGE, ScaledRows
-from ogive.predictions import Predictions, labelled
+from ogive.rows.predictions import Predictions, labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.mean_interval import ByCluster, Part, mean_interval
-from ogive._validate import as_floats
 from ogive.curve.clusters import summed
 from ogive.curve.ties import squares, total_rows
 from ogive.errors import InvalidInput, rows_that
 from ogive.metrics.decisions import RANGE_OF_COSTS, is_cost
-from ogive.predictions import labelled
+from ogive.rows.check import as_floats
+from ogive.rows.predictions import labelled
 from ogive.studies.acting.decision import Acting, Action, Decision
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ogive._typing import ArrayLike, FloatArray, IntArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 _MATRIX = 2
 _FEWEST_ACTIONS = 2

@@ -21,9 +21,9 @@ from ogive.curve.folds import folds
 from ogive.curve.ties import squares, total_rows
 from ogive.errors import InvalidInput, NotEnoughData, OgiveWarning
 from ogive.metrics.decisions import Cell, Cells, cuts
+from ogive.rows.views import score_rows
 from ogive.studies.acting.decision import Acting, Decision
 from ogive.studies.fitting import apply
-from ogive.views import score_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Fitted
     from ogive.curve import Curve
     from ogive.curve.clusters import Clusters
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 _ROUNDING = 1e-12
 _HALVINGS = 60

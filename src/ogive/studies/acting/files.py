@@ -11,10 +11,10 @@ from ogive.engines.files import open_log
 from ogive.errors import InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map
 from ogive.export.curve_file import is_curve_file
-from ogive.predictions import labelled
 from ogive.readers.costs import read_costs
 from ogive.readers.multi_file import expand, read_together
 from ogive.readers.provenance import file_checksum, rows_checksum
+from ogive.rows.predictions import labelled
 from ogive.studies.acting.study import decide, event_view
 from ogive.studies.apply_mark import warn_if_calibrated
 from ogive.studies.fitting import VECTOR, fit
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, Progress
     from ogive.calibrators.maps import Fitted
     from ogive.engines.refine import Reading
-    from ogive.predictions import Predictions
     from ogive.readers.source import Columns
+    from ogive.rows.predictions import Predictions
     from ogive.studies.acting.decision import Decision
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._numerics.jackknife import jackknife_variance
-from ogive._validate import as_number
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
@@ -18,19 +17,20 @@ from ogive.curve import Curve
 from ogive.errors import DoesNotApply, InvalidInput, InvalidType, NotEnoughData, OgiveWarning
 from ogive.metrics.decisions import check_costs, check_two_outcomes
 from ogive.metrics.shared_draws import warn_if_few_decide
-from ogive.predictions import labelled
+from ogive.rows.check import as_number
+from ogive.rows.predictions import labelled
+from ogive.rows.views import check_view
 from ogive.studies.acting.actions import as_costs, judge_actions, mean_cost
 from ogive.studies.acting.events import Costs, by_folds, by_map, by_rows, judge
 from ogive.studies.fitted_on import FOLDS, cross_fitted, method_of
 from ogive.studies.fitting import TWO_CLASSES, VECTOR, apply, may_move
 from ogive.studies.plain import as_data
-from ogive.views import check_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ogive._typing import AnyArray, ArrayLike, FloatArray, Kind, Progress, WeightKind
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
     from ogive.studies.acting.decision import Decision
     from ogive.studies.fitting import Rows
 

@@ -16,10 +16,10 @@ import numpy as np
 from ogive.calibrators import METHODS, MULTICLASS, find_method
 from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.errors import InvalidInput, OgiveError, UnknownName
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
+from ogive.rows.views import score_rows
 from ogive.studies.fitting import SCORE_ONLY, VECTOR, Rows, apply, fit
 from ogive.studies.losses import scores_of
-from ogive.views import score_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,16 +27,16 @@ from ogive.errors import FileFormatError, InvalidInput, OgiveError
 from ogive.readers import FOLDER_FORMATS, FORMATS, open_file
 from ogive.readers.guard import suffix_of
 from ogive.readers.multi_file import two_parts
+from ogive.rows.views import check_view
 from ogive.studies.compare import check_pair
 from ogive.studies.fitting import VECTOR
 from ogive.studies.store import sha256_of
-from ogive.views import check_view
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 _MIN_CLASSES_FOR_EQUAL_COUNTS = 3  # classes from which equal counts are no accident
 

@@ -14,6 +14,7 @@ import numpy as np
 from ogive._numerics.blocks import thread_count
 from ogive.calibrators import METHODS
 from ogive.errors import FileFormatError
+from ogive.rows.views import parse_view
 from ogive.studies.arena.cells import (
     METRICS,
     NOT_INSTALLED,
@@ -31,7 +32,6 @@ from ogive.studies.arena.standings import standings
 from ogive.studies.estimate import Shape, slow_in_all
 from ogive.studies.fitting import SCORE_ONLY, VECTOR
 from ogive.studies.store import Results, code_digest
-from ogive.views import parse_view
 
 if TYPE_CHECKING:
     import os

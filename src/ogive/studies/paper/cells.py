@@ -15,7 +15,7 @@ from ogive.metrics.binned import ece, mce
 from ogive.metrics.kde import kde_ece
 from ogive.metrics.ks import ks_error
 from ogive.metrics.proper import brier
-from ogive.predictions import Predictions
+from ogive.rows.predictions import Predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

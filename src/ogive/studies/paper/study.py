@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive._typing import Progress
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 METHODS = ("uncalibrated", "temperature", "vector", "ms-odir", "dir-odir", "spline")
 

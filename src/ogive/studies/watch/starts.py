@@ -41,8 +41,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.logistic import log_odds_of_tails
-from ogive._tails import LOG_LOSS_CLIP
 from ogive.curve.summary import LEAST_BITS
+from ogive.rows.tails import LOG_LOSS_CLIP
 from ogive.studies.where_off import spline_of
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ogive._validate import as_array, check_length
 from ogive._wording import percent
 from ogive.errors import InvalidInput, PermutedLabels, rows_that
+from ogive.rows.check import as_array, check_length
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, ArrayLike, BoolArray, IntArray

@@ -26,12 +26,12 @@ import numpy as np
 from ogive._html import record_form
 from ogive._numerics.blocks import blocks, for_each_block
 from ogive._numerics.logistic import log_odds_of_tails
-from ogive._tails import BLOCKS_PER_RECOMPUTATION, tails_of_column, tails_of_ranks
 from ogive.errors import DoesNotApply, InvalidType, UnknownName
+from ogive.rows.tails import BLOCKS_PER_RECOMPUTATION, tails_of_column, tails_of_ranks
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray, BoolArray, FloatArray, IntArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from ogive import Curve, Predictions
 from ogive._numerics import double_double, softmax_tails
 from ogive.curve.classes import class_keys
 from ogive.curve.packing import keys_of_view
-from ogive.views import parse_view, score_rows
+from ogive.rows.views import parse_view, score_rows
 from tests import naive
 
 pytestmark = pytest.mark.filterwarnings("ignore::ogive.errors.LooksLikeProbabilities")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from ogive._numerics.softmax_tails import Tails
     from ogive._typing import BoolArray, FloatArray, IntArray
-    from ogive.predictions import Predictions
+    from ogive.rows.predictions import Predictions
 
 #: Log losses raise smaller tails to this, for every method alike: one score that is certain and
 #: wrong would otherwise make the mean infinite.

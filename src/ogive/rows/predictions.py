@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._html import text_form
-from ogive._labels import index_labels
 from ogive._numerics.blocks import blocks, for_each_block
 from ogive._numerics.exact_shares import given_within, needs_division, totals
-from ogive._validate import (
+from ogive.errors import InvalidInput, InvalidType, LooksLikeProbabilities
+from ogive.rows.check import (
     SUM_TOLERANCE,
     as_choice,
     as_clusters,
@@ -40,7 +40,7 @@ from ogive._validate import (
     bad_probabilities,
     bad_scores,
 )
-from ogive.errors import InvalidInput, InvalidType, LooksLikeProbabilities
+from ogive.rows.labels import index_labels
 
 if TYPE_CHECKING:
     from ogive._typing import (

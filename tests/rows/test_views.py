@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from ogive import Predictions
 from ogive.errors import InvalidInput, InvalidType, UnknownName
-from ogive.views import OfClass, Score, TopRank, WithinTop, check_view, parse_view, score_block
+from ogive.rows.views import OfClass, Score, TopRank, WithinTop, check_view, parse_view, score_block
 from tests import naive, strategies
 
 
