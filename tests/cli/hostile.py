@@ -26,7 +26,7 @@ SECONDS = 20
 ADDRESS_SPACE = 6 << 30  # libraries reserve far more than they use
 MOST_LINES = 8  # of stderr: warnings and one error
 CODES = {0, 1, 2, 3, 4}
-TABLES = ("s.csv", "s.parquet", "s.arrow", "m.parquet", "S.CSV", "S.PARQUET")
+TABLES = ("s.csv", "s.parquet", "m.parquet", "S.CSV", "S.PARQUET")
 FILES = (*TABLES, "s.npz", "m.npz", "m.p", "m.h5", "s.curve", "cal.json", "vector.json", "log",
          "watch.json")  # fmt: skip
 ODD_NAMES = (
@@ -296,7 +296,6 @@ def _write_files(root, rng, ogive):
     import h5py
     import pyarrow as pa
     import pyarrow.csv
-    import pyarrow.feather
     import pyarrow.parquet
 
     s = rng.random(120)
@@ -321,7 +320,6 @@ def _write_files(root, rng, ogive):
     for name, what in (("s.parquet", table), ("S.PARQUET", table), ("m.parquet", wide),
                        ("log/a.csv.parquet", table)):  # fmt: skip
         pa.parquet.write_table(what, root / name)
-    pa.feather.write_feather(table, root / "s.arrow")
     np.savez(root / "s.npz", scores=s, outcomes=y)
     np.savez(root / "m.npz", cal_logits=z, cal_labels=label, test_logits=z, test_labels=label)
     (root / "m.p").write_bytes(pickle.dumps(((z, label), (z, label))))

@@ -140,7 +140,7 @@ def matrix_file(path, rng, K=3, kind="logit", n=400, names=None):
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("a.csv", "prob"), ("a.parquet", "logits"), ("a.arrow", "logit"), ("a.parquet", "probs")],
+    [("a.csv", "prob"), ("a.parquet", "logits"), ("a.jsonl", "logit"), ("a.parquet", "probs")],
 )
 def test_matrices_of_tables_stay_matrices(name, kind, run_json, tmp_path, rng):
     path, cal, out = tmp_path / name, tmp_path / "cal.json", tmp_path / f"out{name[1:]}"
@@ -256,7 +256,7 @@ def _with_band(path):
     return [made[name].to_numpy() for name in ("score", "low", "high")]
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow", ".jsonl", ".npz"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl", ".npz"])
 def test_apply_with_a_band(run, run_json, tmp_path, rng, suffix):
     s = rng.random(400)
     y = (rng.random(400) < s**2).astype(int)

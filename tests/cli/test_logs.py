@@ -16,7 +16,7 @@ from tests.engines.tables import exact, logits_table, scores_table, store
 def log(tmp_path):
     country = np.random.default_rng(0).choice(["DE", "FR", "IT"], 3000)
     table = scores_table(3000, country=country)
-    for i, name in enumerate(["a.parquet", "b.csv", "c.arrow"]):
+    for i, name in enumerate(["a.parquet", "b.csv", "c.jsonl"]):
         store(table.slice(1000 * i, 1000), tmp_path / "log" / name)
     return tmp_path / "log"
 
@@ -119,7 +119,7 @@ def test_groups_that_are_refused(run, log, options, words):
 
 
 def test_saved_curves_add_up(run, run_json, log, tmp_path):
-    for name in ("a.parquet", "b.csv", "c.arrow"):
+    for name in ("a.parquet", "b.csv", "c.jsonl"):
         target = tmp_path / f"{name}.curve"
         assert run("measure", log / name, "--save-curve", target, "--bits", 9)[0] == 0
     curves = sorted(tmp_path.glob("*.curve"))

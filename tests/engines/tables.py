@@ -1,9 +1,10 @@
 """Tables of predictions, as logs hold them, and the exact curve of their rows."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.feather
 import pyarrow.parquet as pq
 
 from ogive import Curve, Predictions
@@ -43,5 +44,6 @@ def store(table, path):
     elif path.suffix == ".csv":
         pa.csv.write_csv(table, path)
     else:
-        pa.feather.write_feather(table, path, chunksize=333)
+        lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
+        path.write_text(lines, encoding="utf-8")
     return path

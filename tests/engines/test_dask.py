@@ -8,7 +8,6 @@ import sys
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
@@ -66,7 +65,7 @@ class TestAsLocal(AsLocal):
 @pytest.mark.parametrize("view", ["top-1", "class-3", "class-wise"])
 def test_views_of_logits_in_several_formats(client, tmp_path, view):
     (tmp_path / "log").mkdir()
-    pa.feather.write_feather(logits_table(2000), tmp_path / "log" / "a.arrow", chunksize=300)
+    pa.parquet.write_table(logits_table(2000), tmp_path / "log" / "a.parquet", row_group_size=300)
     pa.csv.write_csv(logits_table(1000, seed=1), tmp_path / "log" / "b.csv")
     found = engine.read_log(tmp_path / "log", view, bits=8, scheduler=client)
     want = local.read_log(tmp_path / "log", view, bits=8)

@@ -8,7 +8,6 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
@@ -27,7 +26,7 @@ from tests.engines.tables import exact, logits_table, scores_table, store
 def log(tmp_path):
     """The same 3,000 rows in a folder of three kinds of files."""
     table = scores_table(3000)
-    for i, name in enumerate(["a.parquet", "b.csv", "sub/c.arrow"]):
+    for i, name in enumerate(["a.parquet", "b.csv", "sub/c.jsonl"]):
         store(table.slice(1000 * i, 1000), tmp_path / "log" / name)
     (tmp_path / "log" / "_SUCCESS").touch()
     store(table, tmp_path / "log" / ".hidden.parquet")
@@ -73,7 +72,7 @@ def test_progress_knows_how_much_is_left(log):
 
 @pytest.mark.parametrize(
     ("suffix", "lists"),  # CSV has no lists
-    [(".parquet", False), (".parquet", True), (".arrow", False), (".arrow", True), (".csv", False)],
+    [(".parquet", False), (".parquet", True), (".jsonl", False), (".jsonl", True), (".csv", False)],
 )
 def test_matrices(tmp_path, suffix, lists):
     store(logits_table(lists=lists), tmp_path / f"a{suffix}")
@@ -152,7 +151,7 @@ def bad_file(tmp_path, name, row, **cells):
     return store(pa.Table.from_pylist(rows), tmp_path / name)
 
 
-@pytest.mark.parametrize("name", ["b.parquet", "b.arrow", "b.csv"])
+@pytest.mark.parametrize("name", ["b.parquet", "b.jsonl", "b.csv"])
 @pytest.mark.parametrize(
     ("cells", "words"),
     [
@@ -215,7 +214,7 @@ def test_csv_outcomes_as_words_and_gaps(tmp_path):
         (lambda d: None, "holds no files of a prediction log"),
         (lambda d: (d / "a.csv").write_text(""), r"a\.csv has no rows: it is empty"),
         (lambda d: (d / "a.parquet").write_bytes(b"PAR1 no"), r"a\.parquet cannot be read"),
-        (lambda d: (d / "a.arrow").write_bytes(b"no"), r"a\.arrow is not an Arrow file"),
+        (lambda d: (d / "a.jsonl").write_bytes(b"no"), r"a\.jsonl: line 1 cannot be read as JSON"),
         (lambda d: (d / "a.csv").write_text("x,y\n1,2\n"), "no known columns"),
         (lambda d: (d / "a.csv").write_text("score\n0.5\n"), "no column `outcome`"),
         (lambda d: (d / "a.csv").write_text("score,outcome\n"), "no rows to measure"),

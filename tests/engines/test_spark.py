@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.feather
 import pytest
 
 from ogive.engines import local
@@ -80,7 +79,7 @@ def test_weights_of_files_of_which_one_is_empty(session, table, tmp_path):
 def test_views_of_logits_in_several_formats_with_vectors(session, tmp_path, few, monkeypatch):
     monkeypatch.setattr(engine, "_MAX_TABLES_ADDED_BY_DRIVER", few)
     (tmp_path / "log").mkdir()
-    pa.feather.write_feather(logits_table(2000), tmp_path / "log" / "a.arrow", chunksize=300)
+    pa.parquet.write_table(logits_table(2000), tmp_path / "log" / "a.parquet", row_group_size=300)
     pa.csv.write_csv(logits_table(1000, seed=1), tmp_path / "log" / "b.csv")
     options = dict(view=("top-1", "class-wise"), bits=8, vectors=True)
     found = engine.read_log(tmp_path / "log", session=session, **options)

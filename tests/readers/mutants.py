@@ -24,15 +24,14 @@ import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.feather
 import pyarrow.parquet
 
 import ogive
 from ogive.engines import local
 from ogive.errors import OgiveError
 
-FORMATS = ("npz", "parquet", "arrow", "csv", "pkl", "h5", "tsv", "csv.gz", "jsonl", "npy")
-TABLES = ("parquet", "arrow", "csv", "tsv", "csv.gz")
+FORMATS = ("npz", "parquet", "csv", "pkl", "h5", "tsv", "csv.gz", "jsonl", "npy")
+TABLES = ("parquet", "csv", "tsv", "csv.gz")
 TEXTS = ("csv", "tsv", "jsonl")
 SECONDS = 20  # that one mutant may take
 MEMORY = 6 << 30  # of address space, most of which is the libraries'
@@ -86,9 +85,6 @@ def _write_tables(folder, suffix):
             packed = {"compression": "zstd", "data_page_version": "2.0"}
             how = [{}, packed, {"use_dictionary": False}]
             pa.parquet.write_table(table, path, row_group_size=25, **how[i % 3])
-        elif suffix == "arrow":
-            how = ["uncompressed", "lz4", "uncompressed", "zstd", "uncompressed"]
-            pa.feather.write_feather(table, path, compression=how[i % 5], chunksize=25)
         elif not any(pa.types.is_nested(kind) for kind in table.schema.types):
             separator = pa.csv.WriteOptions(delimiter="\t" if suffix == "tsv" else ",")
             with gzip.open(path, "wb") if suffix == "csv.gz" else path.open("wb") as file:

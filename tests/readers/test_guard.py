@@ -1,9 +1,14 @@
 """Regular files alone are opened."""
 
 import os
+import subprocess
+import sys
 
+import pyarrow as pa
+import pyarrow.feather
 import pytest
 
+from ogive.engines import local
 from ogive.errors import FileFormatError, InvalidInput
 from ogive.readers.guard import guarded
 from tests.readers.both_ways import BOTH
@@ -23,6 +28,23 @@ def test_pipes_devices_and_sockets_are_refused_at_once(tmp_path, read):
             read(tmp_path / name)
     with pytest.raises(FileFormatError, match="is a device"):
         read("/dev/urandom")
+
+
+@BOTH
+def test_an_arrow_file_is_refused_with_the_line_that_makes_a_parquet_of_it(tmp_path, read):
+    log = tmp_path / "log"
+    log.mkdir()
+    (log / "b.csv").write_text("score,outcome\n0.5,1\n")
+    pa.feather.write_feather(pa.table({"score": [0.5], "outcome": [1]}), log / "a.arrow")
+    with pytest.raises(FileFormatError, match="is an Arrow file, which ogive does not read") as why:
+        read(log / "a.arrow")
+    for several in ([log], [log / "b.csv", log / "a.arrow"]):
+        with pytest.raises(FileFormatError, match=r"a\.arrow is an Arrow file.*a\.parquet"):
+            local.curve(several)
+    _, _, way_out = str(why.value).partition("python -c ")
+    done = subprocess.run([sys.executable, "-c", way_out.strip('"')], check=False)  # noqa: S603
+    assert done.returncode == 0
+    assert read(log / "a.parquet").n == 1
 
 
 @BOTH

@@ -19,13 +19,13 @@ def files(tmp_path, rng):
     """Scores whose square is right, as one file of every kind."""
     s = rng.random(2000)
     columns = {"score": s, "outcome": (rng.random(2000) < s**2).astype(int)}
-    for suffix in (".csv", ".parquet", ".arrow"):
+    for suffix in (".csv", ".parquet"):
         table._store(pa.table(columns), tmp_path / f"a{suffix}", suffix)
     np.savez(tmp_path / "a.npz", scores=s, outcomes=columns["outcome"])
     return tmp_path
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow", ".npz"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz"])
 def test_rows_of_the_fit_have_no_p_value(files, run, suffix):
     path, cal, out = files / f"a{suffix}", files / "cal.json", files / f"out{suffix}"
     assert run("fit", path, "-o", cal)[0] == 0

@@ -24,7 +24,7 @@ from tests.engines.tables import logits_table, scores_table, store
 
 @pytest.fixture
 def log(tmp_path):
-    for i, name in enumerate(["a.parquet", "country=DE/b.csv", "country=FR/c.arrow"]):
+    for i, name in enumerate(["a.parquet", "country=DE/b.csv", "country=FR/c.jsonl"]):
         table = scores_table(1000, seed=i, id=np.arange(1000 * i, 1000 * i + 1000))
         store(table, tmp_path / "log" / name)
     return tmp_path / "log"

@@ -39,7 +39,7 @@ SECTIONS = {
 
 _ARRAYS = """`logits` or `probs` with `labels`, or `scores` with `outcomes`. The prefixes cal_ and
 test_ make two parts: cal_logits, test_logits, …"""
-_COLUMNS = """.csv, .tsv, .jsonl (also .gz), .parquet or .arrow with columns `score` and `outcome`;
+_COLUMNS = """.csv, .tsv, .jsonl (also .gz) or .parquet with columns `score` and `outcome`;
 or `label` with logit_… or prob_… for each class; or `label` with a list column `logits` or `probs`.
 Optional: `weight`, and `part` (cal or test)."""
 _FILES = (

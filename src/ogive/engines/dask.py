@@ -49,7 +49,7 @@ def curve(data: Any, view: str | None = None, **options: Any) -> Curve:  # noqa:
     Parameters
     ----------
     data : dask.dataframe.DataFrame, or path, or several paths
-        Files, folders or globs of Parquet, Arrow or CSV must be seen by all workers.
+        Files, folders or globs of Parquet or CSV must be seen by all workers.
     view : str, optional
     **options
         As in `read_log`.

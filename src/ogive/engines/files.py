@@ -16,7 +16,7 @@ from ogive.engines.pieces import piece_batches
 from ogive.engines.plan import CLASSWISE, Options, group_bits, make_plan
 from ogive.errors import FileFormatError, UnknownName
 from ogive.readers.folders import find_files, is_glob
-from ogive.readers.guard import printable, suffix_of
+from ogive.readers.guard import check_regular, printable, suffix_of
 from ogive.readers.memory import check_fits
 from ogive.readers.source import Columns
 
@@ -142,11 +142,13 @@ class Log:
         )
 
     def check_memory(self, columns: Sequence[str], limit: int) -> None:
-        """Refuse a log with a part that does not fit the memory limit once it is unpacked."""
+        """Refuse a log with a row group that does not fit the memory limit once it is unpacked."""
         for file in self.files:
-            table = open_table(file)
             check_fits(
-                file, table.largest(columns), limit, f"or write it with smaller {table.part}"
+                file,
+                open_table(file).largest(columns),
+                limit,
+                "or write it with smaller row groups",
             )
 
     def groups(self, by: str) -> int:
@@ -180,6 +182,7 @@ def open_log(
     known = " ".join(FORMATS)
     for file in map(Path, several):
         if file.is_file() and suffix_of(file) not in FORMATS:
+            check_regular(file)
             msg = f"{file}: files of a log must end in {known}, not in {file.suffix!r}."
             raise FileFormatError(msg)
     files = find_files(several, FORMATS, "files of a prediction log", skip_bad=skip_bad)

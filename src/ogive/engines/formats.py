@@ -1,7 +1,7 @@
 """Tables on disk, opened without reading them: their columns, their pieces, and batches of rows.
 
-A *piece* is what one worker reads from beginning to end: some row groups of a Parquet file, some
-batches of an Arrow file, a file of text. Pieces are small, can be pickled, and are read in batches.
+A *piece* is what one worker reads from beginning to end: some row groups of a Parquet file, or
+a file of text. Pieces are small, can be pickled, and are read in batches.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ogive.readers.arrow import checked, first_length, is_list, pa, parquet
 from ogive.readers.csv_text import check_rows, header, scan
 from ogive.readers.guard import JSON_LINES, check_regular, guarded, suffix_of
-from ogive.readers.ipc import batches_of
 from ogive.readers.json_lines import blocks, parsed, schema_of
-from ogive.readers.parquet_pages import largest_pages
+from ogive.readers.sizes import row_group_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +34,7 @@ class Piece:
     """A part of a file that is read by one worker.
 
     path : the file
-    parts : row groups or batches in it; None for the whole file
+    parts : row groups in it; None for the whole file
     first : the row in the file of the first one
     rows : how many there are, if the file stores it
     size : bytes, of a whole file
@@ -55,8 +54,6 @@ class Table:
 
     #: A pyarrow.Schema; None where cells decide, one by one.
     schema: Any = None
-    #: What is unpacked as a whole, and the option of pyarrow that makes it smaller.
-    part: ClassVar[str] = ""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -79,8 +76,8 @@ class Table:
         """Return the length of the first list of a column of lists, 0 if there is none."""
         return 0
 
-    def largest(self, columns: Sequence[str]) -> int:  # noqa: ARG002 - where there are parts
-        """Return the bytes of the largest part of these columns that is unpacked at once."""
+    def largest(self, columns: Sequence[str]) -> int:  # noqa: ARG002 - text comes in blocks
+        """Return the bytes of these columns that are unpacked at once."""
         return 0
 
     @abstractmethod
@@ -107,8 +104,6 @@ def column_names(path: Path) -> list[str]:
 
 
 class _Parquet(Table):
-    part = "pages (data_page_size)"
-
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         # Without pre-buffering, a row group of any length is read in batches.
@@ -124,7 +119,8 @@ class _Parquet(Table):
         return first_length(self._file.iter_batches(1, columns=[column]), column)
 
     def largest(self, columns: Sequence[str]) -> int:
-        return largest_pages(self.path, columns)
+        stored = [name for name in columns if name in self.names]  # others are names of folders
+        return row_group_bytes(self._file, stored)
 
     def batches(
         self,
@@ -138,43 +134,6 @@ class _Parquet(Table):
             rows, row_groups=groups, columns=list(columns), use_threads=False
         ):
             yield checked(batch, self.path)
-
-
-class _Arrow(Table):
-    part = "batches (max_chunksize)"
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._sizes, self._words = batches_of(path)  # a damaged header is refused here
-        self._file = pa.ipc.open_file(pa.memory_map(str(path)))
-        self.schema = self._file.schema
-
-    def pieces(self) -> list[Piece]:
-        return _cut(self.path, [batch.rows for batch in self._sizes])
-
-    def width(self, column: str) -> int:
-        every = range(self._file.num_record_batches)
-        return first_length((self._batch(i, [column]) for i in every), column)
-
-    def largest(self, columns: Sequence[str]) -> int:  # noqa: ARG002 - all are unpacked
-        """Packed batches are unpacked whole, with all columns; others stay in the file."""
-        batches = [batch.size for batch in self._sizes if batch.packed]
-        return max(batches, default=0) + sum(words.size for words in self._words if words.packed)
-
-    def _batch(self, i: int, columns: Sequence[str]) -> Any:  # noqa: ANN401
-        return checked(self._file.get_batch(i).select(list(columns)), self.path)
-
-    def batches(
-        self,
-        piece: Piece,
-        columns: Sequence[str],
-        rows: int,
-        layout: Layout | None = None,  # noqa: ARG002 - columns have their types
-    ) -> Iterator[Any]:
-        for i in piece.parts or ():
-            batch = self._batch(i, columns)
-            for start in range(0, batch.num_rows, rows):
-                yield batch.slice(start, rows)
 
 
 class _Csv(Table):
@@ -225,8 +184,6 @@ def _json_schema(path: Path, size: int, modified: int) -> Any:  # noqa: ANN401, 
 #: How each suffix is opened.
 FORMATS: dict[str, type[Table]] = {
     ".parquet": _Parquet,
-    ".arrow": _Arrow,
-    ".feather": _Arrow,
     ".csv": _Csv,
     ".tsv": _Csv,
     ".csv.gz": _Csv,

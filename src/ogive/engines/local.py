@@ -1,6 +1,6 @@
 """The local engine: a log of any length on this machine, in bounded memory, on all cores.
 
-Threads take the pieces of a log in order (row groups of Parquet, batches of Arrow, CSV files),
+Threads take the pieces of a log in order (row groups of Parquet, files of text),
 and each adds what it reads to sums of its own. pyarrow and NumPy release the interpreter while
 they work. Integer sums do not depend on the threads; with weights, pieces are added
 in their order.
@@ -50,7 +50,7 @@ def curve(paths: Paths, view: str | None = None, **options: Any) -> Curve:  # no
     Parameters
     ----------
     paths : path, or several
-        Files, folders or globs of Parquet, Arrow or CSV, with columns ``score`` and ``outcome``,
+        Files, folders or globs of Parquet or CSV, with columns ``score`` and ``outcome``,
         or ``label`` with ``logit_0``… or a list column ``logits`` (see `ogive.readers`).
     view : str, optional
     **options

@@ -58,7 +58,7 @@ def curve(data: Any, view: str | None = None, **options: Any) -> Curve:  # noqa:
     Parameters
     ----------
     data : pyspark.sql.DataFrame, or path, or several paths
-        Files, folders or globs of Parquet, Arrow or CSV must be seen by all executors.
+        Files, folders or globs of Parquet or CSV must be seen by all executors.
     view : str, optional
     **options
         As in `read_log`.

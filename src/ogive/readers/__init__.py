@@ -5,8 +5,8 @@
                        optionally ``weights`` and ``classes``; prefixes ``cal_`` and ``test_``
                        for two parts
 ``.parquet`` ``.csv``  columns ``score``, ``outcome`` (and ``weight``); or ``label`` with
-``.arrow`` ``.tsv``    ``logit_0``…, ``prob_0``… or ``prob_NAME``; or a list column ``logits`` or
-``.csv.gz``            ``probs``; a column ``part`` (cal, test) splits. Text is separated by ``,``,
+``.tsv`` ``.csv.gz``   ``logit_0``…, ``prob_0``… or ``prob_NAME``; or a list column ``logits`` or
+                       ``probs``; a column ``part`` (cal, test) splits. Text is separated by ``,``,
 ``.jsonl`` (``.gz``)   ``;`` or tab
 ``.npy``               one array, with ``labels=`` for the file of its labels or outcomes
 ``.p`` ``.pkl``        the paper's logit files, ((cal_logits, cal_labels), (test_logits, …))
@@ -52,8 +52,6 @@ FORMATS = {
     ".ndjson": "table",
     ".jsonl.gz": "table",
     ".ndjson.gz": "table",
-    ".arrow": "table",
-    ".feather": "table",
     ".p": "pickled",
     ".pkl": "pickled",
     ".h5": "hdf5",

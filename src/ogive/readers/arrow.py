@@ -49,7 +49,7 @@ class _Module:
 
 pa, pc = _Module("pyarrow"), _Module("pyarrow.compute")
 arrow_csv, arrow_json = _Module("pyarrow.csv"), _Module("pyarrow.json")
-feather, parquet = _Module("pyarrow.feather"), _Module("pyarrow.parquet")
+parquet = _Module("pyarrow.parquet")
 
 
 def to_numpy(column: Any) -> AnyArray:  # noqa: ANN401 - a pyarrow.Array
@@ -88,7 +88,7 @@ def from_indices(index: IntArray) -> Any:  # noqa: ANN401
 def checked(data: Any, path: object) -> Any:  # noqa: ANN401 - a pyarrow.Table or RecordBatch
     """Return a table or a batch whose offsets, lengths, indices and text are all inside its memory.
 
-    pyarrow does not check the offsets of an Arrow file, which it uses as addresses in memory.
+    pyarrow does not check what it has read, and uses offsets as addresses in memory.
     """
     try:
         data.validate(full=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ogive.errors import FileFormatError, OgiveError, OgiveWarning
-from ogive.readers.guard import check_regular, suffix_of
+from ogive.readers.guard import ARROW, check_regular, suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -124,7 +124,9 @@ class _Walk:
         """Return whether an entry is a file of data; one that cannot be read is a fault."""
         suffix = suffix_of(path)
         gone = path.is_symlink() and not path.exists()
-        if _is_hidden(path.name) or (suffix not in self.suffixes and not (gone and not suffix)):
+        if _is_hidden(path.name) or (
+            suffix not in {*self.suffixes, *ARROW} and not (gone and not suffix)
+        ):
             return False
         try:
             check_regular(path)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 TEXT = (*CSV, *JSON_LINES)
+#: Suffixes of tables that are refused, and not left out of folders.
+ARROW = (".arrow", ".feather")
 _MAX_CONTENTS_IN_ERROR = 200  # characters
 _SURROGATES = (0xD800, 0xDFFF)  # halves of a letter in UTF-16, which no file may be printed with
 _KINDS = (
@@ -43,7 +45,10 @@ def suffix_of(path: Path) -> str:
 
 
 def check_regular(path: Path) -> None:
-    """Refuse anything but a file on a disk: reading a pipe or a device may never end."""
+    """Refuse anything but a file on a disk: reading a pipe or a device may never end.
+
+    Arrow files are refused here as well, so that no folder is read without the ones it holds.
+    """
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -56,6 +61,13 @@ def check_regular(path: Path) -> None:
     except ValueError as error:  # a NUL in a name
         msg = f"{str(path)!r} is not the name of a file ({error})."
         raise FileFormatError(msg) from error
+    if path.suffix.lower() in ARROW:
+        names = f"f.read_table({str(path)!r}), {str(path.with_suffix('.parquet'))!r}"
+        msg = (
+            f"{path} is an Arrow file, which ogive does not read; write it as Parquet: "
+            f'python -c "import pyarrow.feather as f, pyarrow.parquet as p; p.write_table({names})"'
+        )
+        raise FileFormatError(msg)
     kind = next((name for check, name in _KINDS if check(mode)), None)
     if kind is not None:
         msg = (

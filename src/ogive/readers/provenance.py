@@ -1,6 +1,6 @@
 """What calibrated a file: written by `ogive apply`, read by whatever measures it.
 
-It is an entry ``ogive_calibrated`` of an `.npz`, metadata of Parquet, Arrow and HDF5 files, and a
+It is an entry ``ogive_calibrated`` of an `.npz`, metadata of Parquet and HDF5 files, and a
 file ``OUT.csv.ogive.json`` beside a CSV or another file of text, which counts only while that is
 the one it was written for. It names the calibrator, and the parts of the file that hold the
 rows it was fitted on: their error is small by construction, and a p-value would be wrong.
@@ -18,7 +18,7 @@ import numpy as np
 
 from ogive._files import replacing
 from ogive.errors import OgiveError, need
-from ogive.readers.arrow import pa, parquet
+from ogive.readers.arrow import parquet
 from ogive.readers.guard import TEXT, suffix_of
 
 if TYPE_CHECKING:
@@ -179,11 +179,6 @@ def _of_parquet(path: Path) -> bytes | None:
     return (meta or {}).get(KEY.encode())
 
 
-def _of_arrow(path: Path) -> bytes | None:
-    with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
-        return (file.schema.metadata or {}).get(KEY.encode())
-
-
 def _of_hdf5(path: Path) -> str | None:
     with need("h5py", extra="files").File(path, "r") as file:
         entry = file.attrs.get(KEY)
@@ -193,8 +188,6 @@ def _of_hdf5(path: Path) -> str | None:
 _READERS: dict[str, Any] = {
     ".npz": _of_npz,
     ".parquet": _of_parquet,
-    ".arrow": _of_arrow,
-    ".feather": _of_arrow,
     ".h5": _of_hdf5,
     ".hdf5": _of_hdf5,
 }

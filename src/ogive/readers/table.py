@@ -1,4 +1,4 @@
-"""Parquet, Arrow and CSV, through pyarrow."""
+"""Parquet, CSV and JSON lines, through pyarrow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from ogive._files import replacing
 from ogive.errors import FileFormatError, rows_that
 from ogive.readers.arrow import (
     checked,
-    feather,
     is_list,
     list_lengths,
     numbers_of,
@@ -27,7 +26,6 @@ from ogive.readers.columns import find_columns
 from ogive.readers.csv import decimal_of, load_csv, load_text, number_columns, write_csv
 from ogive.readers.csv_text import separator_of
 from ogive.readers.guard import CSV, TEXT, printable, suffix_of
-from ogive.readers.ipc import batches_of
 from ogive.readers.json_lines import load_json_lines
 from ogive.readers.memory import check_fits
 from ogive.readers.provenance import KEY
@@ -101,19 +99,11 @@ def load(path: Path, columns: Columns | None = None, *, whole: bool = True) -> A
         return load_csv(path, columns)
     if suffix in TEXT:
         return load_json_lines(path)
-
-    def wanted(names: list[str]) -> list[str]:
-        return names if whole else find_columns(names, columns, path).needed
-
-    if suffix == ".parquet":
-        # Not read_table: it would look for a dataset, and import pandas.
-        with parquet.ParquetFile(path, pre_buffer=True) as file:
-            table = file.read(columns=None if whole else wanted(file.schema_arrow.names))
-            return checked(table, path)
-    batches_of(path)  # a damaged header is refused before pyarrow follows it
-    with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
-        table = file.read_all()
-        return checked(table.select(wanted(table.column_names)), path)
+    # Not read_table: it would look for a dataset, and import pandas.
+    with parquet.ParquetFile(path, pre_buffer=True) as file:
+        names = file.schema_arrow.names
+        table = file.read(columns=None if whole else find_columns(names, columns, path).needed)
+        return checked(table, path)
 
 
 def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
@@ -234,9 +224,6 @@ def _store(
     """Write a table in a format; text with the separator of its source, if that is text too."""
     if suffix == ".parquet":
         parquet.write_table(table, path)
-        return
-    if suffix not in TEXT:
-        feather.write_feather(table, path)
         return
     with gzip.open(path, "wb") if suffix.endswith(".gz") else path.open("wb") as file:
         if suffix in CSV:

@@ -266,7 +266,7 @@ def groups_of(source: Source, part: str, by: str | None) -> AnyArray:
     if table is None or missing:
         msg = (
             f"{source.path} has no column `{(*missing, by)[0]}`, which holds the groups. Give a "
-            "table (Parquet, Arrow, CSV, JSON lines) that has it."
+            "table (Parquet, CSV, JSON lines) that has it."
         )
         raise FileFormatError(msg)
     found = [
