@@ -25,6 +25,11 @@ def test_the_columns_equal_their_definitions(data):
     np.testing.assert_allclose(curve.gap, gaps, atol=1e-15)
     assert curve.n == s.size
     assert curve.total_hits == hits.sum()
+    fractile, scores, outcomes = curve.cumulative  # the paper's equation 11, at the ends of ties
+    np.testing.assert_array_equal(fractile, [0.0, *curve.fractile])
+    np.testing.assert_allclose(scores, [0.0, *(s[s <= t].sum() / s.size for t in distinct)])
+    np.testing.assert_array_equal(outcomes, [0.0, *(hits[s <= t].sum() / s.size for t in distinct)])
+    np.testing.assert_allclose((outcomes - scores)[1:], curve.gap, atol=1e-15)
     np.testing.assert_array_equal(curve.square, curve.count)
     np.testing.assert_array_equal(curve.square_hits, curve.hits)
 
@@ -47,6 +52,7 @@ def test_a_weight_repeats_the_row(data):
     assert a == b
     assert a.n == b.n
     np.testing.assert_allclose(a.gap, b.gap, atol=1e-15)
+    np.testing.assert_allclose(a.cumulative, b.cumulative, atol=1e-15)
 
 
 @given(strategies.scored(weights=True))
@@ -294,7 +300,7 @@ def test_a_curve_cannot_be_changed(make, copied, rng):
     with pytest.raises(AttributeError, match="Curve is immutable"):
         del curve.view
     held = [curve.keys] if curve.keys is not None else []
-    for array in [*held, *(getattr(curve, name) for name in COLUMNS)]:
+    for array in [*held, *curve.cumulative, *(getattr(curve, name) for name in COLUMNS)]:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
     with pytest.raises(ValueError, match="read-only"):

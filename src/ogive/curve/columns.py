@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,38 @@ if TYPE_CHECKING:
 
     from ogive._typing import BoolArray, FloatArray, KeyArray
     from ogive.curve.clusters import Clusters
+
+
+class Cumulative(NamedTuple):
+    r"""The paper's :math:`\tilde h` and h (equation 11) over the share of rows.
+
+    Attributes
+    ----------
+    fractile : the share of rows with this score or a lower one
+    scores : the sum of their scores, over N
+    outcomes : how many of them have outcome 1, over N
+    """
+
+    fractile: FloatArray
+    scores: FloatArray
+    outcomes: FloatArray
+
+
+class CumulativeReader:
+    """Adds up scores and outcomes while the rows of a curve go by."""
+
+    def __init__(self) -> None:
+        self.rows = self.scores = self.outcomes = 0.0
+
+    def add(self, run: Run) -> Cumulative:
+        """Take in the next rows; return the sums after each, not yet divided by N."""
+        rows = self.rows + run.ends[1:]
+        scores = np.cumsum(run.count * run.score)
+        outcomes = np.cumsum(run.hits)
+        scores += self.scores
+        outcomes += self.outcomes
+        self.rows, self.scores, self.outcomes = rows[-1], scores[-1], outcomes[-1]
+        return Cumulative(rows, scores, outcomes)
 
 
 class Derived(ABC):
@@ -151,3 +183,11 @@ class Derived(ABC):
         """Cumulative outcomes minus cumulative score, divided by N, (m,)."""
         steps = np.concatenate([run.surplus for run in self.runs()])
         return frozen(np.cumsum(steps) / self.n)
+
+    @cached_property
+    def cumulative(self) -> Cumulative:
+        """Fractile, cumulative scores and cumulative outcomes, (m + 1,): (0, 0, 0) comes first."""
+        reader = CumulativeReader()
+        columns = zip(*(reader.add(run) for run in self.runs()), strict=True)
+        sums = (np.concatenate([np.zeros(1), *column]) for column in columns)
+        return Cumulative(*(frozen(column / self.n) for column in sums))

@@ -78,6 +78,9 @@ class Curve(Derived):
         The share of rows with this score or a smaller one: 1 at the end.
     gap : (m,) array
         D of the module's docstring.
+    cumulative : named tuple of (m + 1,) arrays
+        `fractile`, `scores` and `outcomes`: the shares of rows, and the cumulative scores and
+        outcomes over N, whose difference is the gap. The first is (0, 0, 0).
     clusters : Clusters or None
         Which rows belong together, where that was given; tests and intervals then allow for it.
 
@@ -88,6 +91,8 @@ class Curve(Derived):
     (array([0.2, 0.6, 0.9]), array([1., 1., 2.]), array([0., 1., 1.]))
     >>> curve.gap.round(3)
     array([-0.05,  0.05, -0.15])
+    >>> curve.cumulative.scores, curve.cumulative.outcomes
+    (array([0.  , 0.05, 0.2 , 0.65]), array([0.  , 0.  , 0.25, 0.5 ]))
     """
 
     def __init__(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.brownian import CRITICAL
+from ogive.curve.columns import CumulativeReader
 from ogive.curve.curve import check_curve
 from ogive.metrics.binned import BinReader, equal_width
 from ogive.metrics.onepass import read
@@ -41,7 +42,7 @@ class Trace:
     ----------
     fractile : share of rows with this score or a smaller one
     high, tail : the score as side and tail, see `ogive.Curve`
-    cumulative_score : sum of the scores so far, over N
+    cumulative_score, cumulative_hits : sums so far, over N; see `ogive.Curve.cumulative`
     gap : cumulative hits minus cumulative score
     """
 
@@ -49,17 +50,13 @@ class Trace:
     high: BoolArray
     tail: FloatArray
     cumulative_score: FloatArray
+    cumulative_hits: FloatArray
     gap: FloatArray
 
     @property
     def score(self) -> FloatArray:
         """The score at each point."""
         return np.where(self.high, 1.0 - self.tail, self.tail)
-
-    @property
-    def cumulative_hits(self) -> FloatArray:
-        """The hits so far, over N."""
-        return self.cumulative_score + self.gap
 
     @property
     def peak(self) -> int:
@@ -75,28 +72,28 @@ class TraceReader:
 
     def __init__(self, n: float, cells: int = CELLS) -> None:
         self.per_row = cells / n
-        self.rows = self.total = self.scores = 0.0
+        self.sums, self.total = CumulativeReader(), 0.0
         self._kept: list[tuple[FloatArray, ...]] = []
 
     def add(self, run: Run) -> None:
         """Take in the next rows; the sums are those of the KS error, bit for bit."""
         gap = np.cumsum(run.surplus)
         gap += self.total
-        rows = self.rows + run.ends[1:]
-        scores = self.scores + np.cumsum(run.count * run.score)
-        at = _landmarks(gap, np.ceil(rows * self.per_row))
+        so_far = self.sums.add(run)
+        at = _landmarks(gap, np.ceil(so_far.fractile * self.per_row))
+        columns = (run.tail, so_far.scores, so_far.outcomes, gap)
         high = np.full(at.size, run.high)
-        self._kept.append((rows[at], high, run.tail[at], scores[at], gap[at]))
-        self.total, self.scores = float(gap[-1]), float(scores[-1])
-        self.rows += run.size
+        self._kept.append((so_far.fractile[at], high, *(column[at] for column in columns)))
+        self.total = float(gap[-1])
 
     def trace(self) -> Trace:
         """Return the points, from the origin on."""
-        rows, high, tail, scores, gap = (
+        rows, high, tail, *sums = (
             np.concatenate(column) for column in zip(*self._kept, strict=True)
         )
-        first = (np.zeros(1), high[:1], tail[:1], np.zeros(1), np.zeros(1))
-        columns = (rows / self.rows, high, tail, scores / self.rows, gap / self.rows)
+        n = self.sums.rows
+        columns = (rows / n, high, tail, *(column / n for column in sums))
+        first = (np.zeros(1), high[:1], tail[:1], *np.zeros((3, 1)))
         return Trace(*(_frozen(np.concatenate(pair)) for pair in zip(first, columns, strict=True)))
 
 
