@@ -1,12 +1,14 @@
 """How often tests reject and intervals cover: `python -m tests.slow.simulations`.
 
-Prints the tables of docs/theory/significance.md and resample.md. The tests beside it assert bounds
-of the same numbers.
+Prints the tables of docs/theory/significance.md and resample.md; ``... tied`` that of weights and
+equal scores alone. The tests beside it assert bounds of the same numbers.
 """
+
+import sys
 
 import numpy as np
 
-from ogive import Curve, Predictions, bootstrap
+from ogive import Curve, Predictions, bootstrap, calibration_test
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import TestReader, ks_of, kuiper_of
 from ogive.studies.losses import CRITICAL_T, hall_t
@@ -91,6 +93,93 @@ def level_of_heavy(name, draws):
         tests = both_tests(Curve.from_scores(p, rng.random(n) < p, **rows), seed=i)
         found += [test.pvalue <= at for at in (0.05, 0.01) for test in tests]
     return found / draws
+
+
+def stratum(score, rows, weight):
+    """Rows of one score whose weights are all `weight`, or drawn by it."""
+
+    def drawn(rng):
+        w = weight(rng, rows) if callable(weight) else np.full(rows, weight)
+        return np.full(rows, score), w
+
+    return drawn
+
+
+def between(low, high):
+    return lambda rng, n: rng.uniform(low, high, n)
+
+
+ONES = stratum(0.5, 2000, 1.0)
+HUNDREDTHS = lambda rng: (rng.integers(1, 100, 500) / 100, np.ones(500))  # noqa: E731
+
+# Sampling weights and equal scores: parts of the rows.
+TIED = {
+    "300 x 100 at .01, 2,000 x 1 at .5": (stratum(0.01, 300, 100.0), ONES),
+    "400 x 50 at .005, 1,600 x 1 at .5": (stratum(0.005, 400, 50.0), stratum(0.5, 1600, 1.0)),
+    "500 x 100 at .002, 500 x 1 on hundredths": (stratum(0.002, 500, 100.0), HUNDREDTHS),
+    "300 x 99.5 to 100.5 at .01, 2,000 x 1 at .5": (stratum(0.01, 300, between(99.5, 100.5)), ONES),
+    "300 x 50 to 150 at .01, 2,000 x 1 at .5": (stratum(0.01, 300, between(50, 150)), ONES),
+    "300 x 100 lognormal at .01, 2,000 x 1 at .5": (
+        stratum(0.01, 300, lambda rng, n: 100.0 * rng.lognormal(0.0, 1.0, n)),
+        ONES,
+    ),
+    "1 x 300 and 299 x 1 at .01, 2,000 x 1 at .5": (
+        stratum(0.01, 300, one_in(300.0, 1)),
+        ONES,
+    ),
+    "1,000 on hundredths, lognormal": (
+        lambda rng: (rng.integers(1, 100, 1000) / 100, rng.lognormal(0.0, 1.0, 1000)),
+    ),
+    "1,000 on tenths, 1 or 10": (
+        lambda rng: (continuous(rng, 1000).round(1), rng.choice([1.0, 10.0], 1000)),
+    ),
+}
+
+
+def level_of_tied(name, draws, omnibus_draws=0):
+    """Levels with ties and weights, and those of the exact test that knows every weight.
+
+    Returns the shares of KS and Kuiper at 5 and at 1 %, those of the exact tests, those of the
+    calibration test, and how far "if calibrated" is from the true mean KS error.
+    """
+    rng = np.random.default_rng([3, len(name)])
+    p, w = (np.concatenate(column) for column in zip(*(of(rng) for of in TIED[name]), strict=True))
+    order = np.argsort(p, kind="stable")
+    p, w = p[order], w[order]
+    last = np.append(p[1:] != p[:-1], True)
+
+    def drawn(size):
+        y = rng.random((size, p.size)) < p
+        gap = np.cumsum(w * (y - p), axis=1)[:, last]
+        low, high = gap.min(axis=1).clip(max=0.0), gap.max(axis=1).clip(0.0)
+        return y, np.stack([np.maximum(high, -low), high - low], 1) / w.sum()
+
+    null = np.sort(np.concatenate([drawn(100)[1] for _ in range(200)]), axis=0)
+    ours, exact, whole, expected = np.zeros(4), np.zeros(4), np.zeros(2), 0.0
+    for i in range(draws):
+        (y,), (value,) = drawn(1)
+        curve = Curve.from_scores(p, y, sample_weight=w, weight_kind="sampling")
+        tests = both_tests(curve, seed=i)
+        reached = [null.shape[0] - np.searchsorted(null[:, k], value[k] - 1e-12) for k in (0, 1)]
+        ours += [test.pvalue <= at for at in (0.05, 0.01) for test in tests]
+        exact += [r / null.shape[0] <= at for at in (0.05, 0.01) for r in reached]
+        expected += tests[0].expected / draws
+        if i < omnibus_draws:
+            pvalue = calibration_test(curve, random_state=i).pvalue
+            whole += [pvalue <= 0.05, pvalue <= 0.01]
+    return ours / draws, exact / draws, whole / max(omnibus_draws, 1), expected, null[:, 0].mean()
+
+
+def print_tied(draws=2000, omnibus_draws=1000):
+    tests = [f"{test}, {at}" for at in ("5 %", "1 %") for test in ("KS", "Kuiper")]
+    head = ["rows x weight", *tests, "calibration test, 5 %, 1 %", "if calibrated, true mean"]
+    print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
+    for name in TIED:
+        ours, exact, whole, expected, true = level_of_tied(name, draws, omnibus_draws)
+        cells = [f"{100 * a:.1f} ({100 * b:.1f}) %" for a, b in zip(ours, exact, strict=True)]
+        cells += [", ".join(f"{100 * x:.1f} %" for x in whole)]
+        cells += [f"{100 * expected:.2f} %, {100 * true:.2f} %"]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
 def true_ks(p, truth):
@@ -195,6 +284,7 @@ def main():
     for name, (kind, *_) in HEAVY.items():
         cells = (f"{100 * x:.1f} %" for x in level_of_heavy(name, 2000))
         print(f"| {name} | {kind} | " + " | ".join(cells) + " |", flush=True)
+    print_tied()
     print_omnibus()
     print("\n| view | " + " | ".join(f"N = {n:,}" for n in VIEW_DRAWS) + " |\n|---|---|---|")
     tables = [level_of_views(n, draws) for n, draws in VIEW_DRAWS.items()]
@@ -214,4 +304,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    print_tied() if sys.argv[1:] == ["tied"] else main()

@@ -46,6 +46,17 @@ def test_level_with_a_few_heavy_rows(name):
     assert found[2:].max() <= 0.02
 
 
+@pytest.mark.parametrize("name", simulations.TIED)
+def test_level_with_weights_and_equal_scores(name):
+    """2,000 samples: the standard error of 5 % is 0.5 %, of 1 % 0.2 %."""
+    ours, exact, whole, expected, true = simulations.level_of_tied(name, 2000, 300)
+    assert ours[:2].max() <= 0.065 + 0.01
+    assert ours[2:].max() <= 0.016 + 0.005
+    assert (ours >= exact - 0.03).all()
+    assert whole[0] <= 0.065 + 0.025
+    assert expected == pytest.approx(true, rel=0.2)
+
+
 @pytest.mark.parametrize("n", [200, 600])
 @pytest.mark.parametrize("kind", simulations.KINDS)
 def test_level_of_the_omnibus_test(kind, n):

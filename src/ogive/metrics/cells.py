@@ -42,28 +42,26 @@ class Cells:
         null = Null(curve, least_tail=CLIP)
         tail = np.maximum(curve.tail, CLIP)
         eta = log_odds_of_tails(curve.high, tail)
-        variance = summed(null.variance, null.group, eta.size)
-        cell = self.cell = cell_of(eta, variance, curve.count)
+        cell = self.cell = cell_of(eta, null.variance, curve.count)
         size = int(cell[-1]) + 1
         expected = curve.count * tail
         surplus = np.where(curve.high, curve.hits + expected - curve.count, curve.hits - expected)
         self.surplus = summed(surplus, cell, size)
-        of = cell[null.group]
-        self.variance = summed(null.variance, of, size)
-        self.eta = summed(null.variance * eta[null.group], of, size) / self.variance
+        self.variance = summed(null.variance, cell, size)
+        self.eta = summed(null.variance * eta, cell, size) / self.variance
         sign = np.where(null.high, -1.0, 1.0)
         third = sign * null.variance * null.unit * (1.0 - 2.0 * null.tail)
-        self.third = summed(third, of, size)
+        self.third = summed(third, cell, size)
         self.heaviest = float(null.unit.max())
         count = summed(curve.count, cell, size)
         self.by_rows = middle(count)
         self.clock = self.by_rows + middle(self.variance) - 1.0
         self.shapes = self._orthonormal()
-        self._join(null, of)
+        self._join(null)
 
-    def _join(self, null: Null, of: IntArray) -> None:
+    def _join(self, null: Null) -> None:
         """Join the rows of each cell for the draws; heavy rows by themselves, by weight."""
-        heavy = null.unit**2 * _HEAVY >= null.variance.sum()
+        of, heavy = self.cell, null.unit**2 * _HEAVY >= null.variance.sum()
         weight = np.where(heavy, np.floor(8.0 * np.log2(null.unit)), -1e6)
         order = np.lexsort((weight, of))
         new = np.diff(of[order], prepend=-1) != 0

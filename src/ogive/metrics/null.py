@@ -17,15 +17,9 @@ moves the gap by more than 1/8 of its total deviation, such as a few rows of lar
 and small tail, are drawn as events, as above.
 
 **Weights.** A curve keeps the total W and the sum of squares V of the sampling weights at each
-score, of the hits and of the misses, but no single weight. With u the typical weight of a row (the
-median of V / W, by the number of rows W² / V), rows of one score and outcome are taken as one row
-of weight m and the rest of weight u, where m keeps W and V:
-
-.. math:: m + r u = W, \quad m^2 + r u^2 = V \quad\Rightarrow\quad
-          m = \tfrac12 \bigl(u + \sqrt{u^2 + 4 (V - u W)}\bigr) .
-
-It is exact for one row, for rows of equal weight, and for one heavy row among equal light ones.
-Where V < u W they are W² / V rows of weight V / W.
+score, but no single weight. A group of equal scores, hits and misses together, is drawn as W² / V
+rows of weight V / W: they have its total and its variance, whatever the outcomes were. It is exact
+for one row and for rows of equal weight.
 
 Draws stop once 50 of them reach the observed value (Besag and Clifford 1991), or at 10,000.
 """
@@ -47,7 +41,6 @@ _MAX_EVENTS_TO_PLACE = 60.0
 #: Groups of equal scores with less than this share of the variance are lumped.
 CELL = 1.0 / 500
 _MIN_VARIANCE_FOR_NORMAL = 10.0  # binomials of smaller variance are drawn as such
-_ROUNDING = 1e-9  # share of a total weight: a smaller remainder is rounding error
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +60,14 @@ class _Walk(Protocol):
 
 
 class Null:
-    """The null of a curve: at each score some rows of equal weight, or of two or more weights.
+    """The null of a curve: rows of equal weight at each score.
 
     Attributes
     ----------
     tail, rows, unit : (m,) arrays
-        min(p, 1 − p) of some rows with one score, how many they are, and the weight of each.
+        min(p, 1 − p) of each score that can vary, how many rows have it, and the weight of each.
     high : (m,) array
         Whether the score exceeds ½.
-    group : (m,) array
-        The group of equal scores they belong to, from 0 on; the gap is read where it ends.
     heaviest : float
         No row can weigh more: for Bennett's bound.
     """
@@ -87,19 +78,14 @@ class Null:
         high = np.repeat([run.high for run in runs], [run.tail.size for run in runs])
         tail = np.maximum(np.concatenate([run.tail for run in runs]), least_tail)
         count = np.concatenate([np.broadcast_to(run.count, run.tail.shape) for run in runs])
-        group: IntArray = np.arange(tail.size)
-        unit: FloatArray = np.ones(tail.size)
-        self.heaviest = 1.0
-        if runs[0].square is not None and not np.array_equal(curve.square, curve.count):
-            group, count, unit = _by_weight(curve)
-            self.heaviest = float(np.sqrt(curve.square.max()))
-        open_ = (tail[group] > 0.0) & (count > 0.0)  # the others cannot vary
-        group = group[open_]
-        self.high: BoolArray = high[group]
-        self.tail: FloatArray = tail[group]
-        self.unit: FloatArray = unit[open_]
+        open_ = (tail > 0.0) & (count > 0.0)  # the others cannot vary
+        weighted = runs[0].square is not None and not np.array_equal(curve.square, curve.count)
+        square = curve.square[open_] if weighted else count[open_]
+        self.high: BoolArray = high[open_]
+        self.tail: FloatArray = tail[open_]
+        self.unit: FloatArray = square / count[open_]
         self.rows: FloatArray = count[open_] / self.unit
-        self.group: IntArray = np.cumsum(np.diff(group, prepend=group[:1]) > 0)
+        self.heaviest = float(np.sqrt(square.max(initial=0.0))) if weighted else 1.0
 
     @property
     def effective(self) -> float:
@@ -156,29 +142,6 @@ class Null:
         return min(2.0 * exp(-observed / b * ((1.0 + 1.0 / t) * log1p(t) - 1.0)), 1.0)
 
 
-def _by_weight(curve: Curve) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return rows of equal weight, as the module's docstring says: group, total weight, weight.
-
-    Each group has four entries: the heavy row and the rest, of its misses and of its hits.
-    """
-    total = np.stack([curve.count - curve.hits, curve.hits], 1)
-    square = np.stack([curve.square - curve.square_hits, curve.square_hits], 1)
-    some = (total > 0.0) & (square > 0.0)  # differences of sums may leave rounding errors
-    total, square = np.where(some, total, 0.0), np.where(some, square, 0.0)
-    unit = np.divide(square, total, out=np.zeros_like(total), where=some)
-    order = np.argsort(unit[some])
-    below = np.cumsum((total[some] / unit[some])[order])
-    typical = float(unit[some][order][np.searchsorted(below, below[-1] / 2)])
-    excess = square - typical * total
-    heavy = 0.5 * (typical + np.sqrt(typical**2 + 4.0 * np.maximum(excess, 0.0)))
-    split = some & (excess > 0.0)
-    first = np.where(split, np.minimum(heavy, total), total)
-    rest = np.where(split & (total - first > _ROUNDING * total), total - first, 0.0)
-    count = np.stack([first, rest], 2).reshape(-1)
-    weight = np.stack([np.where(split, first, unit), np.full(unit.shape, typical)], 2).reshape(-1)
-    return np.repeat(np.arange(curve.count.size), 4), count, weight
-
-
 def summed(values: FloatArray, at: IntArray, size: int) -> FloatArray:
     """Add up the values that go to each of `size` places."""
     return np.bincount(at, values, size).astype(np.float64)
@@ -216,17 +179,14 @@ class _FewSurprises:
 
     def __init__(self, null: Null) -> None:
         self.events = _Events(null, slice(None))
-        self.group = null.group
         # N times the gap at the end of each group if every outcome is the likely one; the
         # first entry is the start.
         steps = np.where(null.high, 1.0, -1.0) * null.rows * null.unit * null.tail
-        self.drift: FloatArray = np.concatenate([[0.0], np.cumsum(np.bincount(self.group, steps))])
-        middle = int(np.searchsorted(null.high, True))
-        self.middle = int(self.group[middle]) if middle < self.group.size else self.drift.size - 1
+        self.drift: FloatArray = np.concatenate([[0.0], np.cumsum(steps)])
+        self.middle = int(np.searchsorted(null.high, True))
 
     def draw(self, rng: np.random.Generator, draws: int) -> Extremes:
-        entry, jump = self.events.draw(rng, draws)
-        return self._extremes(self.group[entry], jump)
+        return self._extremes(*self.events.draw(rng, draws))
 
     def _extremes(self, group: IntArray, jump: FloatArray) -> Extremes:
         """Read the walk next to each event, at ½, at the end and at the start."""
@@ -249,17 +209,17 @@ class _ManySteps:
 
     def __init__(self, null: Null) -> None:
         total = float(null.variance.sum())
-        share = np.bincount(null.group, null.variance) / total
+        share = null.variance / total
         alone = share >= CELL
         # A new cell where a lone group is, after one, and where lumped rows fill a cell.
         filled = np.floor(np.cumsum(np.where(alone, 0.0, share)) / CELL)
         new = np.ones(share.size, dtype=np.bool_)
         new[1:] = alone[1:] | alone[:-1] | (filled[1:] != filled[:-1])
         self.lumped: BoolArray = ~alone[new]
-        cell = (np.cumsum(new) - 1)[null.group]  # of each entry
-        lone, spread = alone[null.group], null.rows * null.tail * (1.0 - null.tail)
-        coins = lone & (spread < _MIN_VARIANCE_FOR_NORMAL)
-        jumps = ~lone & (null.unit**2 * _MAX_EVENTS_TO_PLACE >= total)
+        cell = np.cumsum(new) - 1  # of each score
+        spread = null.rows * null.tail * (1.0 - null.tail)
+        coins = alone & (spread < _MIN_VARIANCE_FOR_NORMAL)
+        jumps = ~alone & (null.unit**2 * _MAX_EVENTS_TO_PLACE >= total)
         normal = np.where(coins | jumps, 0.0, null.variance)
         self.variance = summed(normal, cell, self.lumped.size)
         self.coin_cell = cell[coins]
