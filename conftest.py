@@ -1,8 +1,13 @@
-"""Examples run in folders of their own; a run of tests can leave out what another has passed."""
+"""Which tests run, and on how many cores; examples run in folders of their own."""
 
+import os
 from pathlib import Path
 
 import pytest
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the workers already use all cores
+
+PAGES = Path(__file__).parent / "docs"
 
 #: What no installed part would change: other data, other users, other systems, more time.
 ALLOWED_SKIPS = (
@@ -24,7 +29,7 @@ def _folder_for_examples(request):
 
 def pytest_addoption(parser):
     group = parser.getgroup("ogive")
-    group.addoption("--passed-to", metavar="FILE", help="write the names of passed tests to FILE")
+    group.addoption("--passed-to", metavar="FILE", help="add the names of passed tests to FILE")
     group.addoption(
         "--not-passed-in",
         metavar="FILE",
@@ -40,16 +45,34 @@ def pytest_configure(config):
         config.pluginmanager.register(Reports(config))
 
 
+def paths(config):
+    return [Path(word.split("::")[0]).absolute() for word in config.args]
+
+
+def pytest_xdist_auto_num_workers(config):
+    """Use no workers for files: to start them takes longer than the tests of most files."""
+    return 0 if all(path.is_file() for path in paths(config)) else None
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
 def pytest_collection_modifyitems(config, items):
+    """Leave out what takes long, unless -m or the name of its file asks for it."""
+    named, passed = paths(config), set()
     if path := config.getoption("--not-passed-in"):
-        passed = set(Path(path).read_text(encoding="utf-8").split("\n"))
-        left_out = [
-            item
-            for item in items
-            if item.nodeid in passed and not item.get_closest_marker("with_parts")
-        ]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        passed.update(Path(path).read_text(encoding="utf-8").split("\n"))
+
+    def runs(item):
+        if item.path.is_relative_to(PAGES):
+            item.add_marker("thorough")
+        marks = {mark.name for mark in item.iter_markers()}
+        if item.nodeid in passed and "with_parts" not in marks:
+            return False
+        asked = config.option.markexpr or not marks & {"slow", "thorough"}
+        return asked or ("slow" not in marks and item.path in named)
+
+    left_out = [item for item in items if not runs(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
 
 
 class Reports:
@@ -74,7 +97,8 @@ class Reports:
 
     def pytest_sessionfinish(self, session):
         if path := self.config.getoption("--passed-to"):
-            Path(path).write_text("\n".join(self.passed), encoding="utf-8")
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write("\n".join([*self.passed, ""]))
         if self.skipped and self.config.getoption("--no-skips"):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -27,18 +27,13 @@ PEERS = [
 ]  # fmt: skip
 #: A run of the tests with other versions needs few random cases, and no pages: those show what new
 #: versions print.
-AGAIN = [
-    "tests", "src", "--hypothesis-profile=few",
-    "--ignore=tests/test_invariants.py", "--ignore=tests/test_examples.py",
-]  # fmt: skip
+AGAIN = ["tests", "src", "--hypothesis-profile=few"]
 #: What may depend on Python itself: doctests, commands, files, estimators. `nox -s tests` runs all.
 OF_PYTHON = [
     "src", "tests/cli", "tests/readers", "tests/estimators", "tests/export/test_artifact.py",
     "tests/export/test_to_python.py", "tests/test_files.py", "tests/test_public_api.py",
     "--hypothesis-profile=few",
 ]  # fmt: skip
-#: numpy's own threads would compete with the processes of the tests.
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 
 # pyenv hides the interpreters that are not its default behind names that fail: look before them.
 _PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
@@ -60,21 +55,26 @@ def is_here(version: str) -> bool:
 def tests(session: nox.Session) -> None:
     """Run the tests with the newest versions of what ogive needs."""
     session.install("-e", ".[test]")
-    session.run("pytest", *(session.posargs or ["-n", "auto"]), env=ONE_THREAD)
+    session.run("pytest", *session.posargs)
+    if not session.posargs:
+        session.run("pytest", "-m", "thorough")
 
 
 @nox.session(python=PYTHONS, default=False)
 def pythons(session: nox.Session) -> None:
     """Run what may depend on Python itself, on a Python beside the one that ran all tests."""
     session.install("-e", ".[test]")
-    session.run("pytest", "-n", "auto", *OF_PYTHON, *session.posargs, env=ONE_THREAD)
+    session.run("pytest", *OF_PYTHON, *session.posargs)
+    session.run("pytest", "-m", "thorough", "tests/cli", *session.posargs)  # signals
 
 
 @nox.session(python=PYTHONS, venv_backend="uv", default=False)
 def lowest(session: nox.Session) -> None:
     """Run the tests with the lowest versions that pyproject.toml allows."""
     session.install("--resolution", "lowest-direct", "-e", ".[test,onnx]")
-    session.run("pytest", "-n", "auto", *AGAIN, *session.posargs, env=ONE_THREAD)
+    session.run("pytest", *AGAIN, *session.posargs)
+    files = ["tests/readers", "tests/engines", "tests/export/test_hostile.py"]
+    session.run("pytest", "-m", "thorough", *files, *session.posargs)  # damaged files, memory
 
 
 @nox.session(venv_backend="venv", default=False)
@@ -88,10 +88,10 @@ def parts(session: nox.Session) -> None:
         "-e", ".[test,dask,spark,onnx,torch]", "-r", ".ci/engines.txt",
         "playwright", "axe-playwright-python", *PEERS,
     )  # fmt: skip
-    env = ONE_THREAD | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    env = {"SPARK_LOCAL_IP": "127.0.0.1"}
     if Path("build/site").exists():
         env["OGIVE_SITE"] = str(Path("build/site").resolve())
-    session.run("pytest", "-n", "auto", "--no-skips", *session.posargs, env=env)
+    session.run("pytest", "-m", "not slow", "--no-skips", *session.posargs, env=env)
 
 
 @nox.session
@@ -142,7 +142,7 @@ def coverage(session: nox.Session) -> None:
     """Measure which lines and branches the tests reach, and list those they do not."""
     session.install("-e", ".[test,onnx,dask]", "pytest-cov", "-r", ".ci/engines.txt")
     options = ["--cov", "--cov-report=term-missing:skip-covered", "--cov-fail-under=95"]
-    session.run("pytest", "-n", "auto", *options, *session.posargs, env=ONE_THREAD)
+    session.run("pytest", "-m", "not slow", *options, *session.posargs)
 
 
 if __name__ == "__main__":

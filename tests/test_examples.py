@@ -10,6 +10,8 @@ from docs._site import cells
 from ogive.cli import main
 from tests.pages import ROOT, commands, make_log
 
+pytestmark = pytest.mark.thorough
+
 PAGES = [
     page
     for page in [ROOT / "README.md", *sorted(set(ROOT.glob("docs/**/*.md")) - set(cells.pages()))]

@@ -213,6 +213,7 @@ for i in itertools.count():
 """
 
 
+@pytest.mark.thorough
 def test_kill_9_at_any_moment_leaves_a_whole_file(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(bytes(80_000))

@@ -11,6 +11,8 @@ from tests import cases
 from tests.answers import Rows, answer
 from tests.invariants import check, check_once, expect
 
+pytestmark = pytest.mark.thorough
+
 #: For each pair of a method and a way: the whole file takes about a minute. The examples are the
 #: same in each run, so that a change is judged by what it changes; the soak looks further. A case
 #: that fails is not made smaller, which would take minutes: its words are enough to repeat it.

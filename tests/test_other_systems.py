@@ -14,6 +14,8 @@ import pytest
 
 from ogive._files import replacing
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).resolve().parents[1]
 #: Of other libraries: they have their own code for Windows, which is not on test here.
 FOREIGN = (

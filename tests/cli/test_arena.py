@@ -84,6 +84,7 @@ def test_wrong_words_fail_in_one_line(run, tmp_path, monkeypatch, rng, words, co
     assert message in err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_no_worker_outlives_a_run_that_was_ended(tmp_path, rng, how):
     for name in ("a", "b", "c", "d"):
@@ -93,7 +94,7 @@ def test_no_worker_outlives_a_run_that_was_ended(tmp_path, rng, how):
         "import os, time\n"
         "def wait(*_):\n"
         "    open(f'{os.getpid()}.pid', 'w').close()\n"
-        "    time.sleep(120)\n"
+        "    time.sleep(600)\n"
         "SCORES = {'slow': wait}\n"
     )
     words = [sys.executable, "-m", "ogive.cli", "arena", ".", "--methods", "none", "--jobs", "2",
@@ -101,11 +102,11 @@ def test_no_worker_outlives_a_run_that_was_ended(tmp_path, rng, how):
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     env = {**os.environ, "PYTHONPATH": path}
     run = subprocess.Popen(words, cwd=tmp_path, env=env, stderr=subprocess.DEVNULL)  # noqa: S603
-    workers = _wait_for(lambda: [int(p.stem) for p in tmp_path.glob("*.pid")], 60)
+    workers = _wait_for(lambda: [int(p.stem) for p in tmp_path.glob("*.pid")], 120)
     assert workers
     run.send_signal(how)
-    run.wait(timeout=60)
-    assert _wait_for(lambda: not any(_runs(pid) for pid in workers), 20)
+    run.wait(timeout=120)
+    assert _wait_for(lambda: not any(_runs(pid) for pid in workers), 120)
 
 
 def _wait_for(what, seconds):

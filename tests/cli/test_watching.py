@@ -263,6 +263,7 @@ def run_and_die(folder, words, at):
     os._exit(main(words))
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a process that begins as this one")
 def test_a_run_that_is_killed_between_any_two_writes_changes_nothing(run, tmp_path):
     rng = np.random.default_rng(0)
@@ -300,17 +301,18 @@ def hold(path, ready):
 
     with only_writer(path.parent, f".{path.name}.ogive-lock"):
         ready.set()
-        time.sleep(60)
+        time.sleep(600)  # it is killed before
 
 
+@pytest.mark.thorough
 def test_of_two_runs_at_once_one_is_refused_and_a_killed_one_leaves_no_lock(run, log, tmp_path):
     state = tmp_path / "state.json"
     write_day(log, DAYS[0])
     context = multiprocessing.get_context("spawn")
     ready = context.Event()
-    other = context.Process(target=hold, args=(state, ready))
+    other = context.Process(target=hold, args=(state, ready), daemon=True)
     other.start()
-    assert ready.wait(30)
+    assert ready.wait(120)
     code, _, err = run("watch", log, "--time", "day", "--state", state)
     assert code == 2
     assert "another run writes into" in err

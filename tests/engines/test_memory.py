@@ -11,6 +11,8 @@ import pytest
 
 pytest.importorskip("resource")
 
+pytestmark = pytest.mark.thorough
+
 # The address space of the libraries is not counted; what the limit allows comes on top of it.
 LIMITED = """
 import resource, sys, numpy, pyarrow.csv, pyarrow.parquet, pyarrow.compute

@@ -40,7 +40,10 @@ def failures(results):
     return {r["check_name"]: str(r["exception"]) for r in results if r["status"] == "failed"}
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method",
+    [pytest.param(m, marks=[pytest.mark.thorough] * (m != "spline")) for m in METHODS],
+)
 def test_a_calibrated_classifier_passes_every_check(method):
     if getattr(METHODS[method], "slow", False) and not os.environ.get("OGIVE_SLOW_TESTS"):
         pytest.skip("takes minutes: set OGIVE_SLOW_TESTS=1")

@@ -1,5 +1,6 @@
 """One small fitted calibrator of every method, for the tests of exports."""
 
+import functools
 import warnings
 
 import numpy as np
@@ -70,6 +71,7 @@ def shifted(calibrator):
     return calibrator.with_base_rate(**rates, date="2026-11-17")
 
 
+@functools.cache  # nothing changes a calibrator
 def fitted(name, **sizes):  # noqa: PLR0911 - one for each kind
     """Return the calibrator of a name such as 'platt.score', 'vector.vector' or 'beta.keep'."""
     method, way = name.split(".")

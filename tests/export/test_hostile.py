@@ -14,6 +14,8 @@ from ogive.export.targets import TARGETS, export, export_file
 from tests.export import mutants
 from tests.export.calibrators import fitted
 
+pytestmark = pytest.mark.thorough
+
 NAN, INF = float("nan"), float("inf")
 HUGE = 10**400
 

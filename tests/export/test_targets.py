@@ -43,14 +43,15 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("asked", [2000, pytest.param(None, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(("name", "target", "kind"), CASES)
-def test_the_export_gives_the_artifacts_numbers(name, target, kind, tmp_path):
+def test_the_export_gives_the_artifacts_numbers(name, target, kind, asked, tmp_path):
     for package in NEEDS[target]:
         pytest.importorskip(package)
     out = tmp_path / "out"
     # a row of four classes in Python takes 0.1 ms: a quarter of the numbers, unless asked for all
     few = target == "python" and name not in CURVE_NAMES
-    points = int(os.environ.get("OGIVE_EXPORT_POINTS", "25000" if few else "100000"))
+    points = asked or int(os.environ.get("OGIVE_EXPORT_POINTS", "25000" if few else "100000"))
     done = export(fitted(name), target, out, kind=kind, points=points)
     assert done.out == str(out)
     assert out.stat().st_size > 100

@@ -157,6 +157,7 @@ def test_python_is_literals_and_our_own_functions(tmp_path):
             calibrate(0.3, group)
 
 
+@pytest.mark.thorough
 @pytest.mark.with_parts
 @pytest.mark.parametrize("to", ["python", "sql", "onnx"])
 def test_ten_thousand_groups(to, tmp_path):

@@ -7,6 +7,8 @@ import pytest
 
 from tests.readers.mutants import FORMATS, check_reader_once, corpus, mutant
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_damaged_files_are_read_or_refused(format):  # noqa: A002

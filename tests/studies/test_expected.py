@@ -141,6 +141,7 @@ def test_uncertainty_is_that_of_the_shifted_curve():
     assert widths[1] > 0.15
 
 
+@pytest.mark.thorough
 def test_of_few_outcomes_the_auc_has_the_interval_of_drawn_ones(rng):
     q = rng.beta(0.5, 60.0, 600)
     drawn = [(rng.random(600) < q) for _ in range(3000)]

@@ -81,6 +81,7 @@ def test_intervals_resample_families_not_experiments(rng):
     assert together.rank_range["nll"] == (1.0, 2.0)
 
 
+@pytest.mark.thorough
 def test_intervals_cover_about_as_often_as_they_say(rng):
     hits = 0
     for seed in range(200):

@@ -65,6 +65,7 @@ def test_fields_are_checked_also_where_the_checksum_is_right(tmp_path, where, va
         Watch.load(path)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", [0, 20])
 def test_states_of_strangers_are_refused_or_can_be_used(first):
     from tests.studies.watch.mutants import check_state_once
