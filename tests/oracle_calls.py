@@ -239,32 +239,39 @@ def estimator(path, method):
     return {"classes": fitted.classes_.tolist(), "probs": probs[:500].ravel().tolist()}
 
 
-def values(export, given=None):
+def values(path, given=None):
     """The values that an export gives: scores on a grid, or rows of a file."""
-    if given is None:
-        rows = np.linspace(0, 1, 201)
-    else:
+    rows = np.linspace(0, 1, 201)
+    if given is not None:
         with np.load(given) as file:
             rows = file["test_logits"][:100].astype(float)
-    if export.endswith(".py"):
-        calibrate = runpy.run_path(export)["calibrate"]
-        return {"values": [calibrate(row) for row in rows.tolist()]}
-    if export.endswith(".onnx"):
+    return {"values": exported(path, rows)}
+
+
+def exported(path, rows):
+    """Run an export on scores or on rows of logits."""
+    if path.endswith(".py"):
+        calibrate = runpy.run_path(path)["calibrate"]
+        return [calibrate(row) for row in rows.tolist()]
+    if path.endswith(".onnx"):
         import onnxruntime
 
-        session = onnxruntime.InferenceSession(export)
+        session = onnxruntime.InferenceSession(path)
         (wanted,) = session.get_inputs()
-        found = session.run(None, {wanted.name: rows.astype(np.float32)})
-        return {"values": [np.ravel(x).tolist() for x in found]}
+        dtype = np.float64 if wanted.type == "tensor(double)" else np.float32
+        return session.run(None, {wanted.name: rows.astype(dtype)})[0].tolist()
     import duckdb
-    import pyarrow as pa
 
-    columns = {"score": rows} if rows.ndim == 1 else {}
-    columns |= {f"logit_{k}": rows[:, k] for k in range(rows.shape[1])} if rows.ndim > 1 else {}
-    given_rows = pa.table(columns)  # noqa: F841 - DuckDB finds the variable
-    text = Path(export).read_text(encoding="utf-8").rstrip().rstrip(";")
-    found = duckdb.sql(f"SELECT (\n{text}\n) FROM given_rows").fetchall()  # noqa: S608
-    return {"values": [row[0] for row in found]}
+    rows = rows.reshape(len(rows), -1)
+    names = ["score"] if rows.shape[1] == 1 else [f"logit_{k}" for k in range(rows.shape[1])]
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE given (i INTEGER, {' DOUBLE, '.join(names)} DOUBLE)")
+    marks = ", ".join("?" * (1 + len(names)))
+    lines = [[i, *row] for i, row in enumerate(rows.tolist())]
+    connection.executemany(f"INSERT INTO given VALUES ({marks})", lines)  # noqa: S608
+    text = Path(path).read_text(encoding="utf-8")
+    found = connection.execute(f"SELECT (\n{text}\n) FROM given ORDER BY i")  # noqa: S608
+    return [row[0] for row in found.fetchall()]
 
 
 def command(call):

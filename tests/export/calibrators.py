@@ -27,6 +27,13 @@ NAMES = (
     + ["spline.top-1", "spline.top-2", "spline.within-top-2", "histogram.class-1", "monotone.score"]
     + VIEW_NAMES
 )
+#: Of two classes, as 0.1 fits them; the exports of 0.1 with four classes are tested in full.
+TWO_NAMES = [
+    *(f"two-spline.{way}" for way in ("keep", "ranks", "free", "ovr", "class-0", "class-1")),
+    *("two-isotonic.keep", "two-platt.ranks", "two-beta.ovr", "two-histogram.every-rank"),
+    *("two-temperature.vector", "two-vector.vector", "two-structure.keep"),
+    *("two-platt.class-0", "two-spline.top-1", "two-shifted-spline.keep"),
+]
 GROUP_NAMES = ["spline.groups"]  # given a group beside the score
 CURVE_NAMES = {n for n in NAMES if n.split(".")[1] not in {"vector", *MULTICLASS}}
 CURVE_NAMES -= {*VIEW_NAMES}
@@ -67,13 +74,17 @@ def shifted(calibrator):
     """Return the calibrator at another base rate."""
     rates = {"base_rate": 0.02, "trained_at": 0.4}
     if hasattr(calibrator, "K"):
-        rates = {"base_rate": [0.7, 0.2, 0.09, 0.01], "trained_at": [0.25] * 4}
+        K = calibrator.K
+        shares = {2: [0.9, 0.1], 4: [0.7, 0.2, 0.09, 0.01]}
+        rates = {"base_rate": shares[K], "trained_at": [1 / K] * K}
     return calibrator.with_base_rate(**rates, date="2026-11-17")
 
 
 @functools.cache  # nothing changes a calibrator
 def fitted(name, **sizes):  # noqa: PLR0911 - one for each kind
     """Return the calibrator of a name such as 'platt.score', 'vector.vector' or 'beta.keep'."""
+    if name.startswith("two-"):
+        return fitted(name.removeprefix("two-"), K=2, **sizes)
     method, way = name.split(".")
     if method.startswith("shifted-"):
         return shifted(fitted(name.removeprefix("shifted-"), **sizes))

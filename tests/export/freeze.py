@@ -13,10 +13,11 @@ import numpy as np
 from ogive import save
 from ogive.calibrators import CLASS_VIEWS, GROUPED, METHODS, MULTICLASS, SHIFTED
 from ogive.calibrators.grouped_map import GroupedMap
+from ogive.calibrators.maps import Map
 from ogive.export.check import expected
 from ogive.export.rules import Text
 from ogive.export.schema import FITTED_ON, FORMAT, MAPS, SCORE_MAPS, VECTOR_MAPS, VERSION
-from tests.export.calibrators import GROUP_NAMES, NAMES, fitted
+from tests.export.calibrators import GROUP_NAMES, NAMES, TWO_NAMES, fitted
 
 FROZEN = Path(__file__).parent / "frozen"
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "artifact.schema.json"
@@ -26,16 +27,23 @@ LOGITS = np.array(
 )
 
 
-def inputs(gamma):
-    return SCORES if gamma.view == "score" else LOGITS
+TWO_LOGITS = np.array([[0, 0], [2, 1], [-3, 0.5], [40, 0], [0, 900], [1, -5]])
 
 
-def numbers(gamma):
+def inputs(gamma, *, two=False):
+    if gamma.view == "score":
+        return SCORES
+    return (TWO_LOGITS if two else LOGITS).astype(float)
+
+
+def numbers(gamma, *, two=False):
+    """Return what a calibrator gives; a view of two classes also for its score alone."""
     if isinstance(gamma, GroupedMap):
         names = [*gamma.groups, "not seen"]
         return np.concatenate([gamma(SCORES, [name] * SCORES.size) for name in names])
     kind = "probs" if gamma.view == "score" else "logits"
-    return expected(gamma, inputs(gamma).astype(float), kind, from_scores=False)
+    found = expected(gamma, inputs(gamma, two=two), kind, from_scores=False)
+    return np.concatenate([found, gamma(SCORES)]) if two and isinstance(gamma, Map) else found
 
 
 def json_schema():
@@ -84,12 +92,13 @@ def json_schema():
 
 def main():
     SCHEMA.write_text(json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n")
-    for name in [*NAMES, *GROUP_NAMES]:
+    for name in [*NAMES, *TWO_NAMES, *GROUP_NAMES]:
         path = FROZEN / f"v1-{name}.json"
         if not path.exists():
             gamma = fitted(name, rows=60) if name.startswith("paper") else fitted(name, rows=200)
             save(gamma, path)
-            path.with_suffix(".numbers").write_text(json.dumps(numbers(gamma).tolist()) + "\n")
+            found = numbers(gamma, two=name in TWO_NAMES).tolist()
+            path.with_suffix(".numbers").write_text(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":
