@@ -1,18 +1,14 @@
-"""The comparison page, results in a notebook, and printed short forms, in real Chromium."""
+"""The comparison page and results in a notebook, in real Chromium."""
 
 import os
-import re
 import shutil
 
 import numpy as np
 import pytest
 
 import ogive
-from ogive.report import build_report
 from ogive.report.models import Subject, build_models_report
-from ogive.report.page import MAX_CHARACTERS, About
-from ogive.report.watch import build_watch_report
-from ogive.studies.compare_groups import GroupsOf
+from ogive.report.page import About
 from tests import results
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -121,61 +117,3 @@ def test_no_result_runs_into_its_caption(browser, tmp_path):
     page.close()
     assert off == []
     assert page.is_closed()
-
-
-def long_watch():
-    """Return a watch of many days and groups."""
-    rng = np.random.default_rng(0)
-    watch = ogive.GroupWatch()
-    for day in range(12):
-        curves = {}
-        for group in range(12):
-            p = rng.random(60)
-            curves[f"group {group}"] = ogive.Curve.from_scores(p, rng.random(60) < p)
-        watch = watch.update(curves, day)
-    return build_watch_report(watch)
-
-
-def many_classes():
-    """Return a report of 40 classes and 60 groups, before and after."""
-    rng = np.random.default_rng(0)
-    logits = 2 * rng.normal(size=(1200, 40))
-    labels = (logits / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    names = [f"a class with a long name {k}" for k in range(40)]
-    test, cal = (
-        ogive.Predictions(logits[at], np.array(names)[labels[at]], kind="logits", classes=names)
-        for at in (slice(600), slice(600, None))
-    )
-    groups = np.array([f"group {k}" for k in rng.integers(0, 60, 1200)])
-    of = GroupsOf(groups[600:], groups[:600], "site")
-    return build_report(test, cal, methods=["none", "platt", "spline"], groups=of)
-
-
-LONG = About(
-    title="t" * 200, model="m" * 200, author="a" * 200, note="word " * (MAX_CHARACTERS // 5)
-)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: ogive.report(*_rows()),
-        lambda: ogive.report(*_rows(), cal=_rows(), methods=["none", "platt"]),
-        lambda: build_models_report([one._replace(cal=None) for one in subjects(20, 60)]),
-        many_classes,
-        long_watch,
-    ],
-    ids=["alone", "before and after", "twenty models", "many classes and groups", "watch"],
-)
-def test_the_short_form_has_at_most_three_pages(make, tmp_path):
-    out = tmp_path / "a.pdf"
-    make().described(LONG).save(out)
-    data = out.read_bytes()
-    assert data.startswith(b"%PDF")
-    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", data)) <= 3
-
-
-def _rows():
-    rng = np.random.default_rng(0)
-    p = rng.random(400)
-    return p, (rng.random(400) < p**2).astype(int)

@@ -5,7 +5,6 @@ CHROMIUM names another executable.
 
 import csv
 import os
-import re
 import shutil
 
 import numpy as np
@@ -358,17 +357,6 @@ def test_it_prints(visit):
         ".every(e => getComputedStyle(e).breakInside === 'avoid')"
     )
     assert len(page.pdf()) > 20_000
-
-
-def test_the_short_form_has_three_printed_pages_at_most(browser, report, wide, tmp_path):
-    for path in (report, wide):
-        text = path.read_text(encoding="utf-8").replace("<body>", '<body class="short">')
-        (tmp_path / "short.html").write_text(text, encoding="utf-8")
-        page = browser.new_page()
-        page.goto((tmp_path / "short.html").as_uri())
-        printed = page.pdf(prefer_css_page_size=True)
-        assert 1 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 3
-        page.close()
 
 
 def test_many_classes_are_searched(visit, wide):

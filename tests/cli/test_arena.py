@@ -121,18 +121,3 @@ def _runs(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def test_slow_methods_are_announced(run, folder, tmp_path, monkeypatch):
-    asked = []
-
-    def slow(fits, view, n_jobs):
-        asked.append({name: len(shapes) for name, shapes in fits.items()})
-        return dict.fromkeys(fits, 130.0)
-
-    monkeypatch.setattr("ogive.studies.arena.study.slow_in_all", slow)
-    words = ["arena", folder, "--methods", "none,platt", "--jobs", 1, "--resume", tmp_path / "r"]
-    line = "ogive: this takes a while: none about 2 min, platt about 2 min.\n"
-    assert run(*words)[2] == line
-    assert run(*words)[2] == ""
-    assert asked == [{"none": 3, "platt": 3}, {}]

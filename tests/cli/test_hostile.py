@@ -70,7 +70,7 @@ BAD_VALUES = [
     ("plot FILE -o x.png --graph bin", None, "Did you mean 'bins'"),
     ("plot FILE -o x.png --graph classes --view top-1", None, "--view does not apply"),
     ("plot FILE -o x.html", None, "must end in .png, .svg, .pdf"),
-    ("report FILE -o x.pdf", None, "must end in .html, .htm"),
+    ("report FILE -o x.pdf", None, "open it in a browser and print it"),
     ("apply CAL FILE -o x.csv", None, "must end in one of: .npz"),
     ("demo --save x.csv", None, "call it .npz"),
     ("arena . --jobs 0", None, "--jobs"),

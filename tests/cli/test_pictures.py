@@ -58,7 +58,7 @@ def test_errors_leave_files_alone(run, tmp_path):
     assert "must end in .png, .svg, .pdf" in err
     code, _, err = run("report", DEMO, "-o", tmp_path / "a.pdf")
     assert code == 2
-    assert "must end in .html, .htm" in err
+    assert "print it as PDF" in err
     old = tmp_path / "old.html"
     old.write_text("kept")
     code, _, err = run("report", DEMO, "-o", old, "--view", "class-99")

@@ -6,20 +6,11 @@ import numpy as np
 import pytest
 
 from ogive import Curve, save
-from ogive.report import pdf
 from tests.bundled import DEMO
 from tests.cli import schemas
 from tests.engines.tables import scores_table, store
 
 QUICK = ("--method", "platt")
-
-
-@pytest.fixture
-def no_browser(monkeypatch, tmp_path):
-    monkeypatch.delenv("CHROMIUM", raising=False)
-    monkeypatch.setattr(pdf, "BROWSERS", ())
-    monkeypatch.setattr(pdf, "_ELSEWHERE", ())
-    monkeypatch.setattr(pdf, "_of_playwright", lambda: None)
 
 
 def other(path, scores):
@@ -108,10 +99,7 @@ def test_inputs_stay_whole(run, tmp_path, scores):
     for words in (
         (curve, "-o", curve),
         (scores, curve, "-o", curve),
-        (scores, second, "-o", tmp_path / "x.html", "--pdf", scores),
         (scores, "-o", scores),
-        (scores, "-o", page, "--pdf", page),
-        (scores, "-o", page, "--pdf", tmp_path / "x.txt"),
     ):
         assert run("report", *words)[0] == 2
     assert kept == {file: file.read_bytes() for file in kept}
@@ -135,9 +123,10 @@ def test_several_files_have_fewer_options(run, tmp_path, scores):
     assert not out.exists()
 
 
-def test_without_a_browser_nothing_is_written(run, tmp_path, scores, no_browser):
-    out = tmp_path / "a.html"
-    code, _, err = run("report", scores, "-o", out, "--pdf", tmp_path / "a.pdf")
-    assert code == 1
-    assert "playwright install chromium" in err
+@pytest.mark.parametrize("more", [(), ("--pdf", "b.pdf")])
+def test_a_pdf_is_printed_from_the_page(run, tmp_path, scores, more):
+    out = tmp_path / ("a.html" if more else "a.pdf")
+    code, _, err = run("report", scores, "-o", out, *more)
+    assert code == 2
+    assert "in a browser and print it" in " ".join(err.split())
     assert not out.exists()

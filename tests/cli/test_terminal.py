@@ -9,7 +9,6 @@ import pytest
 from rich.console import Console
 
 from ogive.cli import tables, terminal
-from ogive.studies import estimate
 from tests.bundled import DEMO
 
 
@@ -119,14 +118,3 @@ def test_quick_work_shows_no_bar(monkeypatch, capsys):
     with terminal.progress("fitting") as step:
         step("fitting", 1, 2)
     assert capsys.readouterr().err == ""
-
-
-def test_slow_methods_are_announced_before_they_start(run, monkeypatch, scores):
-    monkeypatch.setattr(estimate, "slow_methods", lambda *_: {"vector": 40.0, "spline": 130.0})
-    line = "ogive: this takes a while: vector about 40 s, spline about 2 min"
-    assert run("compare", scores, "--methods", "none,platt")[2] == f"{line}.\n"
-    out = scores.with_name("x.html")
-    assert f"{line}.\n" in run("report", scores, "-o", out, "--methods", "none")[2]
-    words = ("fit", scores, "-o", scores.with_name("cal.json"), "--method", "platt")
-    assert f"{line}, and 5 times that with --folds 5.\n" in run(*words)[2]
-    assert f"{line}.\n" in run(*words, "--folds", 0)[2]

@@ -108,7 +108,6 @@ def arena(
             n_jobs=jobs,
             random_state=seed,
             progress=step,
-            announce=terminal.announce,
         )
     if output is not None:
         with replacing(output, [source]) as beside:

@@ -121,11 +121,8 @@ def _compared(
     groups: GroupsOf | None = None,
 ) -> Comparison:
     from ogive.studies.compare import compare as compared  # noqa: PLC0415
-    from ogive.studies.compare import default_methods  # noqa: PLC0415
 
     names = names_of(methods)
-    chosen = default_methods(cal, view, score_only=score_only) if names is None else names
-    terminal.announce_fits(cal, chosen, view, score_only=score_only)
     with terminal.progress("comparing") as step:
         how: Any = {"score_only": score_only, "groups": groups, "progress": step}
         return compared(cal, test, names, view, **how)

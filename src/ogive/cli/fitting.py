@@ -212,7 +212,6 @@ class _Done(NamedTuple):
 def _fit_file(asked: _Asked) -> _Done:
     """Fit a method to the rows of a file."""
     from ogive.readers.multi_file import read_together  # noqa: PLC0415
-    from ogive.studies.estimate import slow_methods  # noqa: PLC0415
     from ogive.studies.fitting import default_view  # noqa: PLC0415
     from ogive.studies.fitting import fit as fitted  # noqa: PLC0415
 
@@ -226,9 +225,6 @@ def _fit_file(asked: _Asked) -> _Done:
     check_score_only(view, method)
     _check_folds(data, folds)
     score_only: bool = options["score_only"]
-    name = f"{method}:score-only" if score_only and method == "spline" else method
-    slow = slow_methods(data, [name], view)
-    terminal.announce(slow, f", and {folds} times that with --folds {folds}" * bool(folds))
     how = {"impossible": options["impossible"], "progress": asked.step, "score_only": score_only}
     return _Done(fitted(data, method, view, **how), data, test=test)
 

@@ -12,7 +12,6 @@ from ogive.cli.help import CURVE_METHODS
 from ogive.cli.options import (
     as_json_option,
     by_option,
-    check_output,
     cluster_option,
     columns_of,
     method_option,
@@ -27,7 +26,7 @@ from ogive.cli.options import (
 )
 from ogive.cli.pictures import OF_ROWS, check, parts_of, watch_in
 from ogive.cli.terminal import Command, say
-from ogive.cli.values import INPUT, LONG_NOTE, NOTE, OUTPUT
+from ogive.cli.values import INPUT, LONG_NOTE, NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,20 +65,10 @@ def _described(command: Callable[..., None]) -> Callable[..., None]:
         ("ogive report scores.csv -o report.html --split 0.5", "Fit on half of the rows."),
         ("ogive report log.csv -o report.html --split 0.5 --by country", "With its groups."),
         ("ogive report a.npz b.npz -o models.html", "Several models, or days, on one page."),
-        (
-            "ogive report predictions.npz -o report.html --pdf report.pdf",
-            "Also the short form, to print.",
-        ),
     ),
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
 @output_option("The page to write (.html).")
-@click.option(
-    "--pdf",
-    type=OUTPUT,
-    metavar="PATH",
-    help="Also print the short form, at most three pages (.pdf). Needs Chromium or Chrome.",
-)
 @_described
 @methods_option("[default: all that take seconds]")
 @view_option()
@@ -98,7 +87,6 @@ def _described(command: Callable[..., None]) -> Callable[..., None]:
 def report(
     files: tuple[Path, ...],
     output: Path,
-    pdf: Path | None,
     *,
     as_json: bool,
     **options: Any,  # noqa: ANN401
@@ -111,36 +99,23 @@ def report(
     Several files are compared: models on the same rows, or days.
     """
     from ogive.errors import need  # noqa: PLC0415
-    from ogive.report.pdf import find_browser  # noqa: PLC0415
+    from ogive.report.page import FORMATS, PRINT_IT  # noqa: PLC0415
 
-    check(files, output, (".html", ".htm"), options["split"])
-    if pdf is not None:
-        _check_pdf(pdf, [*files, output])
-        find_browser()
+    if output.suffix.lower() == ".pdf":
+        msg = f"{output}: {PRINT_IT.format(output.with_suffix('.html'))}"
+        raise click.UsageError(msg)
+    check(files, output, FORMATS, options["split"])
     about = _about(options)
     need("jinja2", extra="cli")
     page, words = _one(files[0], options) if len(files) == 1 else _several(files, options)
     with terminal.progress("writing"):
         page = page.described(about)
         page.save(output)
-        if pdf is not None:
-            page.save(pdf)
     if as_json:
-        found = {"out": str(output)} | ({} if pdf is None else {"pdf": str(pdf)})
-        terminal.print_json(found)
+        terminal.print_json({"out": str(output)})
         return
     say(words)
-    for path in (output, pdf):
-        if path is not None:
-            say(f"Written: {path}")
-
-
-def _check_pdf(pdf: Path, used: Sequence[Path]) -> None:
-    """Refuse a PDF under another suffix, and one that is an input or the page itself."""
-    if pdf.suffix.lower() != ".pdf":
-        msg = f"--pdf {pdf}: the output must end in .pdf."
-        raise click.UsageError(msg)
-    check_output(pdf, used)
+    say(f"Written: {output}")
 
 
 def _about(options: dict[str, Any]) -> About:
@@ -179,7 +154,6 @@ def _refuse_of_rows(file: Path) -> None:
 def _of_rows(file: Path, options: dict[str, Any]) -> tuple[Page, str]:
     """Return the page of a file or folder of predictions, and its verdict."""
     from ogive.report import build_report  # noqa: PLC0415
-    from ogive.report.calibrated import default_methods  # noqa: PLC0415
     from ogive.studies.group_fitting import groups_of_parts, open_with_groups  # noqa: PLC0415
 
     by, view, score_only = options["by"], options["view"], options["score_only"]
@@ -197,9 +171,6 @@ def _of_rows(file: Path, options: dict[str, Any]) -> tuple[Page, str]:
     if cal is None:
         refuse(f"{file} has no rows to fit on (a cal part, or --split 0.5)", "methods")
     names = names_of(options["methods"])
-    if cal is not None:
-        chosen = default_methods(cal, view, score_only=score_only) if names is None else names
-        terminal.announce_fits(cal, chosen, view, score_only=score_only)
     with terminal.progress("measuring") as step:
         page = build_report(
             test,

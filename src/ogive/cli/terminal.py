@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from ogive._typing import Progress
-    from ogive.rows.predictions import Predictions
 
 #: Below this many seconds a progress bar would only flicker.
 _PATIENCE = 1.0
@@ -49,8 +48,24 @@ class _Foreign(OgiveError):
     """An error that another library raised."""
 
 
+#: Options of 0.1 that are gone, and what to do instead.
+_GONE = {
+    "--pdf": "open the page of -o in a browser and print it; its print style is made for paper",
+}
+
+
 class Command(HelpfulCommand):
     """A command in which an error of another library becomes ours, with the files at hand."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; of an option that is gone, say what to do instead."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in _GONE:
+                raise
+            msg = f"{error.option_name} is gone: {_GONE[error.option_name]}."
+            raise click.UsageError(msg, ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's
         """Run the command."""
@@ -189,35 +204,6 @@ class Warned:
         if text not in self._lines:
             self._lines.add(text)
             click.echo(text, err=True)
-
-
-def announce_fits(
-    cal: Predictions, methods: Sequence[str], view: str | None, *, score_only: bool
-) -> None:
-    """Say which of the methods that are compared will take long."""
-    from ogive.studies.estimate import slow_methods  # noqa: PLC0415 - keep `--help` quick
-
-    quick = {"spline"} if score_only else set()
-    announce(slow_methods(cal, [name for name in methods if name not in quick], view))
-
-
-def announce(slow: dict[str, float], more: str = "") -> None:
-    """Say on stderr which fits will take long, before they start."""
-    if slow:
-        names = ", ".join(f"{name} about {_duration(seconds)}" for name, seconds in slow.items())
-        click.echo(f"ogive: this takes a while: {names}{more}.", err=True)
-
-
-def _duration(seconds: float) -> str:
-    """Return a duration with one or two digits.
-
-    >>> _duration(7.2), _duration(33), _duration(130), _duration(7300)
-    ('7 s', '30 s', '2 min', '2 h')
-    """
-    for unit, name in ((3600, "h"), (60, "min")):
-        if seconds >= 1.5 * unit:
-            return f"{round(seconds / unit):,} {name}"
-    return f"{round(seconds) if seconds < 10 else round(seconds, -1):.0f} s"  # noqa: PLR2004
 
 
 def print_json(result: dict[str, Any]) -> None:

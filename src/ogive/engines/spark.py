@@ -29,7 +29,6 @@ from ogive.engines.spark_tasks import (
     unpacked,
 )
 from ogive.engines.tally import Tally
-from ogive.engines.watch import watching
 from ogive.errors import OgiveError, need
 from ogive.readers.arrow import pa
 
@@ -122,7 +121,7 @@ def read_log(
     session : pyspark.sql.SparkSession, optional
         Default: the data frame's.
     progress : function of (what, done, total), optional
-        In tasks.
+        Called after each reading; Spark shows its tasks itself.
     """
     asked = Options(**options)
     log, frame = _source(data, asked)
@@ -138,8 +137,8 @@ def mapped(
     *,
     master: str | None = None,
     session: Any = None,  # noqa: ANN401 - a SparkSession
-    what: str = "working",
-    progress: Progress | None = None,
+    what: str = "working",  # noqa: ARG001 - Spark shows its tasks itself
+    progress: Progress | None = None,  # noqa: ARG001
 ) -> list[Any]:
     """Return a function of all items, in order; its results must fit JSON.
 
@@ -158,7 +157,7 @@ def mapped(
                 columns = [[number], [good], [words]]
                 yield pa.RecordBatch.from_arrays(list(map(pa.array, columns)), _RESULT)
 
-    with session_of(master, session) as spark, watching(spark, what, progress), _worded():
+    with session_of(master, session) as spark, _worded():
         rows = _numbers(spark, len(items)).mapInArrow(work, "task long, good boolean, words string")
         table = rows.toArrow().sort_by("task")
     for good, words in zip(table["good"].to_pylist(), table["words"].to_pylist(), strict=True):
@@ -249,8 +248,10 @@ class _Job:
             total = rows.mapInArrow(sent(count), f"{SENT} binary")
         else:
             total = _added(rows.mapInArrow(count, schema), sums)
-        with watching(self.spark, pass_words(self.passes), self.progress), _worded():
+        with _worded():
             table = total.toArrow()
+        if self.progress is not None:
+            self.progress(pass_words(self.passes), 1, 1)
         table = received(table) if here else table
         raise_first(table)
         return Tally.from_tables([table], plan)

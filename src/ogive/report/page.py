@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ogive.errors import InvalidInput
-from ogive.report.pdf import write_pdf
 from ogive.report.render import render_html, write_html
 
 if TYPE_CHECKING:
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 #: What a page can be saved as.
-FORMATS = (".html", ".htm", ".pdf")
+FORMATS = (".html", ".htm")
+PRINT_IT = "a report is written as .html. Write {}, open it in a browser and print it as PDF."
 #: Longer notes would push the answer off the first page.
 MAX_CHARACTERS = 1000
 _INCHES_IN_A_NOTEBOOK = 7
@@ -81,18 +81,17 @@ class Page:
     about: About
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page (.html), or its short form of at most three printed pages (.pdf).
+        """Write the page (.html); a file being replaced stays whole.
 
-        A file being replaced stays whole. A .pdf is printed by Chromium or Chrome.
+        It has a style for paper: print it from a browser for a PDF.
         """
-        suffix = Path(path).suffix.lower()
-        if suffix not in FORMATS:
+        if Path(path).suffix.lower() == ".pdf":
+            msg = f"`path`: {PRINT_IT.format(Path(path).with_suffix('.html'))}"
+            raise InvalidInput(msg)
+        if Path(path).suffix.lower() not in FORMATS:
             msg = f"`path` must end in {', '.join(FORMATS)}, but is {str(path)!r}."
             raise InvalidInput(msg)
-        if suffix == ".pdf":
-            write_pdf(render_html(self, short=True), path)
-        else:
-            write_html(self, path)
+        write_html(self, path)
 
     def described(self, about: About) -> Self:
         """Return the same page with a title, an author, and so on."""

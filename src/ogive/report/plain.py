@@ -51,7 +51,7 @@ def report(
         The calibration set; of several, a mapping of their names. Without it nothing is
         calibrated, and the report says so.
     output : path, optional
-        Where the page goes (.html), or its short form (.pdf). Default: nowhere; a notebook
+        Where the page goes (.html). Default: nowhere; a notebook
         shows the result, and its `save` writes it.
     kind, classes : optional
         Of matrices, as in `ogive.measure`.

@@ -33,8 +33,8 @@ _ORDER_OF_TEXT = re.compile(
 _TIMELINE_WIDTH = 540.0  # of days side by side: on a phone their names can still be read
 
 
-def render_html(report: Page, *, short: bool = False) -> str:
-    """Return the page as text; `short`: only what fits three printed pages."""
+def render_html(report: Page) -> str:
+    """Return the page as text."""
     jinja = need("jinja2", extra="cli")
     folder = files("ogive.report") / "templates"
     texts = {one.name: one.read_text(encoding="utf-8") for one in folder.iterdir()}
@@ -68,7 +68,6 @@ def render_html(report: Page, *, short: bool = False) -> str:
     page = environment.get_template(report.template)
     text: str = page.render(
         r=report,
-        short=short,
         style=markup(style),
         digest=_digest(style),
         script=markup(script),

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive._numerics.blocks import thread_count
 from ogive.calibrators import METHODS
 from ogive.errors import FileFormatError
 from ogive.rows.views import parse_view
@@ -29,13 +28,12 @@ from ogive.studies.arena.peers import OWN, Entrant, has_view, own_entrants, peer
 from ogive.studies.arena.result import Arena, ExperimentResult
 from ogive.studies.arena.run import Task, run
 from ogive.studies.arena.standings import standings
-from ogive.studies.estimate import Shape, slow_in_all
 from ogive.studies.fitting import SCORE_ONLY, VECTOR
-from ogive.studies.store import Results, code_digest
+from ogive.studies.store import Results
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ogive._typing import Progress
 
@@ -54,7 +52,6 @@ def arena(
     n_jobs: int | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
-    announce: Callable[[dict[str, float]], None] | None = None,
 ) -> Arena:
     """Fit and measure methods on every experiment of a folder, and rank them.
 
@@ -86,8 +83,6 @@ def arena(
     random_state : int
         Of the resampling of families.
     progress : function of (what, done, total), optional
-    announce : function of a dict, optional
-        Given the methods that take long, with about how many seconds each, before they start.
 
     Returns
     -------
@@ -124,8 +119,6 @@ def arena(
     field = _Field(found, work.looked(found, view), entrants, skipped)
     field.left_out |= {} if methods is not None else _slow()
     field.settle(named=methods is not None)
-    if announce is not None:
-        announce(work.slow(field, view))
     scores = work.scored(field)
     field.complete(scores, named=methods is not None)
     return field.result(scores, families_of(field.facts, named), random_state)
@@ -157,18 +150,6 @@ class _Work:
             for one in found
         ]
         return run(tasks, self.results, n_jobs=self.n_jobs, progress=self.progress)
-
-    def slow(self, field: _Field, view: str | None) -> dict[str, float]:
-        """Return own methods that take long on the experiments without results, with seconds."""
-        code = code_digest()
-        fits: dict[str, list[Shape]] = {}
-        for one, entrant in field.pairs:
-            fact = field.facts[one.name]
-            key = _cell_task(one, entrant, fact["view"]).key if entrant.source == OWN else None
-            if key is not None and self.results.get((*key, code)) is None:
-                shape = Shape(fact["n_cal"], fact["classes"], not fact["matrix"])
-                fits.setdefault(entrant.name, []).append(shape)
-        return slow_in_all(fits, view, thread_count(self.n_jobs))
 
     def scored(self, field: _Field) -> Scores:
         """Return the numbers of every entrant in every experiment."""
