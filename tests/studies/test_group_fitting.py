@@ -206,14 +206,9 @@ def test_one_map_that_spoils_a_group_is_named_by_fit_and_apply(run, tmp_path, rn
     assert "calibrate by group: ogive fit --by" in err
     worse = set(json.loads(text)["worse"])
     assert worse == {"US | *", "US | tv", "US | pc"}
-    for target, path in (("a", log), ("b.parquet", log / "0.parquet")):
-        code, text, err = run(
-            "apply", cal, path, "-o", tmp_path / target, "--check-by", "country,device", "--json"
-        )
-        assert code == 0
-        assert "('US | " in err
-        named = set(json.loads(text)["worse"])
-        assert named == worse if path == log else "US | *" in named <= worse  # half the rows
+    code, _, err = run("apply", cal, log, "-o", out, "--check-by", "country")
+    assert code == 2
+    assert "--check-by is gone: groups are judged when a map is fitted" in " ".join(err.split())
     code, text, err = run("apply", cal, log, "-o", out, "--json")
     assert (code, err) == (0, "")
     assert "worse" not in json.loads(text)
@@ -231,7 +226,7 @@ def test_a_check_that_cannot_be_made_is_refused_or_told(run, tmp_path, rng):
     cal = tmp_path / "cal.json"
     for options, words in (
         (("--folds", 0), "no rows left out to judge groups on"),
-        (("--method", "temperature"), "ogive apply --check-by judges all"),
+        (("--method", "temperature"), "ogive compare --view top-1 --by judges all"),
         (("--by", "country"), "the groups of --by are judged anyway"),
     ):
         code, _, err = run("fit", path, "-o", cal, "--check-by", "country", *options)
@@ -245,48 +240,6 @@ def test_a_check_that_cannot_be_made_is_refused_or_told(run, tmp_path, rng):
     assert code == 2
     assert "has no columns that name groups; tables have" in err
     assert not cal.exists()
-    assert run("fit", path, "-o", cal)[0] == 0
-    code, _, err = run("apply", cal, path, "-o", tmp_path / "o.parquet", "--check-by", "town")
-    assert code == 1
-    assert "has no column `town`" in err
-    import pyarrow.parquet as pq
-
-    pq.write_table(pq.read_table(path).drop_columns("outcome"), tmp_path / "bare.parquet")
-    code, _, err = run(
-        "apply",
-        cal,
-        tmp_path / "bare.parquet",
-        "-o",
-        tmp_path / "o.parquet",
-        "--check-by",
-        "country",
-    )
-    assert code == 0
-    assert "no outcomes, so that no group of country can be judged" in err
-
-
-@pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
-def test_whole_vectors_are_judged_by_group(run, tmp_path, rng):
-    """Logits of four groups of rows, of which one is right and the others overconfident."""
-    import json
-
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    n, K = 6000, 3
-    logits, group = rng.normal(0, 1, (n, K)), rng.choice(["a", "b", "c", "d"], n)
-    p = np.exp(logits)
-    labels = (rng.random((n, 1)) > np.cumsum(p / p.sum(1, keepdims=True), axis=1)).sum(1)
-    shown = np.where((group == "a")[:, None], logits, 3 * logits)
-    columns = {f"logit_{k}": shown[:, k] for k in range(K)} | {"label": labels, "group": group}
-    path = tmp_path / "m.parquet"
-    pq.write_table(pa.table(columns), path)
-    assert run("fit", path, "-o", tmp_path / "t.json", "--method", "temperature")[0] == 0
-    code, text, err = run("apply", tmp_path / "t.json", path, "-o", tmp_path / "o.parquet",
-                          "--check-by", "group", "--json")  # fmt: skip
-    assert code == 0, err
-    assert json.loads(text)["worse"] == ["a"]
-    assert "makes 1 group ('a') worse" in err
 
 
 def test_namibia_is_a_country(run, tmp_path, rng):

@@ -13,7 +13,6 @@ from ogive.cli.options import (
     as_json_option,
     band_of,
     band_options,
-    check_by_option,
     check_columns,
     check_output,
     columns_of,
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 @output_option("The file or folder to write.")
 @band_options
 @click.option("--force", is_flag=True, help="Replace an existing output (never an input).")
-@check_by_option()
 @on_engines
 @reads_files
 @as_json_option
@@ -76,8 +74,7 @@ def apply(
     check_output(output, [calibrator, file], replace=force, data=True)
     _check_kind(file, output)
     with progress("calibrating"):
-        how: Any = {"experiment": options["experiment"], "note": note}
-        how |= {"check_by": options["check_by"], "band": band_of(options)}
+        how: Any = {"experiment": options["experiment"], "note": note, "band": band_of(options)}
         done = apply_file(calibrator, file, output, columns_of(options), **how)
     _show_applied(done, output, as_json=as_json)
     if may_move(done.gamma) and not as_json:
@@ -114,9 +111,10 @@ def _apply_log(
     if one:
         check_output(output, [calibrator, file], replace=force, data=True)
     with terminal.progress("calibrating") as step:
-        how = {"engine": engine, "force": force, "progress": step, **where}
-        how |= {"check_by": options["check_by"], "band": band_of(options)}
-        done = apply_log(calibrator, file, output, columns_of(options), **how)
+        how: dict[str, Any] = {"engine": engine, "force": force, "progress": step, **where}
+        done = apply_log(
+            calibrator, file, output, columns_of(options), band=band_of(options), **how
+        )
     if one:
         _show_applied(done, output, as_json=as_json)
         return

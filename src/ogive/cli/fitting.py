@@ -12,7 +12,6 @@ from ogive.cli.logs import ENGINE_ONLY, is_log, log_options, read, reads_logs
 from ogive.cli.options import (
     as_json_option,
     by_option,
-    check_by_option,
     check_columns,
     check_output,
     check_score_only,
@@ -69,7 +68,12 @@ if TYPE_CHECKING:
     help="Cross-validation folds for KS error and log loss after calibration (0 = skip).",
 )
 @by_option("Also calibrate each group that these columns name, as far as its rows differ.")
-@check_by_option()
+@click.option(
+    "--check-by",
+    type=WORD,
+    metavar="COL,…",
+    help="Warn of groups that these columns name and that calibrating makes worse.",
+)
 @cluster_option
 @click.option(
     "--since",
@@ -281,7 +285,10 @@ def _check_can_be_judged(asked: _Asked) -> None:
     if not asked.folds:
         refuse("without folds there are no rows left out to judge groups on", "check_by")
     if asked.view == "vector" or getattr(METHODS.get(asked.method), "reads", "") != "curve":
-        why = "groups are judged here for methods of one score; ogive apply --check-by judges all"
+        why = (
+            "groups are judged here for methods of one score; ogive compare --view top-1 --by "
+            "judges all"
+        )
         refuse(why, "check_by")
 
 

@@ -96,12 +96,6 @@ def by_option(help_: str) -> Callable[..., Any]:
     return click.option("--by", type=WORD, metavar="COL,…", help=help_)
 
 
-def check_by_option() -> Callable[..., Any]:
-    """Return the option that names groups which calibrating should not make worse."""
-    help_ = "Warn of groups that these columns name and that calibrating makes worse."
-    return click.option("--check-by", type=WORD, metavar="COL,…", help=help_)
-
-
 def check_depth(options: dict[str, Any]) -> None:
     """Refuse a depth without columns, or one that is larger than their number."""
     by, depth = options["by"], options["depth"]

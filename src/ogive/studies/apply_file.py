@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.curve.ties import squares
-from ogive.errors import OgiveWarning
 from ogive.export.artifact import load_map
 from ogive.readers import open_file
 from ogive.readers.multi_file import write_like
@@ -25,10 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ogive._typing import BandKind, FloatArray
+    from ogive._typing import BandKind
     from ogive.calibrators.maps import Fitted
     from ogive.readers.source import Calibrated, Columns, Source
-    from ogive.rows.predictions import Predictions
     from ogive.studies.group_harm import Worse
 
 
@@ -39,7 +36,6 @@ def apply_file(
     columns: Columns | None = None,
     *,
     experiment: str | None = None,
-    check_by: str | None = None,
     band: BandKind | None = None,
     note: Callable[[str], None] | None = None,
 ) -> AppliedFile:
@@ -54,9 +50,6 @@ def apply_file(
     columns : Columns, optional
     experiment : str, optional
         Which one of an .h5 file.
-    check_by : str, optional
-        Columns that name groups: warn of those that calibrating makes worse, where there are
-        outcomes. Default: the groups of the calibrator, if it has some.
     band : {"pointwise", "simultaneous"}, optional
         Also write the ends of the 95 % band of the score, as ``low`` and ``high``.
     note : function of a line, optional
@@ -72,11 +65,11 @@ def apply_file(
             note(mapping.words)
         check_classes(calibrator, mapping.classes.size, mapping.known, str(file))
     harm = Harm()
-    results = calibrated_parts(gamma, source, check_by, harm, band)
+    results = calibrated_parts(gamma, source, harm, band)
     origin = origin_of(calibrator, file, {k: part.values for k, part in source.parts.items()})
     write_like(source, output, results, origin)
-    worse = warn_of_harm(harm, check_by, by_group=isinstance(gamma, GroupedMap))
-    return AppliedFile(sum(one.values.shape[0] for one in results.values()), gamma, worse)
+    n = sum(one.values.shape[0] for one in results.values())
+    return AppliedFile(n, gamma, warn_of_harm(harm))
 
 
 class AppliedFile(NamedTuple):
@@ -87,52 +80,34 @@ class AppliedFile(NamedTuple):
     worse: tuple[Worse, ...] | None
 
 
-def warn_of_harm(harm: Harm, check_by: str | None, *, by_group: bool) -> tuple[Worse, ...] | None:
+def warn_of_harm(harm: Harm) -> tuple[Worse, ...] | None:
     """Warn of groups that are worse off, and return them; None where nothing is known of groups."""
     if not harm.sums:
-        if check_by is not None:
-            msg = f"there are no outcomes, so that no group of {check_by} can be judged."
-            warnings.warn(msg, OgiveWarning, stacklevel=3)
         return None
     worse = harm.worse()
-    warn_of_worse(worse, "the rows that were calibrated", by_group=by_group)
+    warn_of_worse(worse, "the rows that were calibrated", by_group=True)
     return worse
 
 
 def calibrated_parts(
     gamma: Fitted,
     source: Source,
-    check_by: str | None,
     harm: Harm,
     band: BandKind | None = None,
 ) -> dict[str, Calibrated]:
     """Return what is written of each part: of a file, or of some rows of a log.
 
-    What it does to the groups of columns is added to `harm`, where there are outcomes.
+    What a calibrator of groups does to them is added to `harm`, where there are outcomes.
     """
     results = {}
     for part in source.parts:
         own = groups_of(source, part, gamma.by) if isinstance(gamma, GroupedMap) else None
         preds = source.predictions(part or None)
         results[part] = calibrated(gamma, preds, own, band)
-        judged = own if check_by is None else groups_of(source, part, check_by)
-        if judged is not None and preds.labels is not None:
-            before, after = _of_outcomes(gamma, preds, results[part])
+        if own is not None and preds.labels is not None:
+            rows = score_rows(preds, "score" if preds.one_column else gamma.view)
+            hit = np.asarray(rows.hit, dtype=np.bool_)
+            before, after = (np.where(hit, s, 1.0 - s) for s in (rows.score, results[part].values))
             weights = preds.row_weights
-            square = squares(weights, preds.weight_kind)
-            harm.add(judged, before, after, weights, square)
+            harm.add(own, before, after, weights, squares(weights, preds.weight_kind))
     return results
-
-
-def _of_outcomes(
-    gamma: Fitted, preds: Predictions, result: Calibrated
-) -> tuple[FloatArray, FloatArray]:
-    """Return the probability of each outcome before and after calibrating, (N,) each."""
-    if result.is_matrix:
-        rows, labels = np.arange(preds.n), preds.labels
-        return preds.probabilities()[rows, labels], result.values[rows, labels]
-    rows_ = score_rows(preds, "score" if preds.one_column else gamma.view)
-    hit = np.asarray(rows_.hit, dtype=np.bool_)
-    return np.where(hit, rows_.score, 1.0 - rows_.score), np.where(
-        hit, result.values, 1.0 - result.values
-    )

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ogive._files import identities, only_writer, remove_left_over, replacing, safe_output
 from ogive._numerics.blocks import thread_count
-from ogive.calibrators.grouped_map import GroupedMap
 from ogive.engines import find_engine
 from ogive.engines.files import open_log
 from ogive.engines.formats import column_names, open_table
@@ -94,7 +93,6 @@ def apply_log(
     n_jobs: int | None = None,
     engine: str = "local",
     force: bool = False,
-    check_by: str | None = None,
     progress: Progress | None = None,
     **where: Any,  # noqa: ANN401
 ) -> Applied:
@@ -120,8 +118,6 @@ def apply_log(
         seen by all workers and from here.
     force : bool
         Also replace files in `folder` that an earlier run of this function did not write.
-    check_by : str, optional
-        As in `apply_file`; of the files that this run writes.
     progress : function of (what, done, total), optional
         Files done.
     **where
@@ -139,7 +135,7 @@ def apply_log(
     pairs = [(log.files[0], out)] if one else list(targets(log.files, out))
     inputs = read | identities([calibrator])
     _check_targets([target for _, target in pairs], inputs, force=force)
-    jobs = [FileJob(file, target, columns, check_by, band) for file, target in pairs]
+    jobs = [FileJob(file, target, columns, band) for file, target in pairs]
     if not one:
         out.mkdir(parents=True, exist_ok=True)
     with nullcontext() if one else only_writer(out):
@@ -157,10 +153,8 @@ def apply_log(
     for done in counts:
         harm.include(done.sums)
     written = sum(done.new for done in counts)
-    grouped = isinstance(gamma, GroupedMap)
-    worse = warn_of_harm(harm, check_by if written else None, by_group=grouped)
     n = sum(done.n for done in counts)
-    return Applied(n, str(folder), written, len(counts) - written, worse)
+    return Applied(n, str(folder), written, len(counts) - written, warn_of_harm(harm))
 
 
 def is_streamed(file: Path, output: Path, engine: str = "local") -> bool:
@@ -263,7 +257,6 @@ class FileJob:
     file: Path
     target: Path
     columns: Columns | None = None
-    check_by: str | None = None
     band: BandKind | None = None
 
     def absolute(self) -> FileJob:
@@ -347,7 +340,7 @@ class FileJob:
             # Other chunks may have other labels, so that they cannot be sorted here.
             parts, _ = settle(source.parts, self._columns.classes, "", guess=False)
             source = replace(source, parts=parts)
-            results = calibrated_parts(gamma, source, self.check_by, harm, self.band)
+            results = calibrated_parts(gamma, source, harm, self.band)
             return calibrated_table(source, results)
         except OgiveError as error:
             if first == 0:
