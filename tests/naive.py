@@ -815,7 +815,7 @@ def group_mode(offset, columns, hits, group, sizes):
 
 
 def watch(days, fit, *, growth, fewest):
-    """The bets of all starts, row by row: log of the mixture and of the sum after each day.
+    """The bets of all starts, row by row: log of the mixture after each day.
 
     days : lists of (score, outcome); fit : from such a list to a map of one score
     growth, fewest : when a map is fitted again, and outcomes of both kinds that a first one needs
@@ -835,7 +835,7 @@ def watch(days, fit, *, growth, fewest):
         maps.append(None)
         weights = [1 / (s * (s + 1)) for s in range(1, today + 1)]
         born = sum(w * e for w, e in zip(weights, evidence, strict=True))
-        found.append((np.log(born + 1 - sum(weights)), np.log(sum(evidence))))
+        found.append(np.log(born + 1 - sum(weights)))
     return found
 
 

@@ -72,7 +72,6 @@ VALUES = {
     "--by": ("g", "part", "day", "g,part"),
     "--every": ("day", "week", "batch", "hour"),
     "--alpha": ("0.05", "0.9999", "0", "1", "5 %"),
-    "--run-length": ("1000", "2", "1", "-1", "1e300"),
 }
 _COLUMNS = ("--score", "--outcome", "--label", "--weight", "--experiment")
 _ROWS = (*_COLUMNS, "--cluster")
@@ -88,7 +87,7 @@ COMMANDS = {
     "plot": (("file", "-o"), (*_ROWS, "--graph", "--view", "--method", "--split", "--seed")),
     "report": (("file", "-o"), (*_ROWS, "--methods", "--view", "--method", "--split")),
     "watch": (("file", "--time"), (*_COLUMNS, *_LOGS, "--view", "--part", "--by", "--label-time",
-              "--every", "--alpha", "--run-length", "--calibrator", "--state", "--skip-bad",
+              "--every", "--alpha", "--calibrator", "--state", "--skip-bad",
               "--skip-late")),
     "arena": (("file",), ("--methods", "--view", "--peers", "--families", "--resume", "--jobs",
               "--seed", "--output")),

@@ -109,7 +109,9 @@ def test_the_rule_of_a_state_cannot_change(run, log, tmp_path):
     code, _, err = run("watch", log, "--time", "day", "--state", state)
     assert code == 2
     assert "was begun with --alpha 0.01, and this run is with --alpha 0.05" in err
-    assert run("watch", log, "--time", "day", "--run-length", 1000)[0] == 0
+    code, _, err = run("watch", log, "--time", "day", "--run-length", 1000)
+    assert code == 2
+    assert "--run-length is gone: say how often an alarm may be false with --alpha" in err
 
 
 def test_a_log_of_other_classes_than_those_of_the_calibrator_is_refused(run, tmp_path, rng):
@@ -351,14 +353,6 @@ def test_groups_are_watched_and_named(run, log, tmp_path):
     assert code == 2
     assert "was begun with --by country, and this run is without --by" in err
     assert run("watch", log, "--time", "day", "--by", "county")[0] == 2
-
-
-def test_the_mean_days_to_a_false_alarm_are_1000_unless_said(run, log):
-    write_day(log, DAYS[0])
-    for words, length in ((["--run-length"], 1000.0), (["--run-length", "50"], 50.0)):
-        state = log.parent / f"{length}.json"
-        watched(run, log, "--time", "day", "--state", state, *words)
-        assert Watch.load(state).run_length == length
 
 
 def test_a_state_goes_on_only_as_it_began(run, log, tmp_path):

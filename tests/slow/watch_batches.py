@@ -183,28 +183,25 @@ class LineBets:
         self.starts = []
 
     def update(self, count, hits):
-        """Return log M and log R after one more day, (R,) each."""
+        """Return log M after one more day, (R,)."""
         self.today += 1
         runs = count.shape[1]
         for start in self.starts:
             self._refit(start, *(self.total - start["before"]))
             saved = (hits * start["ones"] + (count - hits) * start["zeros"]).sum(0)
             start["log_share"] += saved
-            start["log_sum"] += saved
         first = self._first_bet(count, hits)
         self.starts.append({
             "number": self.today, "before": self.total.copy(), "n": np.zeros(runs),
             "ones": np.zeros((3, runs)), "zeros": np.zeros((3, runs)),
             "log_share": first - np.log(self.today * (self.today + 1.0)),
-            "log_sum": first,
         })  # fmt: skip
         self.total[0] += count
         self.total[1] += hits
         self._drop()
         unborn = np.full(runs, -np.log(self.today + 1.0))
         shares = [start["log_share"] for start in self.starts]
-        sums = [start["log_sum"] for start in self.starts]
-        return _log_sum([*shares, unborn]), _log_sum(sums)
+        return _log_sum([*shares, unborn])
 
     def _first_bet(self, count, hits):
         """As `ogive.studies.watch.starts.first_bet`."""
@@ -235,8 +232,7 @@ class LineBets:
         found = []
         for start in self.starts:
             if found and (start["number"] - 1) % _spacing(self.today - start["number"]):
-                for name in ("log_share", "log_sum"):
-                    found[-1][name] = np.logaddexp(found[-1][name], start[name])
+                found[-1]["log_share"] = np.logaddexp(found[-1]["log_share"], start["log_share"])
             else:
                 found.append(start)
         self.starts = found

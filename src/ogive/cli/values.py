@@ -125,7 +125,6 @@ FOLDS = _Checked(click.IntRange(0, MAX_FOLDS), _no_folds)
 NUMBER = _Checked(click.FLOAT, _no_number)
 COST = _Checked(click.FloatRange(0), _no_number)
 SHARE_UP_TO_1 = _Checked(click.FloatRange(0, 1, min_open=True), _no_number)
-RUN_LENGTH = _Checked(click.FloatRange(2, 1e9), _no_number)
 SHARE = _Checked(click.FloatRange(0, 1, min_open=True, max_open=True), _no_number)
 BINS, RESAMPLES, SEED, COUNT = (
     _Checked(limits, lambda *_: None)  # the help does not show the limits of these

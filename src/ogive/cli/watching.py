@@ -21,7 +21,7 @@ from ogive.cli.options import (
     view_option,
 )
 from ogive.cli.terminal import Command, note, say
-from ogive.cli.values import INPUT, OUTPUT, RUN_LENGTH, SHARE, WORD, one_of
+from ogive.cli.values import INPUT, OUTPUT, SHARE, WORD, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -89,15 +89,6 @@ _KEPT = (
     help="The chance of any false alarm, over all days to come, is at most this.",
 )
 @click.option(
-    "--run-length",
-    type=RUN_LENGTH,
-    metavar="DAYS",
-    is_flag=False,
-    flag_value=1000,
-    help="Another rule for the alarm: on average at least DAYS days to a false alarm. [without "
-    "DAYS: 1000]",
-)
-@click.option(
     "--by",
     type=WORD,
     metavar="COL",
@@ -123,7 +114,6 @@ def watch(
     files: tuple[Path, ...],
     *,
     alpha: float,
-    run_length: float | None,
     state: Path | None,
     as_json: bool,
     **options: Any,  # noqa: ANN401
@@ -149,7 +139,7 @@ def watch(
     time = options["label_time"] or options["time"]
     saved = _are_saved_curves(files, time)
     with _held(state), terminal.progress("watching") as step:
-        before = _before(state, alpha, run_length, options)
+        before = _before(state, alpha, options)
         found = watch_files(
             before,
             _expanded(files, options, saved=saved),
@@ -262,21 +252,19 @@ def _held(state: Path | None) -> Iterator[None]:
         yield
 
 
-def _before(
-    path: Path | None, alpha: float, run_length: float | None, options: dict[str, Any]
-) -> State:
+def _before(path: Path | None, alpha: float, options: dict[str, Any]) -> State:
     """Return the state, or a new one; a run that reads rows in another way is refused."""
     from ogive.studies.watch import GroupWatch, Watch  # noqa: PLC0415
     from ogive.studies.watch.state import State, load_state  # noqa: PLC0415
 
     settings = _settings(options)
     if path is None or not path.exists():
-        new = (Watch if options["by"] is None else GroupWatch)(alpha=alpha, run_length=run_length)
+        new = (Watch if options["by"] is None else GroupWatch)(alpha=alpha)
         return State(new, settings)
     found = load_state(path)
-    old = {"alpha": found.watch.alpha, "run_length": found.watch.run_length, **found.settings}
+    old = {"alpha": found.watch.alpha, **found.settings}
     view = found.watch.view
-    now = {"alpha": alpha, "run_length": run_length, **settings}
+    now = {"alpha": alpha, **settings}
     if options["view"] is not None and view is not None:
         from ogive.rows.views import parse_view  # noqa: PLC0415
 

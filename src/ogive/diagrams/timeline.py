@@ -18,11 +18,11 @@ class Timeline:
     times : tuple of str
         The days, in order.
     evidence : (m,) array
-        Log of the e-value after each day, or of the detector's sum.
+        Log of the e-value after each day.
     limit : float
         The alarm is raised from here on.
-    ks, ks_low, ks_high : (m,) arrays or None
-        KS error of each day with its 95 % interval; None where it is not known.
+    ks, ks_low, ks_high : (m,) arrays
+        KS error of each day with its 95 % interval.
     base_rate, mean_score : (m,) arrays
     change : (int, int, int) or None
         Places of the day of the change, and of the first and the last day of its interval.
@@ -33,9 +33,9 @@ class Timeline:
     times: tuple[str, ...]
     evidence: FloatArray
     limit: float
-    ks: FloatArray | None
-    ks_low: FloatArray | None
-    ks_high: FloatArray | None
+    ks: FloatArray
+    ks_low: FloatArray
+    ks_high: FloatArray
     base_rate: FloatArray
     mean_score: FloatArray
     change: tuple[int, int, int] | None

@@ -24,9 +24,8 @@ _ROOM = 0.14  # above and below what is drawn, for words
 
 
 def timeline_panels(t: Timeline) -> tuple[Panel, ...]:
-    """Draw the evidence, the KS error with its band where it is known, and both means."""
-    ks = () if t.ks is None else (_ks_panel(t),)
-    return (_evidence_panel(t), *ks, _means_panel(t))
+    """Draw the evidence, the KS error with its band, and both means."""
+    return (_evidence_panel(t), _ks_panel(t), _means_panel(t))
 
 
 def _evidence_panel(t: Timeline) -> Panel:
@@ -50,9 +49,6 @@ def _evidence_panel(t: Timeline) -> Panel:
 
 
 def _ks_panel(t: Timeline) -> Panel:
-    assert t.ks is not None  # noqa: S101 - asked by `timeline_panels`
-    assert t.ks_low is not None  # noqa: S101
-    assert t.ks_high is not None  # noqa: S101
     low, high = _range(t.ks_high, np.zeros(1), floor=0.0)
     marks: list[Mark] = [
         *_changed(t, low, high),

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 #: Days in the table of the page, the last ones.
 DAYS_SHOWN = 60
-NOT_KNOWN = "not known"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -68,11 +67,6 @@ def build_watch_report(
         "dashed line by chance with a probability of at most "
         f"{percent(watch.alpha, 1)}, over all days to come."
     )
-    if watch.run_length is not None:
-        caption = (
-            "The detector's sum reaches the dashed line by chance after "
-            f"{watch.run_length:,.0f} days on average, or later."
-        )
     return WatchReport(
         source=source,
         made=(today or datetime.now(tz=UTC).date()).isoformat(),
@@ -91,10 +85,7 @@ def build_watch_report(
 def _cards(watch: Watch | GroupWatch, last: Day) -> tuple[tuple[str, str, str], ...]:
     rows = sum(day.n for day in watch.days)
     first = watch.alarm_day
-    ks = NOT_KNOWN if last.ks is None else percent(last.ks)
-    between = ""
-    if last.ks_low is not None and last.ks_high is not None:
-        between = f"95 %: {percent(last.ks_low)} to {percent(last.ks_high)}"
+    between = f"95 %: {percent(last.ks_low)} to {percent(last.ks_high)}"
     saved = plain(round(last.saved, 4))
     return (
         (
@@ -103,7 +94,7 @@ def _cards(watch: Watch | GroupWatch, last: Day) -> tuple[tuple[str, str, str], 
             f"{len(watch.days):,} days watched",
         ),
         ("rows", f"{rows:,.0f}", f"{watch.days[0].time} to {last.time}"),
-        ("KS error of the last day", ks, between),
+        ("KS error of the last day", percent(last.ks), between),
         ("log loss that calibrating would save", saved, "per row, on the last day"),
     )
 
@@ -113,9 +104,8 @@ def _days(watch: Watch | GroupWatch) -> Table:
     rows = []
     for day in reversed(watch.days[-DAYS_SHOWN:]):
         shares = (day.ks, day.ks_low, day.ks_high, day.base_rate, day.mean_score)
-        cells = (NOT_KNOWN if share is None else percent(share) for share in shares)
         log_e, saved = plain(round(day.log_e, 2)), plain(round(day.saved, 4))
-        rows.append((str(day.time), f"{day.n:,.0f}", log_e, *cells, saved))
+        rows.append((str(day.time), f"{day.n:,.0f}", log_e, *map(percent, shares), saved))
     more = len(watch.days) - len(rows)
     return Table(head, tuple(rows), f"{more:,} earlier days are in the state." if more else "")
 
@@ -136,8 +126,6 @@ def _groups(watch: GroupWatch) -> Table:
 def _how(watch: Watch | GroupWatch) -> tuple[str, ...]:
     share = percent(watch.alpha, 1)
     rule = f"The chance of any false alarm, over all days to come, is at most {share}."
-    if watch.run_length is not None:
-        rule = f"The mean number of days to a false alarm is at least {watch.run_length:,.0f}."
     assumed = (
         "This holds if, given the scores and all earlier days, the outcomes of a day are "
         "independent and 1 with the probability that the score says."

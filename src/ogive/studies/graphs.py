@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +28,6 @@ from ogive.metrics.decisions import check_two_outcomes
 from ogive.studies import CURVE_GRAPHS, DECISION_GRAPHS, GRAPHS
 from ogive.studies.compare import compare
 from ogive.studies.fitting import TWO_CLASSES, apply, curve_of, fit
-from ogive.studies.watch.watch import rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,21 +173,19 @@ def timeline_of(watch: Watch | GroupWatch) -> Timeline:
     if not days:
         msg = "the watch has no days yet: there is nothing to draw."
         raise InvalidInput(msg)
-    name, limit = rule_of(watch.alpha, watch.run_length)
     place = {day.time: i for i, day in enumerate(days)}
     change, first = watch.change, watch.alarm_day
 
     def of(key: str) -> FloatArray:
         return np.array([getattr(day, key) for day in days], dtype=np.float64)
 
-    known = all(day.ks is not None for day in days)
     return Timeline(
         times=tuple(str(day.time) for day in days),
-        evidence=of(name),
-        limit=limit,
-        ks=of("ks") if known else None,
-        ks_low=of("ks_low") if known else None,
-        ks_high=of("ks_high") if known else None,
+        evidence=of("log_e"),
+        limit=-log(watch.alpha),
+        ks=of("ks"),
+        ks_low=of("ks_low"),
+        ks_high=of("ks_high"),
         base_rate=of("base_rate"),
         mean_score=of("mean_score"),
         change=None

@@ -25,7 +25,7 @@ def _rows(rng, n=60):
 def documents():
     """Return states without their checksums: of one watch, and of groups."""
     rng, found = np.random.default_rng(0), []
-    one, groups = Watch(), GroupWatch(run_length=100.0)
+    one, groups = Watch(), GroupWatch()
     for day in range(1, 12):
         one = one.update(_rows(rng), f"2026-05-{day:02d}")
         groups = groups.update({name: _rows(rng) for name in "ab"}, day)

@@ -1,4 +1,4 @@
-"""Groups watched side by side: averages of e-values, the groups by name, merged and saved."""
+"""Groups watched side by side: averages of e-values, the groups by name, and saved."""
 
 import itertools
 
@@ -85,19 +85,15 @@ def test_weights_of_new_groups_never_sum_to_more_than_1(rng):
 def test_the_overall_evidence_is_a_martingale(rng):
     watch = watched(rng, {"a": 1.5, "b": 1.0}, days=5, change=0, rows=50)
     scores = rng.uniform(0.1, 0.9, 4)
-    mean = np.zeros(2)
+    mean = 0.0
     for outcomes in itertools.product([0, 1], repeat=4):
         curves = {
             name: Curve.from_scores(scores[at], np.array(outcomes)[at])
             for name, at in (("a", slice(0, 2)), ("new", slice(2, 4)))
         }
         after = watch.update(curves, 9).days[-1]
-        mean += np.prod(np.where(outcomes, scores, 1 - scores)) * np.exp(
-            [after.log_e, after.log_sum]
-        )
-    before = np.exp([watch.days[-1].log_e, watch.days[-1].log_sum])
-    assert mean[0] == pytest.approx(before[0], rel=1e-9)
-    assert before[1] < mean[1] <= before[1] + 1  # at most one day's worth a day
+        mean += np.prod(np.where(outcomes, scores, 1 - scores)) * np.exp(after.log_e)
+    assert mean == pytest.approx(np.exp(watch.log_e), rel=1e-9)
 
 
 def test_e_bh_names_more_groups_together_than_alone(rng):
@@ -121,86 +117,14 @@ def test_e_bh_names_more_groups_together_than_alone(rng):
     assert "No single group stands out among 4." in alone.verdict
 
 
-def test_merged_groups_are_those_of_one_watch_without_the_test_of_all_rows(rng):
-    curves = [{name: rows_of(rng, 300, 1.6 if name == "c" else 1.0) for name in "abc"}
-              for _ in range(8)]  # fmt: skip
-    left, right, both = GroupWatch(), GroupWatch(), GroupWatch()
-    for day, one in enumerate(curves):
-        left = left.update({"a": one["a"], "b": one["b"]}, day)
-        right = right.update({"c": one["c"]}, day)
-        both = both.update(one, day)
-    merged = left.merge(right)
-    assert [merged.groups[name].log_e for name in "abc"] == [
-        both.groups[name].log_e for name in "abc"]  # fmt: skip
-    wanted = np.exp(both.log_e) * 2 - np.exp(both.whole.log_e)  # without the half of all rows
-    assert np.exp(merged.log_e) == pytest.approx(wanted)
-    assert merged.shares == pytest.approx(both.shares)
-    assert merged.days[-1].n == 900
-    assert merged.days[-1].base_rate == pytest.approx(both.days[-1].base_rate)
-    assert merged.days[-1].ks is None
-    assert (merged.alarm, merged.named) == (True, ("c",))
-    with pytest.raises(InvalidInput, match="cannot go on"):
-        merged.update(curves[0], 99)
-    with pytest.raises(InvalidInput, match="both watches have the group 'a'"):
-        left.merge(both)
-    with pytest.raises(InvalidInput, match="different rules"):
-        left.merge(GroupWatch(alpha=0.01))
-
-
-def test_shards_of_a_watch_merge(rng):
-    one, two, curves = Watch(), Watch(), []
-    for day in range(12):
-        shards = rows_of(rng, 300, 1.3), rows_of(rng, 200, 1.3)
-        one, two = one.update(shards[0], day), two.update(shards[1], day)
-        curves.append(shards[0].merge(shards[1]))
-    whole = Watch()
-    for day, curve in enumerate(curves):
-        whole = whole.update(curve, day)
-    merged = one.merge(two)
-    mean = (np.exp(one.log_e) + np.exp(two.log_e)) / 2
-    assert np.exp(merged.log_e) == pytest.approx(mean)
-    for mine, wanted in zip(merged.days, whole.days, strict=True):
-        assert mine.n == wanted.n
-        assert mine.base_rate == pytest.approx(wanted.base_rate)
-        assert mine.mean_score == pytest.approx(wanted.mean_score)
-        assert mine.ks is None
-    assert one.alarm_day.time != two.alarm_day.time  # so they keep different starts
-    assert sum(start.rows.n for start in merged.starts) == 500 * 12
-    assert [start.number for start in merged.starts] == sorted(
-        {start.number for start in one.starts} & {start.number for start in two.starts}
-    )
-    after = merged.update(rows_of(rng, 300, 1.3), 12)
-    assert after.log_e > merged.log_e
-    with pytest.raises(InvalidInput, match="the same days"):
-        merged.merge(after)
-
-
-def test_a_merged_shard_is_still_a_martingale(rng):
-    one, two = Watch(), Watch()
-    for day in range(11):
-        one, two = one.update(rows_of(rng, 60, 1.4), day), two.update(rows_of(rng, 40), day)
-    merged = one.merge(two)
-    scores, mean = rng.uniform(0.1, 0.9, 4), np.zeros(2)
-    for outcomes in itertools.product([0, 1], repeat=4):
-        after = merged.update(Curve.from_scores(scores, outcomes), 99).days[-1]
-        mean += np.prod(np.where(outcomes, scores, 1 - scores)) * np.exp(
-            [after.log_e, after.log_sum]
-        )
-    before = np.exp([merged.days[-1].log_e, merged.days[-1].log_sum])
-    np.testing.assert_allclose(mean, before + np.array([0, 1]), rtol=1e-9)
-
-
-@pytest.mark.parametrize("merge", [False, True])
-def test_groups_go_on_from_their_file(rng, tmp_path, merge):
+def test_groups_go_on_from_their_file(rng, tmp_path):
     path = tmp_path / "state.json"
     watch = watched(rng, {"a": 1.0, "Ünïcode, \x1b[31m\n": 1.7}, rows=100)
-    watch = watch.merge(watched(rng, {"z": 1.0}, rows=100)) if merge else watch
     watch.save(path)
     again = GroupWatch.load(path)
     assert again.to_dict() == watch.to_dict()
-    if not merge:
-        curves = {"a": rows_of(rng, 90), "new": rows_of(rng, 70)}
-        assert again.update(curves, 99).to_dict() == watch.update(curves, 99).to_dict()
+    curves = {"a": rows_of(rng, 90), "new": rows_of(rng, 70)}
+    assert again.update(curves, 99).to_dict() == watch.update(curves, 99).to_dict()
     with pytest.raises(InvalidInput, match=r"ogive\.GroupWatch\.load reads it"):
         Watch.load(path)
     Watch().save(path)

@@ -7,6 +7,7 @@ import pytest
 
 from ogive import Curve, Watch
 from ogive.errors import ArtifactError
+from ogive.export.artifact import checksum_of
 
 
 def updated(watch, days):
@@ -19,9 +20,9 @@ def updated(watch, days):
 
 def test_a_watch_goes_on_from_its_file_with_the_same_numbers(tmp_path):
     path = tmp_path / "state.json"
-    Watch(alpha=0.01, run_length=500).save(path)
+    Watch(alpha=0.01).save(path)
     whole = Watch.load(path)
-    assert (whole.alpha, whole.run_length, whole.days) == (0.01, 500, ())
+    assert (whole.alpha, whole.days) == (0.01, ())
     for day in range(14):
         updated(Watch.load(path), [day]).save(path)
         whole = updated(whole, [day])
@@ -49,12 +50,10 @@ def test_a_state_that_was_altered_or_is_foreign_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("where", "value"),
-    [("alpha", 7), ("days", [{}]), ("starts", []), ("days", 3), ("run_length", "x"),
+    [("alpha", 7), ("days", [{}]), ("starts", []), ("days", 3), ("run_length", 100),
      ("starts", [{"number": 1, "rows": "AAAA", "map": None, "log_e": 0}])],
 )  # fmt: skip
 def test_fields_are_checked_also_where_the_checksum_is_right(tmp_path, where, value):
-    from ogive.export.artifact import checksum_of
-
     path = tmp_path / "state.json"
     updated(Watch(), [1, 2]).save(path)
     document = json.loads(path.read_text())
@@ -63,6 +62,20 @@ def test_fields_are_checked_also_where_the_checksum_is_right(tmp_path, where, va
     path.write_text(json.dumps(document | {"checksum": checksum_of(document)}))
     with pytest.raises(ArtifactError, match="is not a state that can be used"):
         Watch.load(path)
+
+
+def test_a_state_of_0_1_goes_on_as_it_was(tmp_path):
+    """It has the sums of the rule that is gone beside the numbers that stay."""
+    path = tmp_path / "state.json"
+    updated(Watch(), [1, 2]).save(path)
+    document = json.loads(path.read_text())
+    del document["checksum"]
+    document["version"] = 1
+    document["watch"]["run_length"] = None
+    for one in (*document["watch"]["days"], *document["watch"]["starts"]):
+        one["log_sum"] = 0.25
+    path.write_text(json.dumps(document | {"checksum": checksum_of(document)}))
+    assert updated(Watch.load(path), [3]).to_dict() == updated(Watch(), [1, 2, 3]).to_dict()
 
 
 @pytest.mark.thorough

@@ -14,9 +14,6 @@ of all groups to come sum to 1 at most.
 **Which groups** (e-BH of Wang and Ramdas, with these weights). With k the largest number for which
 k groups have :math:`w_g M_g \ge 1 / (\alpha k)`, these k are named. The expected share of
 calibrated groups among those that are named is at most α, on any day one looks.
-
-The mean number of days to a false alarm is controlled likewise: half of the detector's sum of all
-rows and half of the weighted sums of the groups grow by 1 a day at most.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ from ogive._wording import listed
 from ogive.errors import InvalidInput
 from ogive.studies.watch.change import Change, change_of
 from ogive.studies.watch.times import as_time, check_later
-from ogive.studies.watch.watch import Day, Watch, Watching, quiet_words, to_plain
+from ogive.studies.watch.watch import Watch, Watching, quiet_words, to_plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,15 +47,15 @@ class GroupWatch(Watching):
 
     Parameters
     ----------
-    alpha, run_length
+    alpha : float
         As in `ogive.Watch`, for all groups together.
 
     Attributes
     ----------
     days : tuple of Day
-        Of all rows; `log_e` and `log_sum` are those of all groups together.
-    whole : Watch or None
-        All rows without regard to groups; None in a watch that was merged.
+        Of all rows; `log_e` is that of all groups together.
+    whole : Watch
+        All rows without regard to groups.
     groups : dict of Watch
         One for each group, in the order in which they came.
     shares : dict of float
@@ -79,15 +76,14 @@ class GroupWatch(Watching):
     (True, ('b',), 'one group')
     """
 
-    whole: Watch | None = field(default=None, repr=False)
+    whole: Watch = field(default_factory=Watch, repr=False)
     groups: Mapping[str, Watch] = field(default_factory=dict, repr=False)
     shares: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.whole is None and not self.days:
-            rule = Watch(alpha=self.alpha, run_length=self.run_length)
-            object.__setattr__(self, "whole", rule)
+        if not self.days:
+            object.__setattr__(self, "whole", Watch(alpha=self.alpha))
 
     def update(self, curves: Mapping[str, Curve], when: object) -> GroupWatch:
         """Return the watch after one more day.
@@ -102,44 +98,17 @@ class GroupWatch(Watching):
         if not isinstance(curves, Mapping) or not curves:
             msg = "`curves` must be a dict with the curve of each group, and at least one."
             raise InvalidInput(msg)
-        if self.whole is None:
-            msg = "a watch that was merged cannot go on: update its parts, and merge them again."
-            raise InvalidInput(msg)
         time = as_time(when)
         check_later(time, [day.time for day in self.days])
         whole = self.whole.update(reduce(lambda a, b: a.merge(b), curves.values()), time)
-        fresh = Watch(alpha=self.alpha, run_length=self.run_length)
+        fresh = Watch(alpha=self.alpha)
         groups = dict(self.groups)
         for name, curve in curves.items():
             groups[str(name)] = groups.get(str(name), fresh).update(curve, time)
         shares = _with_new(self.shares, groups, first=not self.days)
-        logs = _together([whole.days[-1]], [one.days[-1] for one in groups.values()], shares)
-        day = replace(whole.days[-1], log_e=logs[0], log_sum=logs[1])
+        log_e = _together(whole.log_e, [one.log_e for one in groups.values()], shares)
+        day = replace(whole.days[-1], log_e=log_e)
         return replace(self, days=(*self.days, day), whole=whole, groups=groups, shares=shares)
-
-    def merge(self, other: GroupWatch) -> GroupWatch:
-        """Return the watch of the groups of both, which must be different groups.
-
-        The evidence is that of a watch of all these groups from the first day on, without the test
-        of all rows together: it is exact. The KS error of all rows cannot be known from those of
-        the groups, and is None.
-        """
-        self._check_same_rule(other)
-        if twice := sorted(set(self.groups) & set(other.groups)):
-            msg = f"both watches have the group {twice[0]!r}: only different groups can be merged."
-            raise InvalidInput(msg)
-        groups = {**self.groups, **other.groups}
-        times = sorted({day.time for one in groups.values() for day in one.days})
-        shares: dict[str, float] = {}
-        days: list[Day] = []
-        for time in times:
-            upto = {name: _last(one, time) for name, one in groups.items()}
-            found = {name: day for name, day in upto.items() if day is not None}
-            shares = _with_new(shares, found, first=not days)
-            log_e, log_sum = _together([], list(found.values()), shares, list(found))
-            today = [day for day in found.values() if day.time == time]
-            days.append(_sum_of(today, log_e, log_sum))
-        return replace(self, days=tuple(days), whole=None, groups=groups, shares=shares)
 
     @property
     def view(self) -> str | None:
@@ -172,8 +141,6 @@ class GroupWatch(Watching):
             return None
         if len(self.named) == 1 and len(self.groups) > 1 and self._others_quiet(self.named[0]):
             return replace(self.changes[self.named[0]], kind="one group")
-        if self.whole is None:
-            return self.changes[self.named[0]] if self.named else None
         return _change(self.whole, None)
 
     @property
@@ -226,40 +193,14 @@ def _with_new(
     return {**shares, **dict.fromkeys(new, share / len(new))}
 
 
-def _together(
-    whole: Sequence[Day],
-    groups: Sequence[Day],
-    shares: Mapping[str, float],
-    names: Sequence[str] | None = None,
-) -> tuple[float, float]:
-    """Return log W, and the log of the detector's sum, from the last day of each watch."""
-    weight = np.array([shares[name] for name in (shares if names is None else names)])
-    e = np.logaddexp.reduce(np.log(weight) + [day.log_e for day in groups])
+def _together(whole: float, groups: Sequence[float], shares: Mapping[str, float]) -> float:
+    """Return log W from log M of all rows and of each group."""
+    weight = np.array(list(shares.values()))
+    e = np.logaddexp.reduce(np.log(weight) + groups)
     rest = 1.0 - float(weight.sum())
     e = np.logaddexp(e, log(rest) if rest > 0.0 else -inf)
-    total = np.logaddexp.reduce(np.log(weight) + [day.log_sum for day in groups])
-    for day in whole:
-        e, total = (
-            np.logaddexp(a, b) - log(2.0) for a, b in ((e, day.log_e), (total, day.log_sum))
-        )
-    return float(e), float(total)
+    return float(np.logaddexp(e, whole) - log(2.0))
 
 
 def _change(watch: Watch, group: str | None) -> Change:
     return change_of(watch.starts, [day.time for day in watch.days], group)
-
-
-def _last(watch: Watch, time: object) -> Day | None:
-    """Return the last day of a group up to a time."""
-    return next((day for day in reversed(watch.days) if day.time <= time), None)  # type: ignore[operator]
-
-
-def _sum_of(days: Sequence[Day], log_e: float, log_sum: float) -> Day:
-    """Return the day of several groups together."""
-    n = np.array([day.n for day in days])
-    means = {
-        key: float(n @ [getattr(day, key) for day in days] / n.sum())
-        for key in ("base_rate", "mean_score", "saved")
-    }
-    none: dict[str, Any] = dict.fromkeys(("ks", "ks_low", "ks_high"))
-    return Day(days[0].time, float(n.sum()), log_e, log_sum, **none, **means)

@@ -14,15 +14,13 @@ calibrating with the past since s would have saved.
 it is; a tenth is put on eight lines in log-odds (`first_bet`), so that a large change is found on
 the day it comes.
 
-Two sums over the starts are kept (`log_share`, `log_sum`):
-
-* :math:`M = \sum_s w_s E_s`, :math:`w_s = 1 / (s (s + 1))`: the weights sum to 1 over all days to
-  come, and starts that are not yet born count as 1. M is a martingale from 1.
-* :math:`R = \sum_{s \le t} E_s`: R − t is a martingale from 0.
+Their mixture is :math:`M = \sum_s w_s E_s`, :math:`w_s = 1 / (s (s + 1))` (`log_share`): the
+weights sum to 1 over all days to come, and starts that are not yet born count as 1. M is a
+martingale from 1.
 
 **Few starts.** The day of a change that lies long ago need not be known to the day. Starts older
-than 2 · 4 · 2^j days are kept at every 2^(j+1)-th day. Of a start that is dropped, both shares go
-on with the next older one: they are money that changes its strategy, so M and R stay martingales.
+than 2 · 4 · 2^j days are kept at every 2^(j+1)-th day. Of a start that is dropped, the share goes
+on with the next older one: it is money that changes its strategy, so M stays a martingale.
 After an alarm the starts up to it are all kept, so that the day of the change stays as well known
 as it was then.
 
@@ -35,7 +33,7 @@ Likewise p and 1 − p are not taken below 1e-7, which makes factors smaller, ne
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf, log
+from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,8 +84,8 @@ class Start:
         The days from this start to the one before the next start, summarised.
     log_e : float
         log of the start's own evidence E.
-    log_share, log_sum : float
-        log of what the start, and those that were dropped in its favour, add to M and to R.
+    log_share : float
+        log of what the start, and those that were dropped in its favour, add to M.
     gamma : SplineMap or None
         What the bet was last placed with.
     """
@@ -96,37 +94,25 @@ class Start:
     rows: Curve
     log_e: float
     log_share: float
-    log_sum: float
     gamma: SplineMap | None = None
 
     @classmethod
     def born(cls, number: int, curve: Curve) -> Start:
         """Return the start of a day that was seen for the first time."""
         first = first_bet(day_of(curve))
-        return cls(number, past_of(curve), first, first - log(number * (number + 1.0)), first)
+        return cls(number, past_of(curve), first, first - log(number * (number + 1.0)))
 
     def after(self, saved: float, gamma: SplineMap | None) -> Start:
         """Return the start after a day on which its map saved this much log loss."""
-        moved = {name: getattr(self, name) + saved for name in ("log_e", "log_share", "log_sum")}
-        return replace(self, gamma=gamma, **moved)
+        log_e, log_share = self.log_e + saved, self.log_share + saved
+        return replace(self, gamma=gamma, log_e=log_e, log_share=log_share)
 
     def taking(self, other: Start) -> Start:
-        """Return the start with the rows and the shares of the next one, which is dropped."""
+        """Return the start with the rows and the share of the next one, which is dropped."""
         return replace(
             self,
             rows=self.rows.merge(other.rows),
             log_share=float(np.logaddexp(self.log_share, other.log_share)),
-            log_sum=float(np.logaddexp(self.log_sum, other.log_sum)),
-        )
-
-    def beside(self, other: Start) -> Start:
-        """Return the same start of two shards: the rows of both, and half of the shares of each."""
-        return replace(
-            self.taking(other),
-            log_e=self.log_e + other.log_e,
-            log_share=float(np.logaddexp(self.log_share, other.log_share)) - log(2.0),
-            log_sum=float(np.logaddexp(self.log_sum, other.log_sum)) - log(2.0),
-            gamma=None,
         )
 
 
@@ -232,12 +218,6 @@ def kept(starts: Sequence[Start], today: int, alarm: int = 0) -> list[Start]:
     return _only(starts, {*numbers[:1], *some})
 
 
-def merged(one: Sequence[Start], two: Sequence[Start]) -> list[Start]:
-    """Return the starts of two shards of the same days: those that both kept."""
-    both = {start.number for start in one} & {start.number for start in two}
-    return [a.beside(b) for a, b in zip(_only(one, both), _only(two, both), strict=True)]
-
-
 def _only(starts: Sequence[Start], numbers: Collection[int]) -> list[Start]:
     """Return the starts of some days; of the others, rows and shares go on with the next older."""
     found: list[Start] = []
@@ -265,8 +245,3 @@ def log_mixture(starts: Sequence[Start], today: int) -> float:
     """Return log M after a day: with weight 1 / (today + 1) on starts that are not yet born."""
     shares = [start.log_share for start in starts]
     return float(np.logaddexp.reduce([*shares, -log(today + 1.0)]))
-
-
-def log_total(starts: Sequence[Start]) -> float:
-    """Return log R after a day; −inf before the first."""
-    return float(np.logaddexp.reduce([start.log_sum for start in starts], initial=-inf))

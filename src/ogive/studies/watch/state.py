@@ -8,14 +8,15 @@
       "library": "0.1.0",
       "settings": {...},                how the rows were read
       "files": [...],                   marks of the files that were counted
-      "watch": {"alpha", "run_length", "days": [...], "starts": [...]},
-                or, with groups: {"alpha", "run_length", "days", "whole", "groups": [...]}
+      "watch": {"alpha", "days": [...], "starts": [...]},
+                or, with groups: {"alpha", "days", "whole", "groups": [...]}
       "checksum": "sha256:..."          of all the rest, in canonical form
     }
 
 The rows since each start are the bytes of a saved curve (`ogive.export.curve_file`) in base 64.
 Numbers read back as the same float64, so a watch that goes on from a file gives the same numbers
-as one that never stopped. A file may come from anyone: every field is checked.
+as one that never stopped. A file may come from anyone: every field is checked. Files of 0.1 also
+have the sums of a rule for the alarm that is gone (`run_length`, `log_sum`), which are passed over.
 """
 
 from __future__ import annotations
@@ -44,13 +45,14 @@ if TYPE_CHECKING:
     from ogive.calibrators.spline_map import SplineMap
     from ogive.export.rules import Rule
 
-FORMAT, VERSION = "ogive-watch", 1
+FORMAT, VERSION = "ogive-watch", 2
+_OF_0_1 = 1
 #: A watch of a year takes 0.2 MB with hundreds of rows a day and about 2 MB with a million; each
 #: group takes as much again.
 MAX_BYTES = 100_000_000
 #: Days, groups and files of one watch: more is a mistake, or an attack.
 MAX_ITEMS = 10_000_000
-_NUMBERS = ("number", "log_e", "log_share", "log_sum")
+_NUMBERS = ("number", "log_e", "log_share")
 _ROUNDING = 1e-9  # of sums of weights
 
 
@@ -75,29 +77,37 @@ def _check_words(value: Any, where: str) -> None:  # noqa: ANN401
             _check_name(word, f"{where}.{name}")
 
 
+def _check_gone(value: Any, where: str) -> None:  # noqa: ANN401
+    """Refuse a watch whose alarm has another rule than `alpha`."""
+    if value is not None:
+        raise broken(where, "null: that rule is gone, so begin a new --state with --alpha", value)
+
+
 def _many(item: Rule) -> Listing:
     return Listing(item=item, most=MAX_ITEMS)
 
 
 _SHARE = Number(low=0.0, high=1.0)
 _ANYTHING = Checked(lambda *_: None)  # what reads it checks it: a curve, a map
-_RULE = {
+_GONE: dict[str, Rule] = {"log_sum": Number(optional=True)}
+_RULE: dict[str, Rule] = {
     "alpha": Number(above=0.0, high=1.0),
-    "run_length": Number(low=2.0, null=True),
+    "run_length": Checked(_check_gone, optional=True),
 }
 _DAY = Object(
     {
         "time": Checked(_check_time),
         "n": Number(above=0.0),
-        **dict.fromkeys(("log_e", "log_sum", "saved"), Number()),
-        **dict.fromkeys(("ks", "ks_low", "ks_high"), Number(low=0.0, high=1.0, null=True)),
-        **dict.fromkeys(("base_rate", "mean_score"), _SHARE),
+        **dict.fromkeys(("log_e", "saved"), Number()),
+        **dict.fromkeys(("ks", "ks_low", "ks_high", "base_rate", "mean_score"), _SHARE),
+        **_GONE,
     }
 )
 _START = Object(
     {
         "number": Number(low=1, high=MAX_ITEMS, whole=True),
         **dict.fromkeys(_NUMBERS[1:], Number()),
+        **_GONE,
         "rows": _ANYTHING,
         "map": _ANYTHING,
     }
@@ -108,15 +118,13 @@ _GROUP = Object(
 )
 
 
-_GROUPS = Object({**_RULE, "days": _many(_DAY), "whole": _ANYTHING, "groups": _many(_GROUP)})
+_GROUPS = Object({**_RULE, "days": _many(_DAY), "whole": _ONE, "groups": _many(_GROUP)})
 
 
 def _check_watch(value: Any, where: str) -> None:  # noqa: ANN401
     """Take a watch, or one with groups."""
     grouped = isinstance(value, dict) and "groups" in value
     (_GROUPS if grouped else _ONE).check(value, where)
-    if grouped and value["whole"] is not None:
-        _ONE.check(value["whole"], f"{where}.whole")
 
 
 STATE = Object(
@@ -175,7 +183,7 @@ def load_state(path: str | os.PathLike[str]) -> State:
             "delete it and run the watch over all days again."
         )
         raise ArtifactError(msg)
-    if document.get("version") != VERSION:
+    if document.get("version") not in {_OF_0_1, VERSION}:
         msg = f"{path} was written by a newer version: pip install --upgrade ogive"
         raise ArtifactError(msg)
     try:
@@ -208,8 +216,7 @@ def _document(path: str | os.PathLike[str]) -> dict[str, Any] | None:
 
 
 def _plain_days(watch: Watch | GroupWatch) -> dict[str, Any]:
-    days = [asdict(day) for day in watch.days]
-    return {"alpha": watch.alpha, "run_length": watch.run_length, "days": days}
+    return {"alpha": watch.alpha, "days": [asdict(day) for day in watch.days]}
 
 
 def _plain(watch: Watch) -> dict[str, Any]:
@@ -218,7 +225,7 @@ def _plain(watch: Watch) -> dict[str, Any]:
 
 def _plain_groups(watch: GroupWatch) -> dict[str, Any]:
     return _plain_days(watch) | {
-        "whole": None if watch.whole is None else _plain(watch.whole),
+        "whole": _plain(watch.whole),
         "groups": [
             {"group": name, "share": watch.shares[name], "watch": _plain(one)}
             for name, one in watch.groups.items()
@@ -241,21 +248,18 @@ def _state(document: dict[str, Any], path: str | os.PathLike[str]) -> State:
 
 
 def _groups(values: dict[str, Any], path: str | os.PathLike[str]) -> GroupWatch:
-    rule = {"alpha": values["alpha"], "run_length": values["run_length"]}
+    alpha = values["alpha"]
     groups = {one["group"]: _watch(one["watch"], path) for one in values["groups"]}
     _require(len(groups) == len(values["groups"]), "each group once")
-    whole = None if values["whole"] is None else _watch(values["whole"], path)
+    whole = _watch(values["whole"], path)
     days = _days(values["days"])
     known = {day.time for day in days}
-    every = [*groups.values(), *([] if whole is None else [whole])]
     _require(all(one.days and one.days[0].time in known for one in groups.values()), "its days")
-    _require(all(rule == {"alpha": one.alpha, "run_length": one.run_length} for one in every),
-             "one rule")  # fmt: skip
-    _require(whole is None or [day.time for day in whole.days] == [day.time for day in days],
-             "the same days")  # fmt: skip
+    _require(all(one.alpha == alpha for one in (whole, *groups.values())), "one rule")
+    _require([day.time for day in whole.days] == [day.time for day in days], "the same days")
     shares = {one["group"]: one["share"] for one in values["groups"]}
     _require(sum(shares.values()) <= 1.0 + _ROUNDING, "weights that sum to 1 at most")
-    return GroupWatch(**rule, days=days, whole=whole, groups=groups, shares=shares)
+    return GroupWatch(alpha=alpha, days=days, whole=whole, groups=groups, shares=shares)
 
 
 def _watch(values: dict[str, Any], path: str | os.PathLike[str]) -> Watch:
@@ -265,11 +269,12 @@ def _watch(values: dict[str, Any], path: str | os.PathLike[str]) -> Watch:
     _require(order == sorted(set(order)) and order[-1:] in ([], [len(days)]), "starts in order")
     _require(bool(days) == bool(order) and order[:1] in ([], [1]), "a start on the first day")
     _require(len({start.rows.view for start in starts}) <= 1, "one view")
-    return Watch(alpha=values["alpha"], run_length=values["run_length"], days=days, starts=starts)
+    return Watch(alpha=values["alpha"], days=days, starts=starts)
 
 
 def _days(rows: list[dict[str, Any]]) -> tuple[Day, ...]:
-    days = tuple(Day(**{**row, "time": as_time(row["time"])}) for row in rows)
+    known = [{name: value for name, value in row.items() if name not in _GONE} for row in rows]
+    days = tuple(Day(**{**row, "time": as_time(row["time"])}) for row in known)
     times = [day.time for day in days]
     _require(in_order(times) == times and len(set(times)) == len(times), "days in order")
     return days

@@ -1,27 +1,20 @@
 r"""Watch: an alarm that is right, however often one looks.
 
 **What is guaranteed.** Suppose that, given the scores and all days before, the outcomes of a day
-are independent and 1 with the probability that the score says. Then
+are independent and 1 with the probability that the score says. With :math:`M_t` the mixture of
+`ogive.studies.watch.starts`, M is then a non-negative (super)martingale that begins at 1, and by
+Ville's inequality :math:`P(\exists t: M_t \ge 1/\alpha) \le \alpha`: the chance of *any* false
+alarm, over all days to come, is at most α.
 
-* ``alpha``: with :math:`M_t` the mixture of `ogive.studies.watch.starts`, M is a non-negative
-  (super)martingale that begins at 1, and by Ville's inequality
-  :math:`P(\exists t: M_t \ge 1/\alpha) \le \alpha`. The chance of *any* false alarm, over all days
-  to come, is at most α.
-* ``run_length``: with :math:`R_t = \sum_{s \le t} E_s(t)`, :math:`R_t - t` is a (super)martingale.
-  Let T be the first day with :math:`R_T \ge c`. By optional stopping at min(T, n),
-  :math:`E[\min(T, n)] \ge E[R_{\min(T, n)}] \ge c\,P(T \le n)`. Either T is infinite with positive
-  probability, and its mean too, or letting n grow :math:`E[T] \ge c`: the mean number of days to a
-  false alarm is at least c (the Shiryaev–Roberts e-detector of Shin, Ramdas and Rinaldo).
-
-Both hold for any sequence of scores, numbers of rows, ties, rare events and seasons of the score
-mix: scores may depend on the past in any way. They do **not** hold if outcomes of a day share a
+That holds for any sequence of scores, numbers of rows, ties, rare events and seasons of the score
+mix: scores may depend on the past in any way. It does **not** hold if outcomes of a day share a
 shock that the scores do not know of, if the same event is counted in several rows, or if a label's
 arrival depends on the outcome.
 
 **Clusters.** Rows of one day that may share a shock belong to one cluster (``clusters=`` of a
 curve). Each row of a cluster of m rows then counts as 1/m: the cluster's factor is the geometric
 mean of the factors of its rows, which is at most their arithmetic mean, and that has the mean 1
-however the rows depend on each other. Both guarantees hold if clusters are independent.
+however the rows depend on each other. The guarantee holds if clusters are independent.
 """
 
 from __future__ import annotations
@@ -29,7 +22,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from math import inf, log
+from math import log
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -43,7 +36,7 @@ from ogive.metrics.onepass import read
 from ogive.metrics.proper import MeanReader
 from ogive.metrics.significance import TestReader, ks_of
 from ogive.studies.watch.change import Change, change_of
-from ogive.studies.watch.starts import Start, bet, kept, log_mixture, log_total, merged
+from ogive.studies.watch.starts import Start, bet, kept, log_mixture
 from ogive.studies.watch.times import as_time, check_later
 
 if TYPE_CHECKING:
@@ -54,7 +47,6 @@ if TYPE_CHECKING:
     from ogive.studies.watch.grouped import GroupWatch
     from ogive.studies.watch.times import Time
 
-LEAST_RUN_LENGTH = 2.0  # of a detector: with 1 there would be an alarm on the first day
 KS_SEED = 0  # of simulated KS tests: a day's numbers are the same in every run
 
 
@@ -69,10 +61,8 @@ class Day:
         Rows.
     log_e : float
         log of the mixture M after this day: alarm from log(1 / alpha) on.
-    log_sum : float
-        log of the detector's sum R after this day: alarm from log(run_length) on.
-    ks, ks_low, ks_high : float or None
-        KS error of the day alone, with its 95 % interval; None in watches that were merged.
+    ks, ks_low, ks_high : float
+        KS error of the day alone, with its 95 % interval.
     base_rate, mean_score : float
     saved : float
         Log loss per row that calibrating would have saved on this day, with the map that was known
@@ -82,10 +72,9 @@ class Day:
     time: Time
     n: float
     log_e: float
-    log_sum: float
-    ks: float | None
-    ks_low: float | None
-    ks_high: float | None
+    ks: float
+    ks_low: float
+    ks_high: float
     base_rate: float
     mean_score: float
     saved: float
@@ -96,20 +85,11 @@ class Watching:
     """What a watch of all rows and one of groups have in common: the rule, the days, the file."""
 
     alpha: float = 0.05
-    run_length: float | None = None
     days: tuple[Day, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not 0.0 < self.alpha < 1.0:
             msg = f"`alpha` must lie between 0 and 1, not {self.alpha!r}: write 5 % as 0.05."
-            raise InvalidInput(msg)
-        if self.run_length is not None and not LEAST_RUN_LENGTH <= self.run_length < inf:
-            msg = f"`run_length` must be a number of days from 2 on, not {self.run_length!r}."
-            raise InvalidInput(msg)
-
-    def _check_same_rule(self, other: Watching) -> None:
-        if (self.alpha, self.run_length) != (other.alpha, other.run_length):
-            msg = "watches with different rules (`alpha`, `run_length`) cannot be merged."
             raise InvalidInput(msg)
 
     @property
@@ -120,7 +100,7 @@ class Watching:
     @property
     def alarm_day(self) -> Day | None:
         """The first day of the alarm; it is not withdrawn."""
-        return first_alarm(self.days, rule_of(self.alpha, self.run_length))
+        return next((day for day in self.days if day.log_e >= -log(self.alpha)), None)
 
     @property
     def alarm(self) -> bool:
@@ -168,9 +148,6 @@ class Watch(Watching):
     ----------
     alpha : float
         The chance of any false alarm, over all days to come, is at most this.
-    run_length : float, optional
-        Another rule for the alarm: the mean number of days to a false alarm is at least this. It
-        finds a change sooner, and accepts a false alarm now and then.
 
     Attributes
     ----------
@@ -180,7 +157,7 @@ class Watch(Watching):
 
     Notes
     -----
-    Both guarantees hold if, given the scores and all earlier days, the outcomes of a day are
+    The guarantee holds if, given the scores and all earlier days, the outcomes of a day are
     independent and 1 with the probability that the score says: see ``docs/theory/watch.md``.
 
     Examples
@@ -227,7 +204,6 @@ class Watch(Watching):
             time=time,
             n=curve.n,
             log_e=log_mixture(starts, today),
-            log_sum=log_total(starts),
             saved=saved / counted.n,
             **_measured(curve),
         )
@@ -251,36 +227,9 @@ class Watch(Watching):
             return quiet_words(self.days)
         return f"{self.change.words} {self.change.advice}"
 
-    def merge(self, other: Watch) -> Watch:
-        """Return the watch of two shards: other rows of the same days.
-
-        Rows, base rates, mean scores and what calibrating saved add up exactly, and the watch goes
-        on with the rows of both. The evidence so far is the average of both, which is valid
-        however the shards depend on each other, and weaker than that of one watch; the KS errors
-        of the days are not known, and None. To lose nothing, merge the curves of each day
-        (`Curve.merge`) before they are counted.
-        """
-        self._check_same_rule(other)
-        if [day.time for day in self.days] != [day.time for day in other.days]:
-            msg = "only watches of the same days can be merged: shards of one log."
-            raise InvalidInput(msg)
-        days = tuple(map(_merged_day, self.days, other.days))
-        return replace(self, days=days, starts=tuple(merged(self.starts, other.starts)))
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values under the keys of ``ogive watch --json``."""
         return to_plain(self)
-
-
-def rule_of(alpha: float, run_length: float | None) -> tuple[str, float]:
-    """Return which number of a day raises the alarm, and from where on."""
-    return ("log_e", -log(alpha)) if run_length is None else ("log_sum", log(run_length))
-
-
-def first_alarm(days: Sequence[Day], rule: tuple[str, float]) -> Day | None:
-    """Return the first day on which a rule raised the alarm."""
-    name, limit = rule
-    return next((day for day in days if getattr(day, name) >= limit), None)
 
 
 def quiet_words(days: Sequence[Day], groups: int = 0) -> str:
@@ -306,20 +255,6 @@ def to_plain(watch: Watch | GroupWatch) -> dict[str, Any]:
         "alarm_time": None if first is None else first.time,
         "verdict": watch.verdict,
     }
-
-
-def _merged_day(one: Day, two: Day) -> Day:
-    """Return a day of two shards: the average of the evidence, and the means of all rows."""
-    n = one.n + two.n
-    logs = {
-        key: float(np.logaddexp(getattr(one, key), getattr(two, key))) - log(2.0)
-        for key in ("log_e", "log_sum")
-    }
-    means = {
-        key: (one.n * getattr(one, key) + two.n * getattr(two, key)) / n
-        for key in ("base_rate", "mean_score", "saved")
-    }
-    return Day(one.time, n, ks=None, ks_low=None, ks_high=None, **logs, **means)
 
 
 def _check_counts(curve: Curve) -> None:
