@@ -8,7 +8,7 @@ from ogive._numerics.brownian import range_tail, range_tails, supremum_tail, sup
 from ogive.errors import InvalidType
 from ogive.metrics import omnibus
 from ogive.metrics.cells import Cells
-from ogive.metrics.omnibus import Average, _parts
+from ogive.metrics.omnibus import Average, _parts, log_sum
 from ogive.metrics.proper import CLIP
 from tests import naive, simulate
 
@@ -165,19 +165,20 @@ def test_draws_are_left_out_where_none_could_reach(rng, monkeypatch):
     found = calibration_test(curve)
     assert not Cells(curve).laws_hold
     assert found.draws == 0
+    assert found.pvalue < 1e-6  # not 1 in 5,001, the least share of draws
     monkeypatch.setattr(omnibus, "OUT_OF_REACH", 0.0)
     assert calibration_test(curve) == replace(found, draws=5000)
 
 
 @pytest.mark.parametrize("heavy", [1.0, 30.0, 1000.0])
-def test_what_draws_reach_is_not_out_of_reach(rng, heavy):
+def test_the_exact_likelihood_ratios_exceed_m_in_one_of_m_draws_at_most(rng, heavy):
     scores = np.concatenate([rng.random(300), np.full(40, 1e-3)])
     weight = np.where(scores == 1e-3, heavy, 1.0)
     how = {"sample_weight": weight, "weight_kind": "sampling"}
     average = Average(Cells(Curve.from_scores(scores, rng.random(340) < scores, **how)))
-    largest = float(average(average.cells.draw(rng, 2000)).max())
-    assert not average.is_out_of_reach(largest)
-    assert average.is_out_of_reach(1e6)
+    exact = log_sum(average.terms(average.cells.draw(rng, 4000))[:, :2])
+    for share in (0.5, 0.1, 0.02):
+        assert np.mean(exact >= np.log(1.0 / share)) <= share + 3.0 * np.sqrt(share / 4000)
 
 
 def test_the_noise_of_a_fit_is_allowed_for(rng):

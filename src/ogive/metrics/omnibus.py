@@ -32,7 +32,9 @@ in the cells from the scores, so that ties, few outcomes and sampling weights ar
 exceeds 1,000; else 5,000. Below 0.5 %, where few draws reach, the p-value is inversely proportional
 to the average (a likelihood ratio exceeds m with probability 1/m at most, and its tail falls
 faster), unless single outcomes can move a line by more than a third of its deviation: then it is
-the share of the 5,000 draws, which are not made if hardly any sample could reach the data's value.
+the share of the 5,000 draws, or 2 / m where that is smaller, m the average over all families but
+shape: those likelihood ratios are exact, so that m is exceeded with probability 1 / m at most. The
+draws are not made where 2 / m is below 1e-6.
 
 **Scores of a calibrator.** A map fitted on n rows is never exact, and a test on m other rows finds
 that once m is large. If its family holds the truth, the map's error is to first order a projection
@@ -104,7 +106,7 @@ DRAWS = (250, 750, 4000)  # in turn, until enough have reached the data's value
 ENOUGH_REACHED = (30, 80, 0)  # after each: p-values of 12 % and 8 %, clearly above 5 %
 LEAST_SIMULATED = 0.005  # a smaller p-value is extrapolated, where the null's tail is smooth
 CLUSTER_DRAWS = 1999  # signs of clusters: the least p-value is 1 / 2,000
-OUT_OF_REACH = 1e-6  # bound of the chance of a draw, below which none of 5,000 is made
+OUT_OF_REACH = 1e-6  # bound of the p-value, below which none of 5,000 draws is made
 CLEAR = np.log(1e3)  # an average above 1,000 has p < 1e-3 for certain: 1,000 draws are enough
 
 
@@ -180,8 +182,9 @@ def calibration_test(
         cells.surplus = cells.surplus / noise_ratio(curve, fitted_on)
     average = Average(cells)
     alike = 1.0 if curve.clusters is None else np.sqrt(curve.clusters.design_effect)
-    observed = float(average(cells.surplus[None] / alike)[0])
-    pvalue, draws = _simulated(average, observed, np.random.default_rng(random_state))
+    terms = average.terms(cells.surplus[None] / alike)
+    observed = float(log_sum(terms)[0])
+    pvalue, draws = _simulated(average, terms[0], np.random.default_rng(random_state))
     parts = _parts(cells)
     if curve.clusters is not None:
         noise = ClusterNoise(curve.clusters, cells.cell)
@@ -221,13 +224,15 @@ def noise_ratio(curve: Curve, fitted_on: float) -> float:
     return float(np.sqrt(1.0 + rows / fitted_on))
 
 
-def _simulated(average: Average, observed: float, rng: np.random.Generator) -> tuple[float, int]:
-    """Return how often a draw is as large as observed, or its extrapolation, and the draws."""
-    cells = average.cells
+def _simulated(average: Average, terms: FloatArray, rng: np.random.Generator) -> tuple[float, int]:
+    """Return how often draws reach the sum of the terms, or its extrapolation, and the draws."""
+    cells, observed = average.cells, float(log_sum(terms[None])[0])
     threshold = observed - 1e-9 * (1.0 + abs(observed))  # equal outcomes may round differently
     clear = observed > CLEAR and cells.laws_hold
-    if observed > CLEAR and not clear and average.is_out_of_reach(observed):
-        return 1.0 / (1 + sum(DRAWS)), 0
+    exact = float(log_sum(terms[None, :2])[0])
+    bound = 1.0 if cells.laws_hold else min(2.0 * float(np.exp(-exact)), 1.0)
+    if bound < OUT_OF_REACH:
+        return bound, 0
     values: FloatArray = np.empty(0)
     for draws, enough in list(zip(DRAWS, ENOUGH_REACHED, strict=True))[: 2 if clear else 3]:
         more = [average(cells.draw(rng, min(draws, 1000))) for _ in range(-(-draws // 1000))]
@@ -238,7 +243,7 @@ def _simulated(average: Average, observed: float, rng: np.random.Generator) -> t
     if pvalue < LEAST_SIMULATED and cells.laws_hold:
         at = float(np.quantile(values, 1.0 - LEAST_SIMULATED))
         pvalue = LEAST_SIMULATED * float(np.exp(min(at - observed, 0.0)))
-    return pvalue, values.size
+    return min(pvalue, bound), values.size
 
 
 class Average:
@@ -306,24 +311,12 @@ class Average:
         self._costs = cumulant - np.log(weights / weights.sum())[:, None]
         self._of_groups = FAMILIES["groups"] / sum(FAMILIES.values())
 
-    def is_out_of_reach(self, value: float) -> bool:
-        r"""Return whether a draw is at least `value` with a chance below 1e-6, by Chernoff's bound.
-
-        Exact likelihood ratios exceed half of :math:`e^v` with a chance of at most :math:`2/e^v`.
-        The shape, at most :math:`\exp(\tfrac12 e s \sum Z^2)`, does only if one of m components
-        exceeds a in size, :math:`a^2 = 2 (v - \ln 2) / (e s m)`, s its shrinkage, and
-        :math:`P(Z \ge a) \le \exp(K(t) - t a)` for every t.
-        """
-        m = self._shapes.shape[1]
-        a = np.sqrt(max(2.0 * (value - np.log(2.0)) / (np.e * self._shrinkage * m), 0.0))
-        t = a * np.array([-1.0, -0.5, -0.25, -0.125, 0.125, 0.25, 0.5, 1.0])
-        directions = (self._shapes[:, :, None] * t).reshape(-1, m * t.size)
-        bound = self.cells.cumulant(directions).sum(axis=0).reshape(m, 2, -1)
-        least = (bound - a * np.abs(t).reshape(2, -1)).min(axis=2)
-        return bool(np.exp(np.minimum(least, 0.0)).sum() + 2.0 * np.exp(-value) < OUT_OF_REACH)
-
     def __call__(self, surplus: FloatArray) -> FloatArray:
         """Return the logarithm of the average for surpluses (draws, cells), (draws,)."""
+        return log_sum(self.terms(surplus))
+
+    def terms(self, surplus: FloatArray) -> FloatArray:
+        """Return the logarithms of its parts, (draws, 3): directions, groups and shape."""
         directed = log_sum(surplus @ self._basis @ self._tilts * self._of_tilts - self._offset)
         members = surplus @ self._member * self._of_members
         in_groups = members[:, None] * self._errors - self._costs
@@ -332,7 +325,7 @@ class Average:
         square = (z * np.exp(np.clip(self._bent * z, -0.5, 0.5))) ** 2
         shape = 0.5 * (self._shrinkage * square + np.log1p(-self._shrinkage)).sum(axis=1)
         shape += np.log(self._share)
-        return log_sum(np.stack([directed, groups, shape], axis=1))
+        return np.stack([directed, groups, shape], axis=1)
 
 
 @cache
