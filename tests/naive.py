@@ -321,7 +321,7 @@ def nll(scores, hits, weights=None):
     total = 0.0
     for s, y, wi in zip(scores, hits, w, strict=True):
         p = float(s) if y else 1 - float(s)  # of what came true
-        total -= wi * log(min(max(p, 1e-7), 1 - 1e-7))
+        total -= wi * log(max(p, 2.0**-52))
     return total / w.sum()
 
 
@@ -702,7 +702,7 @@ def multicalibration_error(scores, outcomes, columns, depth, kind, weights=None)
 # The arena ------------------------------------------------------------------------------------
 
 
-def left_out_gain(scores, hits, fit, clip=1e-7):
+def left_out_gain(scores, hits, fit, clip=2.0**-52):
     """The mean log loss saved on each row by a map fitted to all others, and its error."""
     saved = []
     for i in range(len(scores)):
@@ -1026,7 +1026,7 @@ def refinement(parts, fit, whole):
     """The log loss of rows calibrated by a fit to the other parts, row by row, and its interval."""
     hits, misses, scores = [], [], []
     for rest, part in parts:
-        calibrated = np.clip(fit(rest)(part.score), 1e-7, 1 - 1e-7)
+        calibrated = fit(rest)(part.score)
         for p, n, k in zip(calibrated, part.count, part.hits, strict=True):
             hits += [-np.log(p)] * int(k)
             misses += [-np.log1p(-p)] * int(n - k)
@@ -1035,7 +1035,7 @@ def refinement(parts, fit, whole):
     sums = [(sum(x), sum(y * y for y in x)) for x in (hits, misses)]
     down, up = joined_parts([(*sums[0], -np.log(p)), (*sums[1], -np.log1p(-p))], n, n)
     mean = (sum(hits) + sum(misses)) / n
-    q = np.clip(fit(whole)(whole.score), 1e-7, 1 - 1e-7)
+    q = fit(whole)(whole.score)
     seen = -np.sum(whole.hits * np.log(q) + (whole.count - whole.hits) * np.log1p(-q)) / n
     return mean, max(mean - down - max(mean - seen, 0), 0), mean + up
 

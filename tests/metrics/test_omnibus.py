@@ -7,9 +7,8 @@ from ogive import Curve, calibration_test
 from ogive._numerics.brownian import range_tail, range_tails, supremum_tail, supremum_tails
 from ogive.errors import InvalidType
 from ogive.metrics import omnibus
-from ogive.metrics.cells import Cells
+from ogive.metrics.cells import LEAST_TAIL, Cells
 from ogive.metrics.omnibus import Average, _parts, log_sum
-from ogive.metrics.proper import CLIP
 from tests import naive, simulate
 
 
@@ -123,12 +122,12 @@ def test_few_rows_are_never_enough(scores, hits):
 
 
 def test_a_certain_score_that_is_wrong():
-    """It counts as a score of 1 - 1e-7, as in the log loss."""
+    """It counts as a score of 1 - 1e-7."""
     test = calibration_test(
         Curve.from_scores([1.0] * 50 + [0.4] * 50, [0] + [1] * 49 + [0, 1] * 25)
     )
     assert test.pvalue < 1e-3
-    assert CLIP == 1e-7
+    assert LEAST_TAIL == 1e-7
 
 
 def test_p_values_go_on_below_what_is_simulated(rng):

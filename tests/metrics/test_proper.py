@@ -52,8 +52,8 @@ def test_weight_two_is_the_row_twice(data):
 
 
 def test_a_certain_score_that_is_wrong_costs_what_the_clip_says():
-    assert nll(Curve.from_scores([1.0], [0])) == pytest.approx(-np.log(1e-7), rel=1e-12)
-    assert nll(Curve.from_scores([0.0], [1])) == pytest.approx(-np.log(1e-7), rel=1e-12)
+    assert nll(Curve.from_scores([1.0], [0])) == pytest.approx(-np.log(2.0**-52), rel=1e-12)
+    assert nll(Curve.from_scores([0.0], [1])) == pytest.approx(-np.log(2.0**-52), rel=1e-12)
 
 
 def test_anything_but_a_curve_is_refused():

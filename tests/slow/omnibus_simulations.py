@@ -9,9 +9,8 @@ from scipy.special import chdtrc
 
 from ogive import Curve, calibration_test
 from ogive._numerics.brownian import range_tails, supremum_tails
-from ogive.metrics.cells import Cells, cell_of
+from ogive.metrics.cells import LEAST_TAIL, Cells, cell_of
 from ogive.metrics.omnibus import Average
-from ogive.metrics.proper import CLIP
 
 POWER_SIZES = (200, 500, 1_000, 5_000)
 SINGLE = ("KS", "Kuiper", "Hosmer-Lemeshow", "Spiegelhalter")
@@ -247,7 +246,7 @@ def level_of_sets(scores, n, sets=40, samples=400, seed=4):
         p = np.sort(scores(rng, n))
         cells = Cells(Curve.from_scores(p, p > 0.5))
         average = Average(cells)
-        values, group, count = np.unique(p.clip(CLIP, 1.0 - CLIP), False, True, True)
+        values, group, count = np.unique(p.clip(LEAST_TAIL, 1.0 - LEAST_TAIL), False, True, True)
         cell = cell_of(logit(values), count * values * (1.0 - values), count)[group]
         first = np.flatnonzero(np.diff(cell, prepend=-1))
         surplus = (rng.random((samples, n)) < p) - values[group]

@@ -106,7 +106,7 @@ def test_standard_errors_of_differences(weighted, rng):
 def test_compare_uses_the_clusters_of_the_test_set():
     cal, test = predictions(6, clusters=40), predictions(7, clusters=40)
     row = next(r for r in ogive.compare(cal, test, ["none", "platt"]).methods if r.nll_diff > 0)
-    p = np.clip([fit(cal, m)(test.values) for m in ("none", "platt")], 1e-7, 1 - 1e-7)
+    p = np.clip([fit(cal, m)(test.values) for m in ("none", "platt")], 2.0**-52, 1 - 2.0**-52)
     loss = -np.log(np.where(test.labels == 1, p, 1 - p))
     assert row.nll_diff_se == pytest.approx(naive.clustered_error(loss[0] - loss[1], test.clusters))
     with pytest.raises(InvalidInput, match="`clusters` are of one set"):
@@ -135,7 +135,7 @@ def test_the_cross_fitted_gain_leaves_out_whole_clusters(method):
     for name in range(24):
         out = c == name
         gamma = METHODS[method].fit(Curve.from_scores(s[~out], y[~out], clusters=c[~out]))
-        p, q = (np.clip(x, 1e-7, 1 - 1e-7) for x in (s[out], gamma(s[out])))
+        p, q = (np.clip(x, 2.0**-52, 1 - 2.0**-52) for x in (s[out], gamma(s[out])))
         gains[out] = np.where(y[out], np.log(q / p), np.log((1 - q) / (1 - p)))
     assert found.value == pytest.approx(gains.mean(), abs=1e-9)
     assert found.error == pytest.approx(naive.clustered_error(gains, c))

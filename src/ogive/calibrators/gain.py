@@ -44,6 +44,7 @@ from ogive.rows.tails import LOG_LOSS_CLIP
 if TYPE_CHECKING:
     from ogive._numerics.binomial import Likelihood, Trials
     from ogive._typing import FloatArray
+    from ogive.curve import Curve
 
 #: Calibrate where the posterior expects to save at least this much log loss in total, over as many
 #: new rows as the map was fitted on; 12 to 20 % of calibrated samples (200 to 5,000 rows)
@@ -51,8 +52,12 @@ if TYPE_CHECKING:
 MIN_EXPECTED_TOTAL = 0.5
 #: A gain on a test set decides by itself if it is this many standard errors from 0.
 CLEAR_ERRORS = 2.0
-#: Log-odds are cut where the log loss clips probabilities.
-_CLIP = float(np.log(1.0 / LOG_LOSS_CLIP - 1.0))
+#: Log-odds are cut where the log loss raises probabilities.
+_FARTHEST = float(np.log(1.0 / LOG_LOSS_CLIP - 1.0))
+#: And nearer where it is decided: an exact 1 among float32 scores is a rounded score, and charged
+#: as the log loss does it would call for calibration in up to all calibrated samples.
+_FARTHEST_TO_DECIDE = float(np.log(1e7 - 1.0))
+_CERTAIN = np.log([1.0 - LOG_LOSS_CLIP, LOG_LOSS_CLIP])  # of a miss and of a hit at an exact 0
 _MIN_SHARE_OF_OTHERS = 0.1  # of a row's own fit: the correction is bounded where it is smaller
 # Gauss's nodes and weights for a mean over a normal: errors below 1e-6 up to a deviation of 2.
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
@@ -180,35 +185,61 @@ class FitGain(NamedTuple):
     expected_total: float
 
 
+class Before(NamedTuple):
+    """The scores as they are: log loss per row, and the shares that are exact 0 and 1.
+
+    certain : (2, 2) of all rows, by score 0 and 1: misses and hits
+    """
+
+    log_loss: float
+    certain: FloatArray
+
+
+def before_of(curve: Curve) -> Before:
+    """Return what is known of the scores as they are, in one pass over a curve."""
+    loss, certain = 0.0, np.zeros((2, 2))
+    for run in curve.runs():
+        loss += run.log_loss
+        at = run.tail == 0.0
+        if at.any():
+            hits = float(run.hits[at].sum())
+            rows = float(np.broadcast_to(run.count, at.shape)[at].sum())
+            certain[int(run.high)] += (rows - hits, hits)
+    return Before(loss / float(curve.n), certain / float(curve.n))
+
+
 def gain_of_fit(
-    like: Likelihood, trials: Trials, coef: FloatArray, covariance: FloatArray
+    like: Likelihood, trials: Trials, coef: FloatArray, covariance: FloatArray, before: Before
 ) -> FitGain:
     """Return the gain of rows left out, and what the posterior expects of new rows.
 
     coef : (d,) the fitted coefficients; covariance : (d, d) their posterior covariance.
     """
     n = float(trials.count.sum())
-    before = np.clip(trials.offset, -_CLIP, _CLIP)
-    hit, miss = _log_sigmoid(before), _log_sigmoid(-before)
-    log_loss = -float(trials.hits @ hit + (trials.count - trials.hits) @ miss) / n
+    eta = np.clip(trials.offset, -_FARTHEST_TO_DECIDE, _FARTHEST_TO_DECIDE)
+    hit, miss = _log_sigmoid(eta), _log_sigmoid(-eta)
     logit, variance = like.logit(coef), _variances(like, covariance)
     truth = _NODE_WEIGHTS @ expit(logit + _NODES[:, None] * np.sqrt(variance))
-    saved = truth * (_log_sigmoid(logit) - hit) + (1.0 - truth) * (_log_sigmoid(-logit) - miss)
+    cut = np.clip(logit, -_FARTHEST_TO_DECIDE, _FARTHEST_TO_DECIDE)
+    saved = truth * (_log_sigmoid(cut) - hit) + (1.0 - truth) * (_log_sigmoid(-cut) - miss)
     total = float(trials.count @ saved)
     gamma = expit(logit)
     pull = variance / np.maximum(1.0 - variance * gamma * (1.0 - gamma), _MIN_SHARE_OF_OTHERS)
-    left_hit = _log_sigmoid(logit - pull * (1.0 - gamma)) - hit
-    left_miss = _log_sigmoid(-logit - pull * gamma) - miss
-    left_out = _mean_and_error(trials, left_hit, left_miss)
-    return FitGain(*left_out, log_loss, total / n, total)
-
-
-def _mean_and_error(trials: Trials, hit: FloatArray, miss: FloatArray) -> tuple[float, float]:
-    """Return the mean of what hits and misses gain, (m,) each, and its standard error."""
-    hits, misses, n = trials.hits, trials.count - trials.hits, float(trials.count.sum())
-    mean = float(hits @ hit + misses @ miss) / n
-    spread = float(hits @ hit**2 + misses @ miss**2) - n * mean**2
-    return mean, float(np.sqrt(max(spread, 0.0))) / n
+    after = np.stack(
+        [_log_sigmoid(-logit - pull * gamma), _log_sigmoid(logit - pull * (1.0 - gamma))]
+    )
+    old = np.stack([_log_sigmoid(-trials.offset), _log_sigmoid(trials.offset)])
+    rows = np.stack([trials.count - trials.hits, trials.hits]) / n
+    mean, square = (float(np.sum(rows * (after - old) ** power)) for power in (1, 2))
+    # Exact 0 and 1 lie in the first and in the last row, at the log-odds where the fit placed them.
+    for at, certain, exact in (
+        (0, before.certain[0], _CERTAIN),
+        (-1, before.certain[1], _CERTAIN[::-1]),
+    ):
+        mean += float(certain @ (old[:, at] - exact))
+        square += float(certain @ ((after[:, at] - exact) ** 2 - (after - old)[:, at] ** 2))
+    error = float(np.sqrt(max(square - mean**2, 0.0) / n))
+    return FitGain(mean, error, before.log_loss, total / n, total)
 
 
 def _variances(like: Likelihood, covariance: FloatArray) -> FloatArray:
@@ -218,5 +249,5 @@ def _variances(like: Likelihood, covariance: FloatArray) -> FloatArray:
 
 
 def _log_sigmoid(logit: FloatArray) -> FloatArray:
-    result: FloatArray = -log_add(0.0, -np.clip(logit, -_CLIP, _CLIP))
+    result: FloatArray = -log_add(0.0, -np.clip(logit, -_FARTHEST, _FARTHEST))
     return result

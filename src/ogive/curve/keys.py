@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blocks import BLOCK
+from ogive.rows.tails import LOG_LOSS_CLIP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,6 +92,19 @@ class Run:
         """The sum of the squared tails over all samples."""
         q = self.tail
         return dot(q, q) if isinstance(self.count, float) else dot(self.count * q, q)
+
+    @property
+    def unlikely(self) -> FloatArray:
+        """The weight of the outcomes that the scores call unlikely, (m,)."""
+        return self.count - self.hits if self.high else self.hits
+
+    @property
+    def log_loss(self) -> float:
+        """The log loss summed over all samples; a single row needs one logarithm, not two."""
+        q, unlikely = np.maximum(self.tail, LOG_LOSS_CLIP), self.unlikely
+        if isinstance(self.count, float):
+            return -float(np.log(np.abs(1.0 - unlikely - q)).sum())  # 1 − q, or q
+        return -float(unlikely @ np.log(q) + (self.count - unlikely) @ np.log(1.0 - q))
 
     @cached_property
     def total_hits(self) -> float:

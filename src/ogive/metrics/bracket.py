@@ -30,7 +30,8 @@ from ogive.curve.curve import Curve, as_curve
 from ogive.curve.spans import tail_at
 from ogive.metrics.binned import BINS, as_edges
 from ogive.metrics.gap import Within, between
-from ogive.metrics.proper import CLIP, mean_score
+from ogive.metrics.proper import mean_score
+from ogive.rows.tails import LOG_LOSS_CLIP as CLIP
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,8 +2,8 @@ r"""A curve in about a hundred cells, for tests that simulate it thousands of ti
 
 Rows are joined until they hold about 1/128 of the variance or span half a unit of log-odds, and
 never across tenths of the rows, which are Hosmer and Lemeshow's groups; a group of equal scores is
-never split. Scores nearer to 0 or 1 than 1e-7 count as 1e-7, as in the log loss: a
-score of exactly 1 that is wrong once in ten million rows is not impossible.
+never split. Scores nearer to 0 or 1 than 1e-7 count as 1e-7: a score of
+exactly 1 that is wrong once in ten million rows is not impossible.
 
 Of each cell: the *surplus* S of outcomes over scores, its variance v and third cumulant under
 calibration, and its log-odds :math:`\eta`. Outcomes are drawn in the cells from the scores, as
@@ -19,12 +19,12 @@ import numpy as np
 
 from ogive._numerics.logistic import log_add, log_odds_of_tails
 from ogive.metrics.null import Null, summed
-from ogive.metrics.proper import CLIP
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray, IntArray
     from ogive.curve import Curve
 
+LEAST_TAIL = 1e-7  # of a score: a smaller one says nothing that a sample could show
 CELLS = 128  # with twice as many the power of the omnibus test changes by less than 0.01
 CELLS_PER_LOG_ODDS = 2.0
 GROUPS = 10  # of equally many rows; no cell lies in two of them
@@ -39,8 +39,8 @@ class Cells:
     """Joined rows, (c,) each: what the parts need of the data, and what draws need of the null."""
 
     def __init__(self, curve: Curve) -> None:
-        null = Null(curve, least_tail=CLIP)
-        tail = np.maximum(curve.tail, CLIP)
+        null = Null(curve, least_tail=LEAST_TAIL)
+        tail = np.maximum(curve.tail, LEAST_TAIL)
         eta = log_odds_of_tails(curve.high, tail)
         cell = self.cell = cell_of(eta, null.variance, curve.count)
         size = int(cell[-1]) + 1

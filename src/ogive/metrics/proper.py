@@ -5,8 +5,8 @@ With p the score of a row, y its outcome (0 or 1) and w its weight, and all mean
 .. math:: \text{Brier} = \overline{(y - p)^2}, \qquad
           \text{log loss} = -\overline{y \log p + (1 - y) \log (1 - p)} .
 
-The log loss clips p to [1e-7, 1 − 1e-7], for every method alike: one certain score that is
-wrong would otherwise make it infinite.
+The log loss raises the probability of what happened to 2.2e-16, as scikit-learn does with float64:
+one certain score that is wrong would otherwise make it infinite.
 
 Written by side and tail q = min(p, 1 − p), a row is *likely* (a hit above ½, a miss below) or
 *unlikely*, and the two scores are q², −log(1 − q) or (1 − q)², −log q: symmetric, and exact where
@@ -25,16 +25,12 @@ from ogive._html import record_form
 from ogive.curve.curve import as_curve, check_curve
 from ogive.curve.keys import dot
 from ogive.metrics.onepass import read
-from ogive.rows.tails import LOG_LOSS_CLIP
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, WeightKind
     from ogive.curve import Curve
     from ogive.curve.clusters import Clusters
     from ogive.curve.keys import Run
-
-#: The log loss clips scores to [CLIP, 1 − CLIP].
-CLIP = LOG_LOSS_CLIP
 
 
 class MeanReader:
@@ -72,7 +68,7 @@ class BrierReader:
                 rows, tails = run.size - rows, run.tails - tails
             total = run.squared_tails + rows - 2.0 * tails
         else:
-            total = _squared_errors(run.tail, _unlikely(run), run.squared_tails)
+            total = _squared_errors(run.tail, run.unlikely, run.squared_tails)
         self.total += total
         if run.square is None or run.square_hits is None:
             self.noise += total
@@ -98,14 +94,9 @@ class NllReader:
         self.total = self.n = 0.0
 
     def add(self, run: Run) -> None:
-        """Take in the next rows; a single row needs one logarithm, not two."""
+        """Take in the next rows."""
         self.n += run.size
-        q = np.maximum(run.tail, CLIP)
-        unlikely = _unlikely(run)
-        if isinstance(run.count, float):
-            self.total -= float(np.log(np.abs(1.0 - unlikely - q)).sum())  # 1 − q, or q
-            return
-        self.total -= float(unlikely @ np.log(q) + (run.count - unlikely) @ np.log(1.0 - q))
+        self.total += run.log_loss
 
     @property
     def value(self) -> float:
@@ -126,11 +117,6 @@ class SpiegelhalterReader:
         self.total += float(run.surplus @ lean) * (-1.0 if run.high else 1.0)
         square = run.count if run.square is None else run.square
         self.variance += float(np.sum(square * lean * lean * q * (1.0 - q)))
-
-
-def _unlikely(run: Run) -> FloatArray:
-    """Return the weight of the outcomes that the scores call unlikely, (m,)."""
-    return run.count - run.hits if run.high else run.hits
 
 
 def accuracy(curve: Curve) -> float:
@@ -182,7 +168,10 @@ def nll(
     sample_weight: ArrayLike | None = None,
     weight_kind: WeightKind = "repetition",
 ) -> float:
-    """Return the log loss of the view, scores clipped to [1e-7, 1 − 1e-7].
+    """Return the log loss of the view: the mean of −log max(q, 2.2e-16), q of what happened.
+
+    It is `sklearn.metrics.log_loss` of the scores as float64. (Of a float32 array scikit-learn
+    takes no probability below 1.2e-7.)
 
     >>> from ogive import Curve
     >>> round(nll(Curve.from_scores([0.5, 0.8], [1, 1])), 4)

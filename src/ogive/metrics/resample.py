@@ -39,8 +39,8 @@ from ogive.curve.curve import Curve, as_curve
 from ogive.curve.keys import pack
 from ogive.curve.ties import Groups
 from ogive.errors import InvalidInput, UnknownName
-from ogive.metrics.proper import CLIP
 from ogive.metrics.shared_draws import warn_if_few_decide
+from ogive.rows.tails import outcome_losses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,12 +48,12 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray, Progress, WeightKind
     from ogive.curve.clusters import Clusters
 
-#: What a row of score s adds to a mean, by its outcome: (1, 0).
-_OF_A_ROW: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray]]] = {
-    "accuracy": lambda s: (np.ones(s.size), np.zeros(s.size)),
-    "mean_score": lambda s: (s, s),
-    "brier": lambda s: ((1.0 - s) ** 2, s**2),
-    "nll": lambda s: (-np.log(np.clip(s, CLIP, 1.0)), -np.log1p(-np.clip(s, 0.0, 1.0 - CLIP))),
+#: What a row of each score adds to a mean, by its outcome: (1, 0).
+_OF_A_ROW: dict[str, Callable[[Curve], tuple[FloatArray, FloatArray]]] = {
+    "accuracy": lambda c: (np.ones(c.score.size), np.zeros(c.score.size)),
+    "mean_score": lambda c: (c.score, c.score),
+    "brier": lambda c: ((1.0 - c.score) ** 2, c.score**2),
+    "nll": lambda c: outcome_losses(c.high, c.tail),
 }
 #: Means, whose bootstrap needs no correction; everything else is treated as an error >= 0.
 MEANS = frozenset({"accuracy", "mean_score", "brier", "nll", "spiegelhalter"})
@@ -184,7 +184,7 @@ def mean_ends(curve: Curve, measure: object, level: float = COVERAGE) -> tuple[f
     clusters = curve.clusters
     if not isinstance(measure, str) or measure not in _OF_A_ROW:
         return None
-    of_hit, of_miss = _OF_A_ROW[measure](curve.score)
+    of_hit, of_miss = _OF_A_ROW[measure](curve)
     by_cluster = None
     if clusters is not None:
         warn_if_few_decide(clusters)

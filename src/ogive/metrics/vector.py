@@ -5,8 +5,8 @@ With p a row's probabilities and y its true class, and means weighted,
 .. math:: \text{Brier} = \overline{\sum_k (p_k - \mathbf 1(y = k))^2}, \qquad
           \text{log loss} = -\overline{\log p_y} ,
 
-the log loss with :math:`p_y` clipped to [1e-7, 1 − 1e-7]. Predictions have their own softmax;
-for calibrated vectors pass their (N, K) array too.
+the log loss with :math:`p_y` of at least 2.2e-16, as in scikit-learn. Predictions have their own
+softmax; for calibrated vectors pass their (N, K) array too.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 
 from ogive._numerics.blocks import blocks, for_each_block
 from ogive.errors import InvalidInput, rows_that
-from ogive.metrics.proper import CLIP
 from ogive.rows.check import SUM_TOLERANCE, as_floats
 from ogive.rows.predictions import labelled
+from ogive.rows.tails import LOG_LOSS_CLIP
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, FloatArray
@@ -43,7 +43,11 @@ class VectorScores:
 
 
 def vector_rows(
-    preds: Predictions, probabilities: ArrayLike | None = None, *, n_jobs: int | None = None
+    preds: Predictions,
+    probabilities: ArrayLike | None = None,
+    *,
+    n_jobs: int | None = None,
+    least: float = LOG_LOSS_CLIP,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return each row's Brier score, log loss and whether its top class is right: (N,) each.
 
@@ -54,6 +58,8 @@ def vector_rows(
     probabilities : array-like, (N, K), optional
         Calibrated vectors of the same rows; default: the predictions' own.
     n_jobs : int, optional
+    least : float
+        Smaller probabilities count as this in the log loss.
     """
     labelled(preds)
     given = None if probabilities is None else _as_vectors(probabilities, preds)
@@ -66,7 +72,7 @@ def vector_rows(
         top = preds.choice(at) if given is None else p.argmax(axis=1)
         rows, true = np.arange(p.shape[0]), labels[at]
         own = p[rows, true]
-        np.log(np.clip(own, CLIP, 1.0 - CLIP), out=nll[at])
+        np.log(np.clip(own, least, 1.0 - least), out=nll[at])
         hit[at] = top == true
         p[rows, true] -= 1.0
         np.einsum("ij,ij->i", p, p, out=brier[at])
@@ -100,7 +106,7 @@ def brier_vector(preds: Predictions, probabilities: ArrayLike | None = None) -> 
 
 
 def nll_vector(preds: Predictions, probabilities: ArrayLike | None = None) -> float:
-    """Return the log loss of whole vectors, clipped to [1e-7, 1 − 1e-7].
+    """Return the log loss of whole vectors: the mean of −log max(p_y, 2.2e-16), as in `nll`.
 
     >>> from ogive import Predictions
     >>> round(nll_vector(Predictions([[0.5, 0.5]], [0], kind="probs")), 4)

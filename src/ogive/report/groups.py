@@ -39,7 +39,7 @@ def group_section(
     fitted_on = None
     if cal is None or groups.cal is None:
         given = score_rows(test, view)
-        rows = {"none": Rows(given.score, given.hit)}
+        rows = {"none": Rows(given.score, given.hit, tail=given.tail)}
         _, losses = scores_of(rows["none"], test, view)
         found = by_group(groups, test, rows, {"none": losses})
     else:

@@ -178,7 +178,7 @@ def _measured(subject: Subject, view: str | None, method: str, *, score_only: bo
     whole = view is None and not test.one_column
     of = VECTOR if whole else viewed
     rows = score_rows(test, viewed)
-    numbers, losses = scores_of(Rows(rows.score, rows.hit), test, of)
+    numbers, losses = scores_of(Rows(rows.score, rows.hit, tail=rows.tail), test, of)
     mean, error, _ = hall_t(losses, _shares(test), test.clusters)
     after = None
     if cal is not None:

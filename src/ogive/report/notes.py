@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ogive._wording import MINUS
-from ogive.metrics.proper import CLIP
+from ogive.rows.tails import LOG_LOSS_CLIP
 from ogive.rows.views import rate_name
 from ogive.studies.layout import of_clusters
 
@@ -78,7 +78,7 @@ def how_it_was_computed(before: Measurement, after: AfterCalibration | None) -> 
     intervals = (
         "The interval of ECE is a bootstrap interval corrected for bias, those of the Brier score "
         f"and the log loss are ± 1.96 standard errors, that of the {rate_name(before.view)} is "
-        f"Wilson's. The log loss clips to [{CLIP:.0e}, 1 {MINUS} {CLIP:.0e}].".replace("e-0", "e-")
+        f"Wilson's. The log loss takes no probability below {LOG_LOSS_CLIP:.1e}, as scikit-learn's."
     )
     words = (
         "The verdict says miscalibrated where the calibration test, one p-value for many kinds of "

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from ogive._typing import BoolArray, FloatArray, IntArray
     from ogive.rows.predictions import Predictions
 
-#: Log losses raise smaller tails to this, for every method alike: one score that is certain and
-#: wrong would otherwise make the mean infinite.
-LOG_LOSS_CLIP = 1e-7
+#: Log losses raise smaller probabilities to this, as scikit-learn does with float64: one score
+#: that is certain and wrong would otherwise make the mean infinite.
+LOG_LOSS_CLIP = float(np.finfo(np.float64).eps)
 _BLOCK_IN_DOUBLE_DOUBLE = BLOCK // 4  # smaller: this arithmetic needs about twenty temporaries
 #: Blocks whose rows near a rounding boundary are recomputed together: each recomputation has a
 #: fixed cost.
@@ -47,6 +47,20 @@ BLOCKS_PER_RECOMPUTATION = 16
 #: A megabyte: eight blocks need an eighth of the calls, which saves more time than a smaller array
 #: that fits the cache.
 _BLOCKS_PER_SCRATCH_ARRAY = 8
+
+
+def outcome_losses(
+    high: BoolArray, tail: FloatArray, least: float = LOG_LOSS_CLIP
+) -> tuple[FloatArray, FloatArray]:
+    """Return the log loss of an outcome 1 and of an outcome 0 at each score, (m,) each.
+
+    >>> hit, miss = outcome_losses(np.array([False, True]), np.array([0.25, 0.0]))
+    >>> np.exp(-hit), np.exp(-miss)
+    (array([0.25, 1.  ]), array([7.50000000e-01, 2.22044605e-16]))
+    """
+    q = np.maximum(tail, least)
+    unlikely, likely = -np.log(q), -np.log1p(-q)
+    return np.where(high, likely, unlikely), np.where(high, unlikely, likely)
 
 
 def tails_of_column(preds: Predictions, at: slice, column: IntArray) -> Tails:

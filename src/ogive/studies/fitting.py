@@ -52,12 +52,14 @@ class Rows:
     hit : (N,) the outcomes, or None where they are not known
     vectors : (N, K) calibrated probabilities, from methods that make whole vectors
     prediction : (N,) the most probable class of each vector, by its label
+    tail : (N,) min(score, 1 − score), where 1 − score would round
     """
 
     score: FloatArray
     hit: BoolArray | None
     vectors: FloatArray | None = None
     prediction: AnyArray | None = None
+    tail: FloatArray | None = None
 
 
 def curve_of(
@@ -254,7 +256,8 @@ def apply(
     if isinstance(fitted, Map | GroupedMap):
         rows = score_rows(preds, fitted.view)
         if isinstance(fitted, Map):
-            return Rows(fitted.from_tails(rows.high, rows.tail), rows.hit)
+            as_is = rows.tail if fitted.method == "none" else None
+            return Rows(fitted.from_tails(rows.high, rows.tail), rows.hit, tail=as_is)
         if groups is None:
             msg = f"the calibrator needs the group of each row ({fitted.by or 'groups'})."
             raise InvalidInput(msg)

@@ -1,10 +1,10 @@
 """Whether calibrating is worth it: the gain of any curve method, by cross-fitting.
 
 Every sample is calibrated by a map fitted without it (k folds). `ogive.calibrators.gain` says what
-the gain is, and decides from it whether to calibrate. Both probabilities are clipped as in
-`ogive.nll`. The spline also has a posterior, which decides here as it does in its summary.
-With clusters, folds hold whole clusters, the error is that of their sums, and the posterior counts
-as many rows as they are worth (`Curve.independent_n`).
+the gain is, and decides from it whether to calibrate. Losses are those of `ogive.nll`. The spline
+also has a posterior, which decides here as it does in its summary. With clusters, folds hold whole
+clusters, the error is that of their sums, and the posterior counts as many rows as they are worth
+(`Curve.independent_n`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive._numerics.exact_shares import sides_and_tails
 from ogive.calibrators import find_method
 from ogive.calibrators.gain import Gain
 from ogive.calibrators.maps import Map
@@ -24,8 +25,9 @@ from ogive.curve import Curve
 from ogive.curve.folds import clustered_part
 from ogive.curve.folds import folds as parts_of
 from ogive.errors import FallbackWarning, InvalidInput, InvalidType, NotEnoughData
-from ogive.metrics.proper import CLIP, nll
+from ogive.metrics.proper import nll
 from ogive.rows.predictions import Predictions
+from ogive.rows.tails import outcome_losses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,16 +169,18 @@ def _curve_of(data: object, view: str | View | None) -> Curve:
 
 def _gains(curve: Curve, calibrated: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return what a hit and what a miss at each score gains, (m,) each."""
-    p, q = (np.clip(x, CLIP, 1.0 - CLIP) for x in (curve.score, calibrated))
-    return np.log(q / p), np.log((1.0 - q) / (1.0 - p))
+    before = outcome_losses(curve.high, curve.tail)
+    hit, miss = (
+        a - b for a, b in zip(before, outcome_losses(*sides_and_tails(calibrated)), strict=True)
+    )
+    return hit, miss
 
 
 def _sums(part: Curve, calibrated: FloatArray) -> FloatArray:
     """Return the sums of w, w d, w², w² d, w² d² and of the scores' own loss over a part."""
-    p = np.clip(part.score, CLIP, 1.0 - CLIP)
     hit, miss = _gains(part, calibrated)
     misses, square_misses = part.count - part.hits, part.square - part.square_hits
     first = part.hits @ hit + misses @ miss
     second = [part.square_hits @ hit**power + square_misses @ miss**power for power in (1, 2)]
-    loss = -(part.hits @ np.log(p) + misses @ np.log(1.0 - p))
+    loss = sum(run.log_loss for run in part.runs())
     return np.array([part.count.sum(), first, part.square.sum(), *second, loss])

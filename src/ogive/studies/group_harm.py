@@ -24,7 +24,7 @@ from ogive.calibrators.grouped_map import ANY, JOIN, value_columns
 from ogive.engines.grouping import Grouping, chosen_columns, combined
 from ogive.errors import OgiveWarning
 from ogive.metrics.many import false_discovery
-from ogive.metrics.proper import CLIP
+from ogive.rows.tails import LOG_LOSS_CLIP
 from ogive.studies.group_curves import DEPTH, grouping_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Harm:
         """
         w = np.ones(before.size) if count is None else count
         w2 = w if square is None else square
-        old, new = (np.clip(p, CLIP, 1.0 - CLIP) for p in (before, after))
+        old, new = (np.maximum(p, LOG_LOSS_CLIP) for p in (before, after))
         d = np.log(old / new)
         if isinstance(groups, str):
             cells = Grouping(np.zeros(d.size, dtype=np.int64), [groups])

@@ -8,14 +8,15 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 
 from ogive._numerics.brownian import EXPECTED_KS
+from ogive._numerics.exact_shares import sides_and_tails
 from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.curve.clusters import summed
 from ogive.metrics.binned import ece, mce
 from ogive.metrics.ks import ks_error
 from ogive.metrics.onepass import read
-from ogive.metrics.proper import CLIP
 from ogive.metrics.significance import VarianceReader, ks_test
 from ogive.metrics.vector import vector_rows
+from ogive.rows.tails import LOG_LOSS_CLIP, outcome_losses
 from ogive.studies.fitting import VECTOR, curve_of
 
 if TYPE_CHECKING:
@@ -27,16 +28,22 @@ if TYPE_CHECKING:
 CRITICAL_T = HALF_WIDTH_95  # of `hall_t`: 2.5 % of equally good methods are found worse
 
 
-def scores_of(rows: Rows, test: Predictions, view: str) -> tuple[dict[str, float], FloatArray]:
-    """Return the numbers of calibrated rows, and their log losses, (N,)."""
+def scores_of(
+    rows: Rows, test: Predictions, view: str, least: float = LOG_LOSS_CLIP
+) -> tuple[dict[str, float], FloatArray]:
+    """Return the numbers of calibrated rows, and their log losses, (N,).
+
+    least : smaller probabilities count as this in the log loss
+    """
     weights = test.row_weights
     hit = np.asarray(rows.hit, dtype=np.float64)
     curve = curve_of(rows, test)
     if view == VECTOR:
-        squares, losses, _ = vector_rows(test, rows.vectors)
+        squares, losses, _ = vector_rows(test, rows.vectors, least=least)
     else:
-        p = np.clip(rows.score, CLIP, 1.0 - CLIP)
-        losses = -np.log(np.where(hit > 0, p, 1.0 - p))
+        high, tail = sides_and_tails(rows.score)
+        tail = tail if rows.tail is None else rows.tail
+        losses = np.where(hit > 0, *outcome_losses(high, tail, least))
         squares = (rows.score - hit) ** 2
     numbers = {
         "ks": ks_error(curve),

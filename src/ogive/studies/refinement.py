@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
+from ogive._numerics.exact_shares import sides_and_tails
 from ogive._numerics.mean_interval import ByCluster, Part, mean_interval
 from ogive.curve.curve import as_curve
 from ogive.curve.folds import folds
 from ogive.metrics.line import Estimate
-from ogive.metrics.proper import CLIP
+from ogive.rows.tails import outcome_losses
 from ogive.studies.fitted_on import FOLDS
 from ogive.studies.where_off import spline_of
 
@@ -100,5 +101,5 @@ def refinement(
 
 def _losses(gamma: SplineMap, curve: Curve) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
     """Return calibrated scores, and the log loss of outcomes 1 and 0 at each."""
-    p = np.clip(gamma.from_tails(curve.high, curve.tail), CLIP, 1.0 - CLIP)
-    return p, (-np.log(p), -np.log1p(-p))
+    p = gamma.from_tails(curve.high, curve.tail)
+    return p, outcome_losses(*sides_and_tails(p))

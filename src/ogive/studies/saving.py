@@ -24,7 +24,6 @@ from ogive._numerics.binomial import Likelihood, Trials
 from ogive._numerics.logistic import expit, log_odds_of_tails
 from ogive._numerics.mean_interval import LEVEL
 from ogive.curve.coarse import coarse
-from ogive.metrics.proper import CLIP
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 
 MIN_ROWS_FOR_COARSE_COPY = 20_000  # a copy with a few thousand rows gives the same map
 DEGREE = 4  # of the polynomial in the share of rows; with the log-odds, six coefficients
+LEAST_TAIL = 1e-7  # of a score: one that is certain and wrong would be all that is saved
+NEWTON_GAIN = 1e-7  # in log-likelihood, expected of a further step of Newton's: it stops
 RIDGE = 1e-3  # in units of one row's information: outcomes that can be separated have no maximum
 
 
@@ -56,7 +57,7 @@ def saving(curve: Curve, level: float = LEVEL) -> Saving:
     """
     n, kish = curve.n, curve.independent_n / curve.n
     rows = coarse(curve) if n > MIN_ROWS_FOR_COARSE_COPY else curve
-    tail = np.maximum(rows.tail, CLIP)
+    tail = np.maximum(rows.tail, LEAST_TAIL)
     eta = log_odds_of_tails(rows.high, tail)
     basis = _basis(eta, rows.count)
     gained, ratio = _fit(basis, eta, rows.count * kish, rows.hits * kish)
@@ -84,7 +85,7 @@ def _fit(
     """Return twice the log-likelihood gained, and how much more it varies than its law says."""
     like = Likelihood(Trials(eta, count, hits, eta), basis, hits @ basis)
     start = like.point(np.zeros(basis.shape[1]))
-    fitted = like.ascend(start, np.full(start.coef.size, RIDGE), gain=CLIP)
+    fitted = like.ascend(start, np.full(start.coef.size, RIDGE), gain=NEWTON_GAIN)
     q = expit(like.logit(fitted.coef))
     gained = max(2.0 * (fitted.value - start.value), 0.0)
     varies = float(count @ (q * (1.0 - q) * (basis @ fitted.coef) ** 2))

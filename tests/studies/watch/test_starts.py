@@ -109,7 +109,7 @@ def test_few_starts_are_kept_and_no_row_is_lost(rng):
     assert kept(watch.starts, 70) == list(watch.starts)
 
 
-def test_an_impossible_outcome_counts_once_at_the_clip_of_the_log_loss():
+def test_an_impossible_outcome_counts_once_as_one_in_ten_million():
     gamma = spline_of(Curve.from_scores(np.repeat([0.2, 0.5, 0.6, 0.8], 50), [0, 1] * 100))
     wrong = Curve.from_scores([1.0], [0])
     assert 0.0 < saved_by(gamma, wrong) < -np.log(1e-7)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ogive.studies.arena.files import Experiment
 
 #: What an arena compares; in all of them less is better.
+#: One row of a method that is certain and wrong must not decide a mean over experiments.
+LOG_LOSS_CLIP = 1e-7
 METRICS = ("nll", "brier", "ks")
 _KEPT = (*METRICS, "accuracy", "ks_expected")
 
@@ -91,7 +93,7 @@ def cell(
         try:
             work = _own if module is None else _peer
             rows, seconds = work(cal, test, method, view, module)
-            numbers, _ = scores_of(rows, test, view)
+            numbers, _ = scores_of(rows, test, view, least=LOG_LOSS_CLIP)
         except OgiveError as error:
             return {"error": str(error)}
     if module is None and caught:

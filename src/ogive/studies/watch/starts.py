@@ -40,7 +40,6 @@ import numpy as np
 
 from ogive._numerics.logistic import log_odds_of_tails
 from ogive.curve.summary import LEAST_BITS
-from ogive.rows.tails import LOG_LOSS_CLIP
 from ogive.studies.where_off import spline_of
 
 if TYPE_CHECKING:
@@ -63,6 +62,8 @@ ROWS_OF_A_KNOWN_MAP, GROWTH_OF_A_KNOWN_MAP = 1_000_000, 1.5
 #: Before a start has this many rows of the rarer outcome it does not bet: a line through fewer
 #: would lose more on new rows than it can gain.
 MIN_OUTCOMES_TO_BET = 10
+#: p and 1 − p of a bet are at least this.
+LEAST_TAIL = 1e-7
 #: What a start bets on its own first day. More would be lost on all days without a change.
 SHARE_OF_FIRST_BET = 0.1
 #: Shifts, changes of slope and both at once, in eight directions; each moves the day's sums by
@@ -140,8 +141,8 @@ def saved_by(gamma: SplineMap, curve: Curve) -> float:
     q = gamma.from_tails(curve.high, curve.tail)
     p = np.where(curve.high, 1.0 - curve.tail, curve.tail)
     rest = np.where(curve.high, curve.tail, 1.0 - curve.tail)
-    ones = np.log(q) - np.log(np.maximum(p, LOG_LOSS_CLIP))
-    zeros = np.log1p(-q) - np.log(np.maximum(rest, LOG_LOSS_CLIP))
+    ones = np.log(q) - np.log(np.maximum(p, LEAST_TAIL))
+    zeros = np.log1p(-q) - np.log(np.maximum(rest, LEAST_TAIL))
     return float(curve.hits @ ones + (curve.count - curve.hits) @ zeros)
 
 
@@ -157,7 +158,7 @@ def first_bet(curve: Curve) -> float:
     is that of the map whose log-odds are larger by δ, and has the mean 1.
     """
     p = np.where(curve.high, 1.0 - curve.tail, curve.tail)
-    tail = np.maximum(curve.tail, LOG_LOSS_CLIP)
+    tail = np.maximum(curve.tail, LEAST_TAIL)
     eta = log_odds_of_tails(curve.high, tail)
     info = curve.count * tail * (1.0 - tail)
     x = eta - info @ eta / info.sum()
