@@ -595,6 +595,20 @@ def stick_breaking(row, maps, power, floor, margin=1e-6):
     return np.array(q)
 
 
+def power_of_others(rows, labels, ranks):
+    """The power of the masses after the first ranks that is likeliest, with the prior N(1, 1)."""
+
+    def loss(power):
+        total = (power - 1) ** 2 / 2
+        for row, label, order in zip(rows, labels, ranked_classes(rows), strict=True):
+            others = order[ranks:]
+            if label in others:
+                total -= np.log(row[label] ** power / sum(row[k] ** power for k in others))
+        return total
+
+    return minimize_scalar(loss, (0.5, 2.0), tol=1e-7).x
+
+
 def one_against_rest(eta_columns, maps):
     """A map for each class, and the row divided by its sum."""
     q = np.stack([g.from_log_odds(eta) for g, eta in zip(maps, eta_columns, strict=True)], axis=1)

@@ -278,3 +278,16 @@ def test_a_gate_of_groups_says_which_group_decides(run, log):
     assert gate["group"] in {"DE", "FR", "IT"}
     assert len(gate["limits"]) == 3
     assert run("measure", log, "--max-ks", 0.9)[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["repetition", "sampling"])
+def test_folds_of_groups_hold_every_weight_once(run, tmp_path, kind):
+    rng = np.random.default_rng(0)
+    table = scores_table(300, group=rng.choice(["a", "b"], 300), w=rng.integers(1, 9, 300) / 4)
+    store(table, tmp_path / "log" / "a.parquet")
+    words = ("--by", "group", "--weight", "w", "--weight-kind", kind, "--json")
+    code, out, err = run("fit", tmp_path / "log", "-o", tmp_path / "cal.json", *words)
+    assert code == 0, err
+    score, outcome, w = (table[name].to_numpy() for name in ("score", "outcome", "w"))
+    loss = -np.average(np.log(np.where(outcome == 1, score, 1 - score)), weights=w)
+    assert json.loads(out)["log_loss_before"] == pytest.approx(loss, rel=1e-6)  # counted in buckets

@@ -69,6 +69,7 @@ STORIES = {
         "fit log -o a.json",
         "apply a.json log -o applied",
         "fit log -o g.json --by g",
+        "fit log -o w.json --by g --weight w --weight-kind sampling",
         "apply g.json scores.csv -o g.csv",
         "watch log --time day --state state.json",
         "watch log --time day --state state.json",

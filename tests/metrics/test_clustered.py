@@ -37,6 +37,8 @@ def test_clusters_widen_the_interval_and_every_row_alone_does_not(test):
     assert b.sigma > 1.5 * a.sigma
     assert b.high - b.value > 1.5 * (a.high - a.value)
     assert b.pvalue > a.pvalue
+    for name in ("detectable", "detectable_half"):  # what is found widens with the noise
+        assert getattr(b, name) == pytest.approx(getattr(a, name) * b.sigma / a.sigma)
     assert c.pvalue == pytest.approx(a.pvalue, abs=0.04)
     assert c.high == pytest.approx(a.high, rel=0.05)
     assert c.expected == pytest.approx(a.expected, rel=0.05)

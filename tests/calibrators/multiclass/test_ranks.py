@@ -59,6 +59,16 @@ def test_it_equals_the_slow_definition(K, ranks, scale, seed):
     np.testing.assert_allclose(gamma(preds), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize(("K", "ranks"), [(3, 1), (5, 3), (6, 2)])
+def test_the_power_of_the_other_classes_is_the_likeliest(K, ranks, rng):
+    logits, labels = sample(rng, n=2000, K=K)
+    preds = Predictions(logits, labels, kind="logits")
+    gamma = quiet_fit(preds, "platt", ranks=ranks)
+    masses = np.maximum(rescaled(preds, gamma.factor).masses(slice(0, 2000)), gamma.floor)
+    assert gamma.power == pytest.approx(naive.power_of_others(masses, labels, ranks), abs=1e-3)
+    assert abs(gamma.power - 1.0) > 0.01
+
+
 @pytest.mark.parametrize("given", ["probs", "logits", "logits as they are"])
 def test_the_first_class_gets_what_its_view_says(given, rng):
     logits, labels = sample(rng)

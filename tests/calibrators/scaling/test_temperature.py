@@ -209,13 +209,14 @@ def test_it_meets_the_papers_table(arena):
 def averaged_factor(logits, labels, weights=None):
     """The b whose mean f' is that of the average over b, by a fine sum: A(b) is Beta(2, 1/2)."""
     weights = np.ones(labels.size) if weights is None else weights
+    sure = weights @ [1 / (row == row.max()).sum() for row in logits] / weights.sum()
     t = np.linspace(-12.0, 9.0, 8001)
     u = logits - logits.max(axis=1, keepdims=True)
     logs = np.array([log_softmax(np.exp(x) * u, axis=1) for x in t])
     like = np.array([weights @ _own(one, labels) for one in logs])
     slope = np.array([weights @ (np.exp(one) * u).sum(axis=1) for one in logs])
     x = np.array([weights @ np.exp(one.max(axis=1)) for one in logs]) / weights.sum()
-    x = (x - 1 / logits.shape[1]) / (1 - 1 / logits.shape[1])
+    x = (x - 1 / logits.shape[1]) / (sure - 1 / logits.shape[1])  # of equal ones none is sure
     density = np.exp(like - like.max()) * beta.pdf(np.clip(x, 0.0, 1 - 1e-15), 2, 0.5)
     mean = np.trapezoid(density * slope, x) / np.trapezoid(density, x)
     return float(np.exp(np.interp(mean, slope, t)))
@@ -229,6 +230,13 @@ def _own(values, labels):
 @pytest.mark.parametrize("T", [0.5, 1.0, 3.0])
 def test_the_careful_factor_is_an_average(n, T, rng):
     logits, labels = sample(rng, n, 4, T)
+    found = careful_factor(Predictions(logits, labels, kind="logits"))
+    assert found == pytest.approx(averaged_factor(logits, labels), rel=0.02)
+
+
+def test_two_largest_classes_alike_are_never_sure(rng):
+    logits, labels = sample(rng, 12, 4, 1.0)
+    logits[:8, 0] = logits[:8, 1] = logits[:8].max(axis=1)
     found = careful_factor(Predictions(logits, labels, kind="logits"))
     assert found == pytest.approx(averaged_factor(logits, labels), rel=0.02)
 
