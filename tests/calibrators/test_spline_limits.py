@@ -1,6 +1,7 @@
 """The default calibrator where data are short: few outcomes, and beyond the scores seen."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,11 +83,57 @@ def test_beyond_the_range_seen_the_map_neither_turns_nor_runs_away(monotone):
         for end, way in ((gamma.first, -1.0), (gamma.last, 1.0)):
             far = end + way * np.array([0.0, 1e-9, 0.5, 1.0, 10.0])
             logit = gamma.log_odds_at(far)
-            assert logit[1] == pytest.approx(logit[0], abs=1e-7)
-            slopes = way * np.diff(logit)[1:] / np.diff(np.abs(far - end))[1:]
-            assert slopes.min() >= -1e-9
-            assert slopes.max() <= gamma.rise + 1e-9
-            np.testing.assert_allclose(slopes, slopes[0], atol=1e-6)
+            slope = gamma.above if way > 0 else gamma.below
+            assert 0.0 <= slope <= gamma.rise + 1e-9
+            d, w = np.abs(far - end), gamma.linear
+            moved = slope * (w * d + (1.0 - w) * (1.0 - np.exp(-d)))  # τ is 1
+            np.testing.assert_allclose(way * (logit - logit[0]), moved, atol=1e-9)
+
+
+def test_a_line_goes_on_as_far_as_the_outcomes_speak_for_one(rng):
+    eta = rng.normal(0.0, 1.0, 20_000)
+    scores = 1 / (1 + np.exp(-eta))
+    line = fit_spline(Curve.from_scores(scores, rng.random(eta.size) < scores))
+    curve = fit_spline(Curve.from_scores(scores, rng.random(eta.size) < 0.2 + 0.6 * scores**2))
+    far = np.array([8.0, 18.0])
+    assert line.linear > 0.7
+    assert np.diff(line.log_odds_at(far)) > 7.0
+    assert np.diff(curve.log_odds_at(far)) < 0.05
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+def test_a_saturated_row_costs_what_the_rows_near_by_say(rng, monotone):
+    # 100,000 rows say that a score of 0.02 is 0.116; 1e-12 was 5e-5, and 0 was 2e-16: 36 nats.
+    p = rng.uniform(0.02, 0.98, 100_000)
+    hits = rng.random(p.size) < 0.1 + 0.8 * p
+    gamma = fit_spline(Curve.from_scores(p, hits), monotone=monotone)
+    assert gamma([0.0, 1e-300, 1e-12]).min() > 0.05
+    assert gamma([1.0, 1 - 2.0**-53, 1 - 1e-12]).max() < 0.95
+    near = gamma.from_log_odds(np.log(2.2e-16) * np.array([1.0, -1.0]))
+    assert gamma([0.0, 1.0]) == pytest.approx(near, abs=1e-4)  # as an exact 0 and 1 count
+
+
+def test_scores_further_out_than_any_exact_one_keep_their_order():
+    # The fit saw log-odds of 60: an exact 1 is not below them, though 2.2e-16 is.
+    eta = np.linspace(30.0, 60.0, 50)
+    logits = np.stack([np.zeros(50), eta], 1)
+    preds = Predictions(logits, (np.arange(50) % 5 > 0).astype(int), kind="logits")
+    gamma = fit_spline(Curve.from_predictions(preds, view="class-1"))
+    assert gamma.highest == pytest.approx(60.0)
+    assert gamma.lowest == pytest.approx(np.log(2.0**-52))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_order_is_kept_across_the_ends_and_beyond(seed):
+    eta, hits = plateau(np.random.default_rng(seed))
+    gamma = fit_spline(Curve.from_scores(1 / (1 + np.exp(-eta)), hits), monotone=True)
+    assert gamma.linear < 0.5
+    steps = np.concatenate([[0.0], 2.0 ** np.arange(-52, 10)])
+    for end in (gamma.first, gamma.last):
+        around = end + np.concatenate([-steps[::-1], steps])
+        beside = [np.nextafter(end, way * np.inf) for way in (-1.0, 1.0)]
+        far = np.sort(np.concatenate([around, beside]))
+        assert (np.diff(gamma.from_log_odds(far)) >= 0.0).all()
 
 
 @pytest.mark.parametrize("scale", [0.01, 30.0])
@@ -100,6 +147,8 @@ def test_slopes_beyond_the_range_follow_the_scale_of_the_log_odds(scale):
         )
         maps.append(fit_spline(curve))
     assert maps[1].rise * scale == pytest.approx(maps[0].rise, rel=0.1)
+    # τ is in log-odds of any scale, and so is the place of an exact 0 or 1
+    maps = [replace(gamma, tau=None, lowest=-745.0, highest=745.0) for gamma in maps]
     end = eta.max() + 5.0
     far = [gamma.from_log_odds(c * end) for gamma, c in zip(maps, (1.0, scale), strict=True)]
     assert far[0] == pytest.approx(far[1], abs=0.05)
@@ -129,6 +178,19 @@ def test_maps_saved_without_slopes_beyond_the_range_go_on_as_the_spline_does(rng
     logit = gamma.log_odds_at(far)
     assert np.diff(logit)[0] * 28 == pytest.approx(np.diff(logit)[1])
     assert gamma.to_dict().keys() == old.keys()
+
+
+def test_maps_saved_without_tau_go_on_straight(rng):
+    eta, hits = plateau(rng)
+    values = fit_spline(Curve.from_scores(1 / (1 + np.exp(-eta)), hits)).to_dict()
+    assert values["tau"] == 1.0
+    gamma = SplineMap.from_dict({k: v for k, v in values.items() if k != "tau"})
+    far = gamma.last + np.array([0.0, 1.0, 30.0])
+    at_end = gamma.log_odds_at(far[:1])
+    np.testing.assert_array_equal(
+        gamma.log_odds_at(far), at_end + gamma.above * (far - max(gamma.last, gamma.knots[-1]))
+    )
+    assert "tau" not in gamma.to_dict()
 
 
 def test_the_range_seen_is_that_of_the_rows_also_where_they_are_bundled(rng):

@@ -25,6 +25,7 @@ NAMES = (
     + [f"shifted-{name}" for name in ("spline.score", "isotonic.score")]
     + [f"shifted-{name}" for name in ("vector.vector", "temperature.vector", "spline.keep")]
     + ["spline.top-1", "spline.top-2", "spline.within-top-2", "histogram.class-1", "monotone.score"]
+    + ["plateau.score"]
     + VIEW_NAMES
 )
 #: Of two classes, as 0.1 fits them; the exports of 0.1 with four classes are tested in full.
@@ -94,6 +95,10 @@ def fitted(name, **sizes):  # noqa: PLR0911 - one for each kind
             from ogive import fit_spline
 
             return fit_spline(curve(**sizes), monotone=True)
+        if method == "plateau":  # most scores of a check lie beyond those of its fit
+            scores = np.random.default_rng(6).uniform(0.3, 0.6, sizes.get("rows", 600))
+            hits = np.random.default_rng(7).random(scores.size) < 0.2 + 0.6 * (scores > 0.4)
+            return METHODS["spline"].fit(Curve.from_scores(scores, hits))
         if way == "groups":
             return fit_groups(group_curves(**sizes), by="country")
         if way == "score":

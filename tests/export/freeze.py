@@ -1,8 +1,8 @@
 """Write an artifact of every method and its numbers to `frozen/`: `python -m tests.export.freeze`.
 
-Run it when a method is added. What is there already is never written again: it stands for files
-that others have saved, which every later version must read and evaluate alike. It also writes
-``docs/artifact.schema.json`` from the table that `load` checks files with.
+Run it when a method is added, or named in `CHANGED`. What is there already is never written again:
+it stands for files that others have saved, which every later version must read and evaluate alike.
+It also writes ``docs/artifact.schema.json`` from the table that `load` checks files with.
 """
 
 import json
@@ -21,6 +21,14 @@ from tests.export.calibrators import GROUP_NAMES, NAMES, TWO_NAMES, fitted
 
 FROZEN = Path(__file__).parent / "frozen"
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "artifact.schema.json"
+#: The version that gave a method a field which decides its numbers: it is frozen once more.
+CHANGED = dict.fromkeys(
+    (
+        *("spline.score", "monotone.score", "plateau.score", "shifted-spline.score"),
+        *("spline.keep", "spline.top-1", "classes.top-1", "spline.groups"),
+    ),
+    2,  # `tau` of splines
+)
 SCORES = np.concatenate([np.linspace(0, 1, 33), [1e-300, 1e-12, 1 - 1e-12, 1 - 2.0**-53]])
 LOGITS = np.array(
     [[0, 0, 0, 0], [2, 1, 0, -1], [-3, 0.5, 0.25, 4], [40, 0, 0, -1], [0, 900, 0, 1], [1, 1, -5, 1]]
@@ -66,7 +74,7 @@ def json_schema():
 
     properties = {
         "format": {"const": FORMAT},
-        "version": {"const": VERSION},
+        "version": {"enum": [*range(1, VERSION + 1)]},
         "library": Text().schema(),
         "method": {"enum": [*METHODS, *MULTICLASS, *GROUPED, *CLASS_VIEWS, *SHIFTED]},
         "fitted_on": FITTED_ON.schema(),
@@ -93,12 +101,13 @@ def json_schema():
 def main():
     SCHEMA.write_text(json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n")
     for name in [*NAMES, *TWO_NAMES, *GROUP_NAMES]:
-        path = FROZEN / f"v1-{name}.json"
-        if not path.exists():
-            gamma = fitted(name, rows=60) if name.startswith("paper") else fitted(name, rows=200)
-            save(gamma, path)
-            found = numbers(gamma, two=name in TWO_NAMES).tolist()
-            path.with_suffix(".numbers").write_text(json.dumps(found) + "\n")
+        if any(FROZEN.glob(f"v[{CHANGED.get(name, 1)}-9]-{name}.json")):
+            continue
+        path = FROZEN / f"v{VERSION}-{name}.json"
+        gamma = fitted(name, rows=60) if name.startswith("paper") else fitted(name, rows=200)
+        save(gamma, path)
+        found = numbers(gamma, two=name in TWO_NAMES).tolist()
+        path.with_suffix(".numbers").write_text(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def test_it_is_json_without_surprises(gamma, tmp_path):
     save(gamma, tmp_path / "cal.json")
     document = json.loads((tmp_path / "cal.json").read_text())
     assert document["format"] == "ogive-calibrator"
-    assert document["version"] == 1
+    assert document["version"] == 2
     assert document["method"] == "paper-spline"
     assert document["map"]["n"] == 6500
     assert document["fitted_on"]["n"] == 6500

@@ -40,7 +40,7 @@ def test_the_schema_can_fail(validator):
     document = json.loads((FROZEN / "v1-platt.score.json").read_text())
     for change in (
         lambda d: d.pop("map"),
-        lambda d: d.update(version=2),
+        lambda d: d.update(version=3),
         lambda d: d.update(method="beta"),
         lambda d: d["map"].update(at_one=5),
         lambda d: d["map"].update(view="top-1\n"),

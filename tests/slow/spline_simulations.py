@@ -1,10 +1,13 @@
-"""The default spline on known truths: `python -m tests.slow.spline_simulations`.
+"""The default spline on known truths: `python -m tests.slow.spline_simulations [beyond]`.
 
 Prints the tables of docs/theory/spline.md: how often its band covers and how wide it is, and the
-spline's log loss on few rows against Platt's. The tests beside it assert bounds of these numbers.
+spline's log loss on few rows against Platt's; with `beyond`, its log loss beyond the scores of
+the fit. The tests beside it assert bounds of these numbers.
 """
 
+import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import logit
@@ -65,6 +68,16 @@ FEW_ROWS = {
 }
 #: And how many samples of each: the limit is 3 % of the log loss from 30 rows on.
 FEW_SIZES = {10: 300, 30: 500, 100: 200, 300: 100, 1000: 60}
+
+
+#: Log-odds of the fit, the truth (a probability), log-odds used.
+BEYOND = {
+    "plateau": ((-1.0, 1.0), lambda e: 0.15 + 0.7 * expit(2.0 * e), (2.0, 1.5)),
+    "line": ((-1.0, 1.0), expit, (2.0, 1.5)),
+    "line, far": ((-3.0, 1.0), expit, (2.0, 2.0)),
+    "label noise 2 %, far": ((0.0, 1.5), lambda e: 0.02 + 0.96 * expit(e), (6.0, 2.0)),
+}
+BEYOND_SIZES = {100: 200, 1000: 200, 10_000: 200}
 
 
 def draw(rng, n, place, spread):
@@ -131,7 +144,41 @@ def loss_over_platt(kind, n, draws):
     return ratio - 1.0, error
 
 
+def loss_beyond(kind, n, draws):
+    """Log loss above the entropy, as a share of it, and standard errors, of three maps.
+
+    They are the map as it goes on straight, as it levels out whatever the outcomes say, and as
+    it is.
+    """
+    (place, spread), truth, (there, wide) = BEYOND[kind]
+    at = there + wide * norm.ppf((np.arange(2000) + 0.5) / 2000)
+    p = truth(at)
+    entropy = -np.mean(p * np.log(p) + (1 - p) * np.log1p(-p))
+    more = np.empty((draws, 3))
+    for seed in range(draws):
+        rng = np.random.default_rng([n, seed])
+        eta = rng.normal(place, spread, n)
+        gamma = fit_spline(Curve.from_scores(expit(eta), rng.random(n) < truth(eta)))
+        straight = replace(gamma, tau=None, lowest=-745.0, highest=745.0)
+        for i, each in enumerate((straight, replace(gamma, linear=0.0), gamma)):
+            q = each.from_log_odds(at)
+            more[seed, i] = -np.mean(p * np.log(q) + (1 - p) * np.log1p(-q)) / entropy - 1.0
+    return more.mean(axis=0), more.std(axis=0, ddof=1) / np.sqrt(draws)
+
+
+def print_beyond():
+    print("| truth | rows | straight | level at once | spline |")
+    for kind in BEYOND:
+        for n, draws in BEYOND_SIZES.items():
+            found = zip(*loss_beyond(kind, n, draws), strict=True)
+            cells = [f"{100 * more:.1f} ± {100 * error:.1f}" for more, error in found]
+            print(f"| {kind} | {n:,} | " + " | ".join(cells) + " |", flush=True)
+
+
 def main():
+    if sys.argv[1:] == ["beyond"]:
+        print_beyond()
+        return
     print("| truth | " + " | ".join(f"N = {n:,}" for n in SIZES) + " |")
     for kind in TRUTHS:
         held = [coverage(kind, n, draws) for n, draws in SIZES.items()]

@@ -35,6 +35,19 @@ def test_few_rows_lose_little_to_platt(kind, n):
     assert error <= 0.02  # enough samples to tell
 
 
+@pytest.mark.parametrize(("n", "most"), [(1000, 0.125), (10_000, 0.1)])
+def test_beyond_the_scores_of_the_fit_a_plateau_is_not_run_past(n, most):
+    more, error = simulations.loss_beyond("plateau", n, 100)
+    assert more[2] + 2 * error[2] <= most
+    assert more[2] < more[0]
+
+
+@pytest.mark.parametrize("n", [1000, 10_000])
+def test_beyond_the_scores_of_the_fit_a_line_goes_on(n):
+    more, _ = simulations.loss_beyond("line", n, 100)
+    assert more[2] <= more[0] + 0.01
+
+
 @pytest.mark.parametrize("kind", ["right", "hinge", "parabola", "wave", "tail"])
 def test_the_simultaneous_band_holds_the_whole_curve(kind):
     assert simulations.coverage(kind, 300, 100, simultaneous=True).min() >= 0.95 - CHANCE

@@ -29,7 +29,7 @@ import numpy as np
 
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.evidence import LINE, Posterior, Prior, constrained_coefficients, posterior
-from ogive._numerics.logistic import expit
+from ogive._numerics.logistic import expit, logit
 from ogive.calibrators.gain import before_of, gain_of_fit
 from ogive.calibrators.grouped_trials import log_odds, trials_of
 from ogive.calibrators.log_odds import NEAREST_TO_ONE, seen_ends, seen_range
@@ -72,6 +72,8 @@ BIAS_PER_DISTANCE = 1.4
 BIAS_PER_DEVIATION = 0.8
 NEAR_PER_ALL = 0.8
 NEAR_KNOTS = 5
+TAU = 1.0  # log-odds: how far beyond what was seen a slope is believed, unless of a line
+EXACT = float(-logit(np.finfo(np.float64).eps))  # log-odds of the last score that is not exact
 STEEP = 3.0  # a steeper line is treated as a matter of units, not as underconfidence
 
 
@@ -235,7 +237,8 @@ def _map(
         monotone=bool(monotone),
         **seen_range(curve),
         **_slopes_beyond(problem, found, monotone=monotone),
-        **seen_ends(curve),
+        tau=TAU,
+        **_ends(curve),
         **_TO_COME,
     )
     one, at_one = _at_one(curve, draft)
@@ -293,6 +296,20 @@ def _slopes_beyond(problem: Problem, found: Posterior, *, monotone: bool) -> dic
     slopes = problem.spline.slopes()[[0, problem.spline.knots.size - 1]] @ problem.to_values
     below, above = np.clip(1.0 + slopes @ found.mean, least, most).tolist()
     return {"below": below, "above": above, "rise": rise}
+
+
+def _ends(curve: Curve) -> dict[str, float]:
+    """Return `lowest` and `highest`: an exact 0 or 1 that was not seen counts as `EXACT`.
+
+    >>> from ogive import Curve
+    >>> _ends(Curve.from_scores([0.2, 0.5], [0, 1]))
+    {'lowest': -36.0436533891172, 'highest': 36.0436533891172}
+    """
+    ends, seen = seen_ends(curve), seen_range(curve)
+    return {
+        "lowest": max(ends["lowest"], min(seen["first"], -EXACT)),
+        "highest": min(ends["highest"], max(seen["last"], EXACT)),
+    }
 
 
 _TO_COME = {"one": 0.0, "at_one": 0.5, "shift": 0.0, "moved": 0.0}  # read off the map itself

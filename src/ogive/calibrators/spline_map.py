@@ -6,11 +6,15 @@ l the natural cubic spline through (knots, values), straight beyond the knots. T
 posterior covariance C, so l has the standard deviation :math:`\sqrt{b(\eta)' C b(\eta)}`, b the
 row of the spline's basis.
 
-**Beyond the log-odds that were seen**, [first, last], l goes on straight from its value there, with
-a slope of its own: that of the spline at the end, cut to between 0 and that of the line nearest to
-l, b (``docs/theory/spline.md``). At a distance x the variance is that of the end, plus x² times
-the variance of the slope there, the square of what was cut from it and b² / 4: the band holds
-every slope in [0, b].
+**Beyond the log-odds that were seen**, [first, last], l goes on from its value there with a slope
+of its own: that of the spline at the end, cut to between 0 and that of the line nearest to l, b
+(``docs/theory/spline.md``). At a distance d it has moved by slope · g(d), where
+
+.. math:: g(d) = w d + (1 - w) \tau (1 - e^{-d / \tau}) ,
+
+w the weight of a line. At a distance d the variance is that of the end, plus d² times the variance
+of the slope there, the square of what was cut from it and b² / 4: the band holds every slope in
+[0, b].
 
 **Order.** A map fitted with ``monotone=True`` rises with a slope of at least `MIN_SLOPE`. Between
 neighbouring floats rounding could still turn two values round, so its log-odds are first rounded
@@ -58,6 +62,25 @@ class _End(NamedTuple):
     slope: float
 
 
+class Beyond(NamedTuple):
+    """How log-odds beyond those seen, [low, high], are drawn in: a distance d from them to g(d)."""
+
+    low: float
+    high: float
+    line: float
+    tau: float
+
+    def __call__(self, eta: FloatArray) -> FloatArray:
+        """Return where the lines beyond the ends are read, (m,); what was seen stays."""
+        result = eta.clip(self.low, self.high)
+        d = eta - result
+        if (far := np.flatnonzero(d)).size:
+            d = d[far]
+            level = np.copysign(np.expm1(-np.abs(d) / self.tau), d)
+            result[far] += self.line * d + (1.0 - self.line) * self.tau * level
+        return result
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SplineMap(LogOddsMap):
     """A natural spline in log-odds.
@@ -86,6 +109,9 @@ class SplineMap(LogOddsMap):
     below, above, rise : float or None
         Slopes of l below `first` and above `last`, and of the line nearest to l, all at least 0.
         None in calibrators saved before these were kept: those go on as the spline does.
+    tau : float or None
+        τ, in log-odds. None, in calibrators saved before it was kept, stands for infinity: those
+        go on straight.
     one : float
         The log-odds that stand for a score of exactly 1.0 in the band.
     shift, moved : float
@@ -118,6 +144,7 @@ class SplineMap(LogOddsMap):
     below: float | None = None
     above: float | None = None
     rise: float | None = None
+    tau: float | None = None
     log_loss: float | None = None
     expected_gain: float | None = None
     expected_total: float | None = None
@@ -156,6 +183,14 @@ class SplineMap(LogOddsMap):
         )
 
     @cached_property
+    def beyond(self) -> Beyond | None:
+        """How far l goes on beyond what was seen; None where it goes on straight."""
+        if self.tau is None or not self._ends:
+            return None
+        low, high = self._ends
+        return Beyond(low.place, high.place, self.linear, self.tau)
+
+    @cached_property
     def square(self) -> tuple[FloatArray, Pieces]:
         """Variance and squared bias of l: where a piece ends, and polynomials of degree 6."""
         from ogive.calibrators.spline_band import variance_of  # noqa: PLC0415 - it reads this file
@@ -165,7 +200,7 @@ class SplineMap(LogOddsMap):
     def completed(self, **numbers: float) -> SplineMap:
         """Return it with numbers that were read off it; what it has computed stays known."""
         result = replace(self, **numbers)  # type: ignore[arg-type]
-        known = ("_spline", "_evaluator", "_grid", "_ends")
+        known = ("_spline", "_evaluator", "_grid", "_ends", "beyond")
         result.__dict__.update({name: vars(self)[name] for name in known if name in vars(self)})
         return result
 
@@ -194,7 +229,7 @@ class SplineMap(LogOddsMap):
         """Return l at finite log-odds, (m,), not cut."""
         if self._grid:
             eta = np.rint(eta / self._grid) * self._grid  # exact, but for the rounding meant
-        return self._evaluator(eta)
+        return self._evaluator(eta if self.beyond is None else self.beyond(eta))
 
     def _of_log_odds(self, eta: FloatArray) -> FloatArray:
         logit = self.log_odds_at(eta)
@@ -304,5 +339,5 @@ _NUMBERS = (
 # The fields that calibrators saved by earlier versions do not have.
 _LATER = (
     *("gain", "gain_error", "log_loss", "expected_gain", "expected_total"),
-    *("below", "above", "rise"),
+    *("below", "above", "rise", "tau"),
 )

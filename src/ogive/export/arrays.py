@@ -249,6 +249,11 @@ class _Group:
         numbers += ["odds"] * self.shifted
         for number in numbers:
             tables[number] = np.array([getattr(form, number) for form in forms])
+        self.beyond = any(getattr(form, "beyond", None) for form in forms)
+        if self.beyond:
+            straight = [(form.lowest, form.highest, 1.0, 1.0) for form in forms]  # type: ignore[union-attr]
+            ends = [own.beyond or line for own, line in zip(forms, straight, strict=True)]  # type: ignore[union-attr]
+            tables |= dict(zip(("low", "high", "line", "tau"), np.array(ends).T, strict=True))
         self.constants = {f"{name}_{key}": value for key, value in tables.items()}
         self.square: tuple[int, int] | None = None
         if _is_end(forms[0]):
@@ -273,7 +278,7 @@ class _Group:
     def log_odds_at(self, xp: Namespace, c: Constants, eta: Array) -> Array:
         """Return the pieces at these log-odds, cut to the limit."""
         eta = clip(xp, eta, c[f"{self.name}_lowest"], c[f"{self.name}_highest"])
-        logit = _pieces(xp, c, eta, self.name, self.steps, self.degree)
+        logit = _pieces(xp, c, self._drawn_in(xp, c, eta), self.name, self.steps, self.degree)
         if self.square is not None:
             square = _pieces(xp, c, eta, f"{self.name}_square", *self.square)
             half = xp.sqrt(xp.maximum(square, _LEAST_SQUARE))
@@ -284,6 +289,16 @@ class _Group:
             logit = logit - c[f"{self.name}_falling"] * (xp.maximum(-eta, 0.0) + bend)
         limit = c[f"{self.name}_limit"]
         return clip(xp, logit, -limit, limit)
+
+    def _drawn_in(self, xp: Namespace, c: Constants, eta: Array) -> Array:
+        """Return log-odds, drawn in beyond those of the fit: `calibrators.spline_map.Beyond`."""
+        if not self.beyond:
+            return eta
+        low, high, line, tau = (c[f"{self.name}_{key}"] for key in ("low", "high", "line", "tau"))
+        seen = clip(xp, eta, low, high)
+        d = eta - seen
+        level = tau * (1.0 - xp.exp(-(xp.absolute(d) / tau)))
+        return seen + line * d + (1.0 - line) * xp.where(d > 0.0, level, -level)
 
     def _with_odds(self, c: Constants, q: Array) -> Array:
         """Return probabilities at another base rate: `calibrators.shifted.with_odds`."""

@@ -4,7 +4,7 @@
 
     {
       "format": "ogive-calibrator",
-      "version": 1,                     the schema's version
+      "version": 2,                     the schema's version
       "library": "0.1.0",               the version that wrote it
       "method": "paper-spline",         a name of METHODS, MULTICLASS, …
       "fitted_on": {...},               what it was fitted on, see `FittedOn`
@@ -281,10 +281,11 @@ def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
         msg = f'{path} is not an ogive calibrator: its "format" is not {FORMAT!r}.'
         raise ArtifactError(msg)
     version = document.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version != VERSION:
-        newer = isinstance(version, int) and version > VERSION
+    if type(version) is not int or not 1 <= version <= VERSION:
+        newer = type(version) is int and version > VERSION
         way_out = "newer than this library reads: pip install --upgrade ogive" if newer else "none"
-        msg = f"{path} has schema version {shown(version)}, {way_out} (this one reads {VERSION})."
+        reads = f"this one reads 1 to {VERSION}"
+        msg = f"{path} has schema version {shown(version)}, {way_out} ({reads})."
         raise ArtifactError(msg)
     if document.pop("checksum", None) != checksum_of(document):
         msg = f"{path} was altered after it was written: its checksum does not match. Fit it again."

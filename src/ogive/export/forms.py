@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import FloatArray
     from ogive.calibrators.histogram import StepMap
+    from ogive.calibrators.spline_map import Beyond
 
 #: Between the high side (w < 0) and the low one: a high tail of the smallest float is below it.
 _SIDES_MEET = -5e-324
@@ -80,6 +81,7 @@ class LogOddsForm:
     r"""sigmoid(pieces(η) + side · √square(η) − falling · softplus(−η) + rising · softplus(η)).
 
     lowest, highest : η is cut to these first
+    beyond : draws η in for the pieces: what they give beyond the log-odds of the fit
     falling, rising : a and b of beta calibration, 0 elsewhere
     limit : the argument of the sigmoid is cut to ± this
     grid : η is rounded to multiples of this; 0 for none
@@ -100,14 +102,16 @@ class LogOddsForm:
     odds: float = 1.0
     square: Pieces | None = None
     side: float = 0.0
+    beyond: Beyond | None = None
 
     @property
     def at_zero(self) -> float:
         """The value of a score of exactly 0."""
         eta = self.lowest
-        logit = float(self.pieces(np.array([eta]))[0])
+        at = np.array([eta])
+        logit = float(self.pieces(at if self.beyond is None else self.beyond(at))[0])
         if self.square is not None:
-            logit += self.side * float(np.sqrt(max(self.square(np.array([eta]))[0], 0.0)))
+            logit += self.side * float(np.sqrt(max(self.square(at)[0], 0.0)))
         logit += self.rising * np.logaddexp(0, eta) - self.falling * np.logaddexp(0, -eta)
         q = expit(np.clip(np.array([logit]), -self.limit, self.limit))
         return float(with_odds(q, self.odds)[0])
@@ -199,7 +203,8 @@ def _of_spline(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a SplineMap
     breaks, (start, powers) = gamma.pieces()
     pieces = Pieces(breaks, start, powers)
     ends = gamma.at_one, gamma.lowest, gamma.highest
-    return LogOddsForm(pieces, *ends, limit=LIMIT, grid=gamma._grid, direct=True)  # noqa: SLF001
+    grid, beyond = gamma._grid, gamma.beyond  # noqa: SLF001
+    return LogOddsForm(pieces, *ends, limit=LIMIT, grid=grid, direct=True, beyond=beyond)
 
 
 def _of_spline_end(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a SplineEnd

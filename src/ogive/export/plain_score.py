@@ -6,7 +6,7 @@ A form is a dictionary: see `ogive.export.forms`, whose two classes it holds.
 from __future__ import annotations
 
 from bisect import bisect_left
-from math import exp, log, log1p
+from math import copysign, exp, expm1, log, log1p
 from typing import Any
 
 
@@ -32,12 +32,19 @@ def with_odds(form: dict[str, Any], q: float) -> float:
     return q if form["odds"] == 1.0 else event / (event + (1.0 - q))
 
 
+def drawn_in(eta: float, low: float, high: float, line: float, tau: float) -> float:
+    """Return log-odds; beyond [low, high] a distance d counts as w d + (1 - w) t (1 - e^(-d/t))."""
+    seen = min(max(eta, low), high)
+    d = eta - seen
+    return seen + line * d + (1.0 - line) * tau * copysign(expm1(-abs(d) / tau), d)
+
+
 def log_odds_at(form: dict[str, Any], eta: float) -> float:
     """Return the calibrated log-odds of a map that is a sigmoid of the log-odds."""
     eta = min(max(eta, form["lowest"]), form["highest"])
     if form["grid"]:
         eta = round(eta / form["grid"]) * form["grid"]
-    logit = pieces(form, eta)
+    logit = pieces(form, drawn_in(eta, *form["beyond"]) if form["beyond"] else eta)
     if form["square"]:
         logit += form["side"] * max(pieces(form["square"], eta), 0.0) ** 0.5
     if form["falling"] or form["rising"]:

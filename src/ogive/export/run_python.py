@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # What the text of an export may be made of.
 _MODULES = ("bisect", "math")
-_IMPORTED = {"bisect_left", "exp", "fsum", "inf", "log", "log1p", "sqrt"}
+_IMPORTED = {"bisect_left", "copysign", "exp", "expm1", "fsum", "inf", "log", "log1p", "sqrt"}
 _BUILTINS = {
     *("ValueError", "abs", "any", "float", "isinstance", "len", "max", "min", "range", "round"),
     *("sorted", "str", "zip"),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.maps import Fitted
     from ogive.export.rules import Rule
 
-FORMAT, VERSION = "ogive-calibrator", 1
+FORMAT, VERSION = "ogive-calibrator", 2
 MAX_KNOTS = 10_000  # of the paper's spline; users may ask for many, defaults have few
 MAX_SPLINE_KNOTS = 1000  # of the default spline, whose matrices of knots are dense
 MAX_FOLDS = 1000
@@ -141,6 +141,7 @@ SCORE_MAPS: dict[str, Object] = {
             "log_loss": Number(low=0.0, optional=True),
             **dict.fromkeys(("expected_gain", "expected_total"), Number(optional=True)),
             **dict.fromkeys(("below", "above", "rise"), _SLOPE),
+            "tau": Number(low=1e-6, high=1e6, optional=True),
             "knots": Array(item=_LOG_ODDS, least=3, most=MAX_SPLINE_KNOTS, rising=True),
             "values": Array(item=Number(low=-1e9, high=1e9), least=3, most=MAX_SPLINE_KNOTS),
             "covariance": Array(shape=("triangle",)),

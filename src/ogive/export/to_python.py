@@ -136,7 +136,8 @@ def write(calibrator: Fitted, *, kind: Kind = "logits", ends: Sequence[Fitted] =
         function = _SCORE_AND_BAND if ends else _SCORE
         for name, gamma in zip(("CALIBRATOR", "LOW", "HIGH"), (calibrator, *ends), strict=False):
             tables[name] = _plain(form_of(gamma))  # type: ignore[arg-type]
-    imports = "from bisect import bisect_left\nfrom math import exp, fsum, inf, log, log1p, sqrt\n"
+    functions = "copysign, exp, expm1, fsum, inf, log, log1p, sqrt"
+    imports = f"from bisect import bisect_left\nfrom math import {functions}\n"
     texts = {
         name: pprint.pformat(table, width=100, compact=True, sort_dicts=False)
         for name, table in tables.items()
@@ -257,6 +258,7 @@ def _plain(form: Form) -> dict[str, Any]:
         for name in ("lowest", "highest", "falling", "rising", "limit", "grid"):
             numbers[name] = float(getattr(form, name))
         numbers["side"] = float(form.side)
+        numbers["beyond"] = form.beyond and tuple(map(float, form.beyond))
         numbers["square"] = None if form.square is None else _polynomials(form.square)
     return numbers
 

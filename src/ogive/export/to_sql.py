@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from ogive._typing import Kind
     from ogive.calibrators.maps import Fitted
+    from ogive.calibrators.spline_map import Beyond
     from ogive.export.forms import Form, Pieces
 
 __all__ = ["default_column", "run", "write"]
@@ -286,7 +287,8 @@ def _logit_of(form: LogOddsForm, eta: str, below: Callable[[int], str]) -> str:
     if form.grid:
         eta = f"(round({eta} / {literal(form.grid)}) * {literal(form.grid)})"
     first, last = (int(np.searchsorted(breaks, end)) for end in (form.lowest, form.highest))
-    logit = _tree(first, last, below, lambda j: _cubic(form.pieces, j, eta))
+    outer = {} if form.beyond is None else _drawn_in(form.beyond, eta, breaks.size)
+    logit = _tree(first, last, below, lambda j: _cubic(form.pieces, j, outer.get(j, eta)))
     if form.square is not None:
         logit = f"({logit} + {literal(form.side)} * {_half(form.square, eta)})"
     if not (form.falling or form.rising):
@@ -296,6 +298,18 @@ def _logit_of(form: LogOddsForm, eta: str, below: Callable[[int], str]) -> str:
         f"({logit} + {literal(form.rising)} * (GREATEST({eta}, 0e0) + {bend})"
         f" - {literal(form.falling)} * (GREATEST(-{eta}, 0e0) + {bend}))"
     )
+
+
+def _drawn_in(beyond: Beyond, eta: str, last: int) -> dict[int, str]:
+    """Return the log-odds below all breaks and above the last, drawn in."""
+    line, tau = literal(beyond.line), literal(beyond.tau)
+    level = literal((1.0 - beyond.line) * beyond.tau)
+    result = {}
+    for j, end, way in ((0, literal(beyond.low), "-"), (last, literal(beyond.high), "+")):
+        d = f"abs({eta} - {end})"
+        fall = f"exp(-LEAST({d} / {tau}, {literal(_EXP_LIMIT)}))"
+        result[j] = f"({end} {way} ({line} * {d} + {level} * (1e0 - {fall})))"
+    return result
 
 
 def _half(square: Pieces, eta: str) -> str:
