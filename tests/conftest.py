@@ -23,10 +23,11 @@ settings.register_profile("random", settings.get_profile("ogive"), derandomize=F
 settings.register_profile("few", settings.get_profile("ogive"), max_examples=5)
 settings.load_profile("ogive")
 
-#: These send signals, limit memory or read devices, in the ways of Linux.
+#: These send signals, limit memory, read devices or count opens, in the ways of Linux.
 collect_ignore = []
 if sys.platform != "linux":
     collect_ignore += ["engines/test_memory.py", "cli/test_hostile.py", "test_soak.py"]
+    collect_ignore += ["cli/test_counts.py"]
 if sys.platform == "win32":
     collect_ignore += ["cli/test_interrupt.py", "readers/test_guard.py"]
 

@@ -1,6 +1,7 @@
 """Command lines that nobody would mean to type, and names that try to speak to the terminal."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -85,14 +86,29 @@ BAD_VALUES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A curve and a calibrator, made once."""
+    folder, rng = tmp_path_factory.mktemp("made"), np.random.default_rng(0)
+    table = pa.table({"score": [0.2, 0.8] * 9, "outcome": [0, 1] * 9, "g": ["a"] * 18})
+    store(table, folder / "t.csv")
+    s = rng.random(800)
+    np.savez(folder / "s.npz", scores=s, outcomes=rng.random(800) < s)
+    for line in ("measure t.csv --save-curve t.curve",
+                 "fit s.npz -o cal.json --method platt --folds 0"):  # fmt: skip
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "ogive.cli", *line.split()], cwd=folder, check=False
+        )
+        assert done.returncode == 0
+    return folder
+
+
 @pytest.fixture
-def words(run, scores, tmp_path, monkeypatch):
+def words(made, scores, tmp_path, monkeypatch):
     """Turn a line into words, with FILE, TABLE, CURVE, CAL and PIPE for the paths of such."""
     monkeypatch.chdir(tmp_path)
-    table = pa.table({"score": [0.2, 0.8] * 9, "outcome": [0, 1] * 9, "g": ["a"] * 18})
-    store(table, tmp_path / "t.csv")
-    assert run("measure", "t.csv", "--save-curve", "t.curve")[0] == 0
-    assert run("fit", scores, "-o", "cal.json", "--method", "platt", "--folds", "0")[0] == 0
+    for name in ("t.csv", "t.curve", "cal.json"):
+        shutil.copy(made / name, name)
     os.mkfifo("p.csv")
     os.mkfifo("pipe.json")
     names = {"FILE": "scores.npz", "TABLE": "t.csv", "CURVE": "t.curve", "CAL": "cal.json",

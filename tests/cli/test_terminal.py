@@ -79,13 +79,12 @@ def test_no_digit_is_cut_at_any_width(run, monkeypatch, width, words):
     assert code == 0
     assert max(map(len, text.splitlines())) <= width
     assert not re.search(r"\d…", text)
-    monkeypatch.setattr(
-        terminal, "console", lambda: Console(highlight=False, emoji=False, width=300)
-    )
-    numbers = set(re.findall(r"\d+\.\d+", run(*words)[1]))
-    lost = numbers - set(re.findall(r"\d+\.\d+", text))
     if words[0] == "measure":  # compare has times, which differ, and spare columns
-        assert lost == set()
+        monkeypatch.setattr(
+            terminal, "console", lambda: Console(highlight=False, emoji=False, width=300)
+        )
+        numbers = set(re.findall(r"\d+\.\d+", run(*words)[1]))
+        assert numbers <= set(re.findall(r"\d+\.\d+", text))
 
 
 def test_long_names_of_groups_do_not_push_numbers_out():

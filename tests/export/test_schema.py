@@ -18,7 +18,7 @@ GUIDES = [page for page in cells.pages() if "# needs: " in page.read_text(encodi
 SCHEMA = json.loads((DOCS / "artifact.schema.json").read_text())
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def validator():
     jsonschema = pytest.importorskip("jsonschema")
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
@@ -71,6 +71,7 @@ def test_the_schema_and_the_page_know_every_method():
         assert f"`{field}`" in page
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
 def test_a_guide_runs_in_the_engines_that_it_needs(path, tmp_path):
     text = path.read_text(encoding="utf-8")

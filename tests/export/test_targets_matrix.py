@@ -52,6 +52,7 @@ def targets(gamma):
             yield target, kind, text and of_a_score, bound
 
 
+@pytest.mark.thorough  # test_targets.py has each method once
 @pytest.mark.with_parts
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("method", "view"), METHODS_AND_VIEWS)
@@ -146,5 +147,5 @@ def test_confusions_of_many_classes_are_exported_as_narrow_matrices(
         structure=replace(whole, to_logs=M, to_probs=-M, of_logs=V, of_probs=2.0 * V),
     )
     assert np.abs(narrow(preds) - gamma(preds)).max() > 0.01
-    done = export(narrow, target, tmp_path / f"cal.{target}", kind="logits")
+    done = export(narrow, target, tmp_path / f"cal.{target}", kind="logits", points=10_000)
     assert done.max_abs_difference < 1e-6  # held against the library before it is written
