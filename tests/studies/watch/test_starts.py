@@ -94,6 +94,7 @@ def test_a_large_change_is_found_on_its_first_day(rng):
     assert watch.update(Curve.from_scores(*next(days_of(rng, [2000], power=2.0))), 6).alarm
 
 
+@pytest.mark.thorough
 def test_few_starts_are_kept_and_no_row_is_lost(rng):
     watch, starts = Watch(), []
     for number, day in enumerate(days_of(rng, [12] * 70), start=1):

@@ -51,6 +51,7 @@ def test_a_change_is_found_with_its_day_and_its_kind(rng, kind):
     assert watch.days[-1].saved > 0
 
 
+@pytest.mark.thorough
 def test_the_day_of_a_change_is_still_known_months_later(rng):
     watch = watched(rng, days=120, change=40, truth=CHANGES["base rate"], rows=300)
     assert watch.alarm_day.time <= "2026-05-20"
