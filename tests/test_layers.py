@@ -107,6 +107,7 @@ def test_helpers_are_in_modules_of_their_own(path):
 TOPICS = {"browser", "parity", "slow"}
 TOPIC_TESTS = {
     "calibrators/curve_methods",
+    "cli/counts",
     "cli/hostile",
     "engines/memory",
     "estimators/checks",
