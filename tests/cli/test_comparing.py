@@ -39,3 +39,18 @@ def test_demo(run, run_json):
     for part in ("LeNet-5", "KS", "spline", "ogive measure", "⠀"):
         assert part in text
     assert "\x1b" not in text  # no colour off a terminal
+
+
+def test_options_of_a_method_and_bins(run, run_json, scores, tmp_path):
+    words = ["compare", scores, "--methods", "none,paper-spline:knots=14,paper-spline"]
+    few, many = (run_json(schemas.COMPARE, *words, *more) for more in ([], ["--bins", "25"]))
+    rows = [{row["method"]: row for row in result["methods"]} for result in (few, many)]
+    assert rows[0]["paper-spline:knots=14"]["nll"] != rows[0]["paper-spline"]["nll"]
+    assert rows[0]["none"]["ece"] != rows[1]["none"]["ece"]
+    assert rows[0]["none"]["nll"] == rows[1]["none"]["nll"]
+    assert "paper-spline:knots=14" in run(*words)[1]
+    for command in (["fit", scores, "-o", tmp_path / "c.json", "--method"], words[:3]):
+        code, _, err = run(*command, "paper-spline:knots=2")
+        assert code == 2
+        assert "knots must be a whole number >= 3" in err
+    assert "runout=natural|parabolic|cubic" in run("fit", "--help")[1]

@@ -71,6 +71,11 @@ class Fitted(ABC):
     view: str
     n: float
 
+    @property
+    def words(self) -> str:
+        """The method with the options that differ from the usual, as `method=` takes them."""
+        return self.method
+
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)

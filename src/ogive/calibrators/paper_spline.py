@@ -46,6 +46,8 @@ _RUNOUTS: tuple[Runout, ...] = ("natural", "parabolic", "cubic")
 _TARGETS: tuple[Target, ...] = ("residual", "cumulative")
 _CONSTRAINTS = ("unit", "monotone")
 _MIN_KNOTS = 3
+#: What the fit takes unless it is told otherwise.
+USUAL = {"knots": "6", "runout": "natural", "target": "residual", "constraint": ""}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -67,6 +69,20 @@ class PaperSplineMap(PiecewiseMap):
     spline: CubicSpline
     target: Target
     constraint: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """The method with its options; knots that are not evenly spaced have no words."""
+        knots = self.spline.knots
+        even = np.array_equal(knots, np.linspace(0.0, 1.0, knots.size))
+        options = {
+            "knots": str(knots.size) if even else USUAL["knots"],
+            "runout": self.spline.runout,
+            "target": self.target,
+            "constraint": "+".join(self.constraint),
+        }
+        asked = (f"{key}={value}" for key, value in options.items() if value != USUAL[key])
+        return ":".join([self.method, *asked])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""

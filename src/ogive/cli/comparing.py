@@ -10,6 +10,7 @@ from ogive._files import replacing
 from ogive.cli import terminal
 from ogive.cli.options import (
     as_json_option,
+    bins_option,
     by_option,
     check_columns,
     check_score_only,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
     from ogive.rows.predictions import Predictions
     from ogive.studies.compare import Comparison
-    from ogive.studies.compare_groups import GroupsOf
 
 #: A first look: what most people know. Without vector scaling, which loads an optimiser, it takes
 #: a fifth less time.
@@ -58,6 +58,10 @@ Next, with your own predictions:
             "Fit on half of the rows, drawn at random, and measure on the others.",
         ),
         ("ogive compare log.csv --split 0.5 --by country", "Also group by group."),
+        (
+            "ogive compare a.npz --view within-top-2 --methods none,paper-spline:knots=14",
+            "The paper's spline with 14 knots, on the paper's second view.",
+        ),
     ),
 )
 @click.argument("file", type=INPUT)
@@ -66,6 +70,7 @@ Next, with your own predictions:
 @splits
 @view_option("vector")
 @score_only_option
+@bins_option
 @by_option("Also compare in each group that these columns name, with a calibrator of groups.")
 @reads_files
 @as_json_option
@@ -77,6 +82,7 @@ def compare(
     view: str | None,
     *,
     score_only: bool,
+    bins: int,
     by: str | None,
     as_json: bool,
     **options: Any,  # noqa: ANN401
@@ -96,7 +102,11 @@ def compare(
     if split is None:
         refuse("nothing is drawn at random without --split", "seed")
     with progress("reading"):
-        how = {"experiment": options["experiment"], "random_state": seed, "note": terminal.note}
+        how: Any = {
+            "experiment": options["experiment"],
+            "random_state": seed,
+            "note": terminal.note,
+        }
         source = (
             open_sampled(file, columns_of(options), **how)
             if by is None
@@ -104,7 +114,8 @@ def compare(
         )
         cal, test = two_parts(source, split, seed)
         groups = None if by is None else groups_of_parts(source, by, split, seed)
-    result = _compared(cal, test, methods, view, score_only=score_only, groups=groups)
+    how = {"score_only": score_only, "groups": groups, "bins": bins}
+    result = _compared(cal, test, methods, view, **how)
     if as_json:
         terminal.print_json(result.to_dict())
     else:
@@ -118,14 +129,13 @@ def _compared(
     view: str | None = None,
     *,
     score_only: bool = False,
-    groups: GroupsOf | None = None,
+    **how: Any,  # noqa: ANN401 - groups, and the number of bins
 ) -> Comparison:
     from ogive.studies.compare import compare as compared  # noqa: PLC0415
 
     names = names_of(methods)
     with terminal.progress("comparing") as step:
-        how: Any = {"score_only": score_only, "groups": groups, "progress": step}
-        return compared(cal, test, names, view, **how)
+        return compared(cal, test, names, view, score_only=score_only, progress=step, **how)
 
 
 @click.command(

@@ -10,6 +10,7 @@ from ogive.cli import terminal
 from ogive.cli.help import ALL_METHODS
 from ogive.cli.logs import ENGINE_ONLY, is_log, log_options, read, reads_logs
 from ogive.cli.options import (
+    OPTIONS_OF_METHODS,
     as_json_option,
     by_option,
     check_columns,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=INPUT)
 @output_option("The calibrator to write (.json).")
 @part_option("cal")
-@method_option(ALL_METHODS, "What to fit")
+@method_option(ALL_METHODS, "What to fit", options=OPTIONS_OF_METHODS)
 @view_option("vector", default="[default: vector, or score for a file of scores]")
 @score_only_option
 @click.option(
@@ -275,7 +276,7 @@ def _group_curves(asked: _Asked, view: str | None, by: str) -> dict[Any, Curve]:
 
 def _check_can_be_judged(asked: _Asked) -> None:
     """Refuse to judge groups without columns, or without a fit of a score to rows left out."""
-    from ogive.calibrators import METHODS  # noqa: PLC0415
+    from ogive.calibrators import find_method  # noqa: PLC0415
     from ogive.engines.files import is_log as is_table  # noqa: PLC0415
 
     if asked.options["check_by"] is None:
@@ -284,7 +285,7 @@ def _check_can_be_judged(asked: _Asked) -> None:
         refuse(f"{asked.file} has no columns that name groups; tables have", "check_by")
     if not asked.folds:
         refuse("without folds there are no rows left out to judge groups on", "check_by")
-    if asked.view == "vector" or getattr(METHODS.get(asked.method), "reads", "") != "curve":
+    if asked.view == "vector" or find_method(asked.method).reads != "curve":
         why = (
             "groups are judged here for methods of one score; ogive compare --view top-1 --by "
             "judges all"

@@ -9,7 +9,7 @@ import click
 from ogive.calibrators import METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from click.shell_completion import CompletionItem
 
@@ -182,12 +182,19 @@ class Listed(click.ParamType):  # type: ignore[type-arg,unused-ignore] # older c
 
     Other words are allowed, since views have numbers (``class-7``); the library checks them.
     `many`: words separated by commas, and the last one is completed.
+    `check` refuses a word that has options or a way which do not exist.
     """
 
     name = "text"
 
-    def __init__(self, values: Iterable[str], *, many: bool = False) -> None:
-        self.values, self.many = tuple(values), many
+    def __init__(
+        self,
+        values: Iterable[str],
+        *,
+        many: bool = False,
+        check: Callable[[str], object] | None = None,
+    ) -> None:
+        self.values, self.many, self.check = tuple(values), many, check
 
     def convert(
         self,
@@ -198,6 +205,10 @@ class Listed(click.ParamType):  # type: ignore[type-arg,unused-ignore] # older c
         """Return the word, or refuse an empty one."""
         if not str(value).strip() or "\0" in str(value):
             self.fail("a name is needed, and this one is empty.", param, ctx)
+        if self.check is not None:
+            for word in str(value).split("," if self.many else None):
+                if ":" in word:
+                    self.check(word.strip())
         return str(value)
 
     def shell_complete(

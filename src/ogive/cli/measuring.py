@@ -11,6 +11,7 @@ from ogive.cli.gating import gate_of, gates, leave, limits_of
 from ogive.cli.logs import is_log, read, reads_logs
 from ogive.cli.options import (
     as_json_option,
+    bins_option,
     check_columns,
     check_depth,
     check_output,
@@ -25,18 +26,12 @@ from ogive.cli.options import (
     view_option,
 )
 from ogive.cli.terminal import Command, say
-from ogive.cli.values import BINS, INPUT, OUTPUT, RESAMPLES, LaterDefault
+from ogive.cli.values import INPUT, OUTPUT, RESAMPLES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ogive.curve import Curve
-
-
-def _usual_bins() -> int:
-    from ogive.metrics.binned import BINS  # noqa: PLC0415
-
-    return BINS
 
 
 @click.command(
@@ -57,15 +52,7 @@ def _usual_bins() -> int:
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
 @part_option("test")
 @view_option("all")
-@click.option(
-    "--bins",
-    cls=LaterDefault,
-    type=BINS,
-    metavar="N",
-    default=_usual_bins,
-    show_default=True,
-    help="Number of bins for ECE and MCE.",
-)
+@bins_option
 @click.option(
     "--resamples",
     type=RESAMPLES,

@@ -13,8 +13,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ogive._files import identities, safe_output
+from ogive.calibrators import read_method, words_of_options
 from ogive.cli.help import ALL_METHODS, PARTS, QUICK_METHODS, VIEWS, Listed
-from ogive.cli.values import DEPTH, INPUT, MEMORY, OUTPUT, SEED, SHARE, WORD, one_of
+from ogive.cli.values import (
+    BINS,
+    DEPTH,
+    INPUT,
+    MEMORY,
+    OUTPUT,
+    SEED,
+    SHARE,
+    WORD,
+    LaterDefault,
+    one_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,9 +36,14 @@ if TYPE_CHECKING:
     from ogive.readers.source import Columns
 
 _COLUMN_OPTIONS = ("score", "outcome", "label", "weight")
+OPTIONS_ELSEWHERE = " Options follow, as `ogive fit --help` says."
+OPTIONS_OF_METHODS = (
+    " Options follow after colons, as in paper-spline:knots=14; for whole vectors also a way, as "
+    f"in spline:free, and its options. {words_of_options()}."
+)
 _OF_A_MATRIX = "top-r, within-top-r or class-k (k from 0)"
 DEFAULT_VIEW = "[default: top-1, or score for a file of scores]"
-MANY_METHODS = Listed(ALL_METHODS, many=True)
+MANY_METHODS = Listed(ALL_METHODS, many=True, check=read_method)
 
 
 def view_option(*more: str, default: str = DEFAULT_VIEW) -> Callable[..., Any]:
@@ -44,23 +61,28 @@ def part_option(default: str) -> Callable[..., Any]:
 
 
 def method_option(
-    names: Sequence[str], what: str, *, default: str | None = "spline", note: str = ""
+    names: Sequence[str],
+    what: str,
+    *,
+    default: str | None = "spline",
+    note: str = "",
+    options: str = OPTIONS_ELSEWHERE,
 ) -> Callable[..., Any]:
     """Return the option that names a method; without a default, `note` says what is taken."""
     return click.option(
         "--method",
-        type=Listed(names),
+        type=Listed(names, check=read_method),
         metavar="METHOD",
         default=default,
         show_default=True,
-        help=f"{what}: {', '.join(names)}.{note}",
+        help=f"{what}: {', '.join(names)}.{options}{note}",
     )
 
 
 def methods_option(help_: str = "") -> Callable[..., Any]:
     """Return the option that names several methods."""
     slow = " and ".join(name for name in ALL_METHODS if name not in QUICK_METHODS)
-    text = f"Methods, separated by commas: {', '.join(ALL_METHODS)}. "
+    text = f"Methods, separated by commas: {', '.join(ALL_METHODS)}.{OPTIONS_ELSEWHERE} "
     return click.option(
         "--methods",
         type=MANY_METHODS,
@@ -119,6 +141,23 @@ def resume_option(kind: str = "file") -> Callable[..., Any]:
     return click.option("--resume", type=OUTPUT, metavar="PATH", help=help_)
 
 
+def _usual_bins() -> int:
+    from ogive.metrics.binned import BINS as USUAL  # noqa: PLC0415 - keep `--help` quick
+
+    return USUAL
+
+
+bins_option = click.option(
+    "--bins",
+    cls=LaterDefault,
+    type=BINS,
+    metavar="N",
+    default=_usual_bins,
+    show_default=True,
+    help="Number of bins for ECE and MCE.",
+)
+
+
 def splits(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that split a file without parts."""
     help_ = "For a file without parts: fit on this share of its rows, drawn at random, e.g. 0.5."
@@ -158,12 +197,9 @@ score_only_option = click.option(
 
 def check_score_only(view: str | None, method: str = "spline") -> None:
     """Refuse --score-only where nothing has one score to read."""
-    from ogive.calibrators import METHODS  # noqa: PLC0415
-
     if view == "vector":
         refuse("whole vectors have a score for each class (--view top-1 has one)", "score_only")
-    known = METHODS.get(method)
-    if known is not None and known.reads == "predictions":
+    if read_method(method).reads == "predictions":
         refuse(f"{method} reads all columns by its definition", "score_only")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ogive.calibrators import METHODS
+from ogive.calibrators import METHODS, SCORE_ONLY, find_method
 from ogive.curve import Curve
 from ogive.curve.classes import class_curves
 from ogive.diagrams import ClassHeat, CumulativeDifference
@@ -16,7 +16,6 @@ from ogive.report.series import BEFORE, Subject, fitted_line, series_of, subject
 from ogive.rows.views import rate_name, usual_views
 from ogive.studies.compare import compare_rows
 from ogive.studies.fitting import (
-    SCORE_ONLY,
     VECTOR,
     apply,
     curve_of,
@@ -110,7 +109,7 @@ def of_matrix(
 
 def curve_method(method: str) -> str:
     """Return the method that draws a map of scores: the default, if it fits whole matrices."""
-    return method if METHODS[method].reads == "curve" else "spline"
+    return method if find_method(method).reads == "curve" else "spline"
 
 
 def default_methods(

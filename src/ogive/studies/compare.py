@@ -20,21 +20,21 @@ import numpy as np
 
 from ogive._html import grid
 from ogive._wording import COMPARE_OTHERS, percent
-from ogive.calibrators import METHODS
+from ogive.calibrators import METHODS, SCORE_ONLY
 from ogive.calibrators.multiclass.shared_fits import shared_class_fits
 from ogive.calibrators.scaling.vector_probe import stopped_early, to_the_end
 from ogive.errors import InvalidInput, InvalidType
+from ogive.metrics.binned import BINS, equal_width
 from ogive.rows.views import check_view
 from ogive.studies.compare_groups import GROUPS, by_group, check_by
 from ogive.studies.deciding import choose, judge_methods
 from ogive.studies.fitting import (
-    SCORE_ONLY,
     VECTOR,
     Rows,
     apply,
     fit,
     fit_in_groups,
-    named,
+    method_for,
     reads_all_columns,
 )
 from ogive.studies.losses import CRITICAL_T, hall_t, scores_of
@@ -213,6 +213,7 @@ def compare(
     *,
     score_only: bool = False,
     groups: GroupsOf | None = None,
+    bins: int = BINS,
     progress: Progress | None = None,
 ) -> Comparison:
     """Fit each method on one set of predictions and measure it on another.
@@ -232,6 +233,8 @@ def compare(
     groups : GroupsOf, optional
         The groups of the rows of `cal` and of `test`: the calibrator of groups is one more method,
         and the result has the numbers of each group (`by_group`).
+    bins : int
+        Of ECE and MCE, of equal width.
     progress : function of (what, done, total), optional
 
     Examples
@@ -245,7 +248,7 @@ def compare(
     >>> compare(*preds, methods=["none", "platt"]).best.method
     'platt'
     """
-    how: Any = {"score_only": score_only, "groups": groups, "progress": progress}
+    how: Any = {"score_only": score_only, "groups": groups, "bins": bins, "progress": progress}
     return compare_rows(cal, test, methods, view, **how)[0]
 
 
@@ -257,11 +260,13 @@ def compare_rows(
     *,
     score_only: bool = False,
     groups: GroupsOf | None = None,
+    bins: int = BINS,
     progress: Progress | None = None,
 ) -> tuple[Comparison, dict[str, Rows]]:
     """Return what `compare` does, and the calibrated scores and outcomes of every method."""
     name = VECTOR if view == VECTOR else check_view(view, test).name
     check_pair(cal, test)
+    equal_width(bins)  # before any fit
     if isinstance(methods, str):
         msg = f"`methods` must be a list of names, not one name: [{methods!r}]"
         raise InvalidType(msg)
@@ -270,9 +275,10 @@ def compare_rows(
     )
     for method in chosen:
         if groups is None or method != GROUPS:
-            named(method)
+            method_for(method, name)
     with shared_class_fits() as shared, to_the_end():  # `_measure` makes the probe itself
         how: Any = {"score_only": score_only, "shared": shared, "progress": progress}
+        how["bins"] = bins
         if groups is not None:
             check_by(name)
             how["groups"] = groups
@@ -288,6 +294,7 @@ def _compared(
     *,
     score_only: bool,
     shared: SharedFits,
+    bins: int,
     progress: Progress | None,
     groups: GroupsOf | None = None,
 ) -> tuple[Comparison, dict[str, Rows]]:
@@ -301,13 +308,14 @@ def _compared(
         inside = _inside(progress, method, done, len(chosen))
         saved = shared.saved
         how: Any = {"may_stop": may_stop, "score_only": score_only, "progress": inside}
+        how["bins"] = bins
         how["groups"] = groups if method == GROUPS else None
         outcome = _measure(cal, test, method, name, **how)
         # What another method had fitted already counts as if it was fitted by itself.
         outcomes.append(replace(outcome, seconds=outcome.seconds + shared.saved - saved))
     if progress:
         progress("done", len(chosen), len(chosen))
-    outcomes = _finished(outcomes, cal, test, name)
+    outcomes = _finished(outcomes, cal, test, name, bins)
     best = min(outcomes, key=lambda outcome: (outcome.stopped, outcome.numbers["nll"]))
     none = next((one for one in outcomes if one.method == "none"), None)
     rows = (_against(outcome, best, none, test.row_weights, test.clusters) for outcome in outcomes)
@@ -327,7 +335,7 @@ def _compared(
 
 
 def _finished(
-    outcomes: list[_Outcome], cal: Predictions, test: Predictions, view: str
+    outcomes: list[_Outcome], cal: Predictions, test: Predictions, view: str, bins: int
 ) -> list[_Outcome]:
     """Finish a fit that was stopped early, but is ahead of all others on the test part as it is.
 
@@ -335,7 +343,7 @@ def _finished(
     """
     lead = min(one.numbers["nll"] for one in outcomes if not one.stopped)
     return [
-        _measure(cal, test, one.method, view, may_stop=False, progress=None)
+        _measure(cal, test, one.method, view, may_stop=False, bins=bins, progress=None)
         if one.stopped and one.numbers["nll"] <= lead
         else one
         for one in outcomes
@@ -396,6 +404,7 @@ def _measure(
     view: str,
     *,
     may_stop: bool,
+    bins: int,
     progress: Progress | None,
     score_only: bool = False,
     groups: GroupsOf | None = None,
@@ -410,7 +419,7 @@ def _measure(
         fitted = fit(cal, method, view, **how) if stopped is None else stopped
     seconds = time.perf_counter() - start
     rows = apply(fitted, test, view, None if groups is None else groups.test)
-    numbers, losses = scores_of(rows, test, view)
+    numbers, losses = scores_of(rows, test, view, bins=bins)
     return _Outcome(method, numbers, losses, seconds, rows, stopped is not None)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from ogive._wording import TAKES_LONG, others_words
-from ogive.calibrators import METHODS
+from ogive.calibrators import SCORE_ONLY, read_method
 from ogive.calibrators.gain import Gain
 from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.calibrators.multiclass.summary import VectorSummary
@@ -18,7 +18,6 @@ from ogive.curve import Curve
 from ogive.errors import OgiveWarning
 from ogive.studies.fitted_on import FOLDS, cross_validated_log_loss, fitted_on, method_of
 from ogive.studies.fitting import (
-    SCORE_ONLY,
     TWO_CLASSES,
     VECTOR,
     apply,
@@ -212,17 +211,13 @@ def with_verdict(summary: Summary, calibrator: MatrixMap, preds: Predictions) ->
     Methods that take minutes are not cross-validated: nothing is decided then.
     """
     own = gain_of(preds, calibrator, cv=0)
-    slow = METHODS[_plain_method(calibrator)].slow
+    slow = read_method(method_of(calibrator)).slow
     info = fitted_on(preds, calibrator, cv=0 if own is not None or slow else FOLDS)
     verdict = judge_fit(preds, calibrator, info)
     found: Any = {"decision": verdict.word, "verdict": str(verdict)}
     if isinstance(summary, VectorSummary):
         found |= {key: getattr(verdict, key) for key in ("log_loss_before", "log_loss_after")}
     return replace(summary, **found)
-
-
-def _plain_method(gamma: MatrixMap) -> str:
-    return method_of(gamma).partition(":")[0]
 
 
 def _expected(

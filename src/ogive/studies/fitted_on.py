@@ -237,11 +237,11 @@ def _errors(preds: Predictions, vectors: FloatArray | None, view: str) -> _Error
 def method_of(calibrator: Fitted) -> str:
     """Return the method of the curves, for vectors put together from curves."""
     if isinstance(calibrator, ClassViewMap):
-        return calibrator.event.method
+        return calibrator.event.words
     if calibrator.method not in MULTICLASS:
-        return calibrator.method
+        return calibrator.words
     maps = getattr(calibrator, "maps", None)
-    name = maps[0].method if maps else getattr(calibrator, "top").method  # noqa: B009
+    name = maps[0].words if maps else getattr(calibrator, "top").words  # noqa: B009
     usual = may_move(calibrator) or calibrator.method == ("keep" if name == "spline" else "ranks")
     return str(name) if usual or calibrator.view != VECTOR else f"{name}:{calibrator.method}"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.calibrators import MULTICLASS, Method, find_method
+from ogive.calibrators import Method, find_method, vector_method
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.groups import fit_groups
 from ogive.calibrators.maps import Fitted, Map
@@ -16,7 +16,7 @@ from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.class_view import ClassViewMap, fit_view, reads_classes
 from ogive.calibrators.multiclass.compose import fit_multiclass
 from ogive.curve import Curve
-from ogive.errors import FewClusters, InvalidInput, InvalidType, UnknownName
+from ogive.errors import FewClusters, InvalidInput, InvalidType
 from ogive.readers.source import Calibrated
 from ogive.rows.predictions import Predictions
 from ogive.rows.views import check_view, score_rows
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 #: The name of whole vectors, where a view could be asked for.
 VECTOR = "vector"
-#: What follows a method's name where it reads the score of a view alone: "spline:score-only".
-SCORE_ONLY = "score-only"
 TWO_CLASSES = 2
 #: A note on the map of class 1 of two.
 MAY_MOVE = "Two classes: the calibrator maps the probability of class 1, so the decision may move."
@@ -92,21 +90,6 @@ def with_vectors(preds: Predictions, vectors: FloatArray) -> Predictions:
     return Predictions(vectors, preds.labels, kind="probs", **how)
 
 
-def named(method: str, classes: int | None = None) -> tuple[Method, str]:
-    """Return a method, and how it gives whole vectors: ``"spline:free"`` says both.
-
-    Without a way it is "keep", and for two classes "ovr", which is the map of class 1. In views
-    the way "score-only" keeps the spline from reading the classes.
-
-    >>> named("spline:free")[1], named("platt")[1], named("platt", classes=2)[1]
-    ('free', 'keep', 'ovr')
-    """
-    name, colon, way = method.partition(":")
-    if colon and way not in {*MULTICLASS, SCORE_ONLY}:
-        raise UnknownName.among("multiclass", way, [*MULTICLASS, SCORE_ONLY])
-    return find_method(name), way or ("ovr" if classes == TWO_CLASSES else "keep")
-
-
 def default_view(data: Predictions | Curve) -> str | None:
     """Return what `ogive fit` calibrates unless a view is asked for: a matrix as whole vectors.
 
@@ -141,10 +124,10 @@ def fit(
     data : Predictions or Curve
         Methods that calibrate whole matrices need predictions.
     method : str
-        A name of `ogive.calibrators.METHODS`. For whole vectors a name of
-        `ogive.calibrators.MULTICLASS` may follow, as in ``"spline:free"``; without, it is "keep",
-        and for two classes the map of class 1 ("ovr"), under which the decision may move.
-        ``"spline:score-only"`` is the spline with `score_only`.
+        A name of `ogive.calibrators.METHODS`, and its options, as in ``"paper-spline:knots=14"``.
+        For whole vectors a name of `ogive.calibrators.MULTICLASS` may follow, as in
+        ``"spline:free"``; without, it is "keep", and for two classes the map of class 1 ("ovr"),
+        under which the decision may move. ``"spline:score-only"`` is the spline with `score_only`.
     view : str, optional
         Default: ``"top-1"``, or ``"score"`` for one column. ``"vector"``: whole vectors.
     score_only : bool
@@ -164,10 +147,16 @@ def fit(
     >>> fit(curve, "platt").method
     'platt'
     """
-    chosen, way = named(method, getattr(data, "K", None))
     if groups is not None:
         return fit_in_groups(data, groups, method, view)
-    _check_way(method, way, chosen, view, score_only=score_only)
+    chosen = method_for(method, view)
+    score_only = score_only or chosen.score_only
+    if score_only and view == VECTOR:
+        msg = (
+            "`score_only` (--score-only) is for a view, and whole vectors have a score for each "
+            "class. Name the view, such as top-1 (--view top-1)."
+        )
+        raise InvalidInput(msg)
     if isinstance(data, Curve):
         if chosen.reads != "curve":
             msg = f"`method` {method!r} calibrates whole matrices: give Predictions, not a Curve."
@@ -176,33 +165,29 @@ def fit(
     if not isinstance(data, Predictions):
         msg = f"`data` must be Predictions or a Curve, not {type(data).__name__}."
         raise InvalidType(msg)
+    how: Any = {"impossible": impossible, "progress": progress}
     if chosen.reads == "predictions":
         name = VECTOR if view == VECTOR else check_view(view, data).name
-        gamma = fit_multiclass(data, chosen.name, impossible=impossible, progress=progress)
-        return replace(gamma, view=name)
+        return replace(fit_multiclass(data, method, **how), view=name)
     if view == VECTOR:
-        how: Any = {"impossible": impossible, "progress": progress}
-        return fit_multiclass(data, chosen.name, multiclass=way, **how)
-    if chosen.name == "spline" and not score_only and way != SCORE_ONLY:
+        return fit_multiclass(data, method, multiclass=usual_way(data.K), **how)
+    if chosen.name == "spline" and not score_only:
         return fit_view(data, view, progress=progress)
     return chosen.fit(Curve.from_predictions(data, view))
 
 
-def _check_way(
-    method: str, way: str, chosen: Method, view: str | None, *, score_only: bool
-) -> None:
-    """Refuse a way that the view or the method does not have."""
-    if (score_only or way == SCORE_ONLY) and view == VECTOR:
-        msg = (
-            "`score_only` (--score-only) is for a view, and whole vectors have a score for each "
-            "class. Name the view, such as top-1 (--view top-1)."
-        )
-        raise InvalidInput(msg)
-    if ":" not in method:
-        return
-    if chosen.reads != "curve" or (way != SCORE_ONLY and view != VECTOR):
-        msg = f"`method` {method!r} makes whole vectors: use it with view='vector'."
-        raise InvalidInput(msg)
+def usual_way(classes: int) -> str:
+    """Return how curves become whole vectors unless it is said: of two classes by class 1's map."""
+    return "ovr" if classes == TWO_CLASSES else "keep"
+
+
+def method_for(method: str, view: str | None) -> Method:
+    """Return a method by its name; a way that the view does not have is refused.
+
+    >>> method_for("spline:free", "vector").way.name, method_for("platt", None).way
+    ('free', None)
+    """
+    return vector_method(method) if view == VECTOR else find_method(method)
 
 
 def reads_all_columns(

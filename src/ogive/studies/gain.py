@@ -145,7 +145,7 @@ def gain_of(data: Predictions | Curve, calibrator: Fitted, *, cv: int = 5) -> Ga
         return None
     with suppress(NotEnoughData), warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)  # the fit to all rows has warned already
-        found = cross_fitted_gain(data, gamma.method, view=gamma.view, cv=cv)
+        found = cross_fitted_gain(data, gamma.words, view=gamma.view, cv=cv)
         return replace(found, view=calibrator.view)
     return None
 

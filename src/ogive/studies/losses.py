@@ -11,7 +11,7 @@ from ogive._numerics.brownian import EXPECTED_KS
 from ogive._numerics.exact_shares import sides_and_tails
 from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.curve.clusters import summed
-from ogive.metrics.binned import ece, mce
+from ogive.metrics.binned import BINS, ece, mce
 from ogive.metrics.ks import ks_error
 from ogive.metrics.onepass import read
 from ogive.metrics.significance import VarianceReader, ks_test
@@ -29,7 +29,11 @@ CRITICAL_T = HALF_WIDTH_95  # of `hall_t`: 2.5 % of equally good methods are fou
 
 
 def scores_of(
-    rows: Rows, test: Predictions, view: str, least: float = LOG_LOSS_CLIP
+    rows: Rows,
+    test: Predictions,
+    view: str,
+    least: float = LOG_LOSS_CLIP,
+    bins: int = BINS,
 ) -> tuple[dict[str, float], FloatArray]:
     """Return the numbers of calibrated rows, and their log losses, (N,).
 
@@ -48,8 +52,8 @@ def scores_of(
     numbers = {
         "ks": ks_error(curve),
         "ks_expected": _expected(curve),
-        "ece": ece(curve),
-        "mce": mce(curve),
+        "ece": ece(curve, bins),
+        "mce": mce(curve, bins),
         "brier": float(np.average(squares, weights=weights)),
         "nll": float(np.average(losses, weights=weights)),
         "accuracy": float(np.average(hit, weights=weights)),

@@ -130,11 +130,11 @@ def test_what_cannot_be_done_is_said(folder, tmp_path):
         ogive.arena(folder, ["plat"])
     with pytest.raises(UnknownName, match="unknown view 'tops'"):
         ogive.arena(folder, view="tops")
-    with pytest.raises(InvalidInput, match="'platt:ovr' is a way to whole vectors"):
+    with pytest.raises(InvalidInput, match="'platt:ovr' makes whole vectors: use it with view"):
         ogive.arena(folder, ["platt:ovr"])
     with pytest.raises(UnknownName, match="unknown multiclass 'over'"):
         ogive.arena(folder, ["platt:over"], "vector")
-    with pytest.raises(InvalidInput, match="'temperature' makes whole vectors by itself"):
+    with pytest.raises(UnknownName, match="temperature makes whole vectors by itself"):
         ogive.arena(folder, ["temperature:keep"], "vector")
     with pytest.raises(FileFormatError, match=r"does not exist. Give a folder"):
         ogive.arena(tmp_path / "nowhere")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from ogive.calibrators import MULTICLASS, Method, find_method
+from ogive.calibrators import MULTICLASS, Method, vector_method
 from ogive.calibrators.impossible import check_impossible, warn_of_labels
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.multiclass.free import check_spline
@@ -37,7 +37,8 @@ def fit_multiclass(
     preds : Predictions
         With labels.
     method : str
-        Methods that read whole predictions are fitted as they are.
+        Methods that read whole predictions are fitted as they are. Options and a way may follow
+        the name, as in ``"paper-spline:every-rank:knots=8"``; that way counts, not `multiclass`.
     multiclass : {"keep", "free", "ranks", "ovr", "every-rank"}
         How a method that reads a curve is put together. "keep": the decision stays; for the
         spline by class structure, for other methods by ranks. "free" (spline only): by class
@@ -68,16 +69,19 @@ def fit_multiclass(
         warn_of_labels(preds, impossible)
     if multiclass not in MULTICLASS:
         raise UnknownName.among("multiclass", multiclass, MULTICLASS)
-    found = find_method(method)
+    found = vector_method(method)
     if found.reads == "predictions":
         gamma = found.fit(preds, **options, **progress_option(found, progress))
     else:
-        if multiclass == "free":
-            check_spline(method, multiclass)
-        elif multiclass == "keep" and method != "spline":
-            multiclass = "ranks"
-        way = MULTICLASS["ovr" if preds.one_column else multiclass]
-        gamma = way.fit(preds, method, n_jobs=n_jobs, **options, **progress_option(way, progress))
+        way = found.way or MULTICLASS[multiclass]
+        if way.name == "free":
+            check_spline(found.name, way.name)
+        elif way.name == "keep" and found.name != "spline":
+            way = MULTICLASS["ranks"]
+        if preds.one_column:
+            way = MULTICLASS["ovr"]
+        options = {"n_jobs": n_jobs, **found.asked, **options, **progress_option(way, progress)}
+        gamma = way.fit(preds, found.name, **options)
     assert isinstance(gamma, MatrixMap)  # noqa: S101 - what reads predictions gives such a map
     return gamma if impossible is None else replace(gamma, impossible=impossible)
 
@@ -95,4 +99,4 @@ def takes_folds(method: str) -> bool:
     >>> takes_folds("dir-odir"), takes_folds("temperature")
     (True, False)
     """
-    return "cv" in signature(find_method(method).fit).parameters
+    return "cv" in signature(vector_method(method).fit).parameters

@@ -13,19 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.calibrators import METHODS, MULTICLASS, find_method
-from ogive.calibrators.multiclass.compose import fit_multiclass
-from ogive.errors import InvalidInput, OgiveError, UnknownName
+from ogive.calibrators import METHODS, MULTICLASS, read_method
+from ogive.errors import InvalidInput, OgiveError
 from ogive.rows.predictions import Predictions
 from ogive.rows.views import score_rows
-from ogive.studies.fitting import SCORE_ONLY, VECTOR, Rows, apply, fit
+from ogive.studies.fitting import VECTOR, Rows, apply, fit
 from ogive.studies.losses import scores_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ogive._typing import FloatArray
-    from ogive.calibrators.maps import Fitted
     from ogive.studies.arena.files import Experiment
 
 #: What an arena compares; in all of them less is better.
@@ -42,31 +40,6 @@ def default_methods(view: str | None) -> list[str]:
         return names
     ways = [f"spline:{way}" for way, method in MULTICLASS.items() if not method.slow]
     return [name for name in names if name != "spline"] + ways
-
-
-def check_method(name: str, view: str | None) -> None:
-    """Refuse a name that is neither a method nor, for whole vectors, ``METHOD:WAY``.
-
-    ``METHOD:score-only`` is for views instead.
-    """
-    method, colon, way = name.partition(":")
-    if way == SCORE_ONLY and view == VECTOR:
-        msg = f"`methods`: {name!r} reads one score. Ask for a view, such as 'top-1'."
-        raise InvalidInput(msg)
-    if colon and way != SCORE_ONLY and view != VECTOR:
-        msg = f"`methods`: {name!r} is a way to whole vectors. Ask for the view 'vector'."
-        raise InvalidInput(msg)
-    found = find_method(method)
-    if colon and way not in {*MULTICLASS, SCORE_ONLY}:
-        raise UnknownName.among("multiclass", way, [*MULTICLASS, SCORE_ONLY])
-    if colon and found.reads != "curve":
-        msg = f"`methods`: {method!r} makes whole vectors by itself. Leave out {colon + way!r}."
-        raise InvalidInput(msg)
-
-
-def needs_matrix(name: str) -> bool:
-    """Whether a method reads a column for each class."""
-    return find_method(name.partition(":")[0]).reads == "predictions"
 
 
 def search_path() -> tuple[str, ...]:
@@ -113,27 +86,21 @@ def _own(
     """Fit a method of the library."""
     _warm(name, view)
     start = time.perf_counter()
-    fitted = _fitted(cal, name, view)
+    fitted = fit(cal, name, view)
     seconds = time.perf_counter() - start
     return apply(fitted, test, view), seconds
-
-
-def _fitted(cal: Predictions, name: str, view: str) -> Fitted:
-    method, colon, way = name.partition(":")
-    whole = colon and way != SCORE_ONLY
-    return fit_multiclass(cal, method, multiclass=way) if whole else fit(cal, name, view)
 
 
 @cache
 def _warm(name: str, view: str) -> None:
     """Fit a few rows once in each process, so that no time of a fit is that of an import."""
-    if METHODS[name.partition(":")[0]].slow:
+    if read_method(name).slow:
         return
     rows = np.linspace(0.1, 0.9, 40)
     values = rows if view == "score" else np.stack([rows, 0.7 * (1 - rows), 0.3 * (1 - rows)], 1)
     with suppress(OgiveError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _fitted(Predictions(values, np.arange(40) % 2, kind="probs"), name, view)
+        fit(Predictions(values, np.arange(40) % 2, kind="probs"), name, view)
 
 
 def peers_in(module: str, view: str | None) -> dict[str, Callable[..., Any]]:

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.calibrators import METHODS
+from ogive.calibrators import METHODS, SCORE_ONLY, read_method
 from ogive.errors import FileFormatError
 from ogive.rows.views import parse_view
 from ogive.studies.arena.cells import (
     METRICS,
     NOT_INSTALLED,
     cell,
-    check_method,
     default_methods,
-    needs_matrix,
     search_path,
 )
 from ogive.studies.arena.files import Experiment, families_of, find_experiments, look, read_families
@@ -28,7 +26,7 @@ from ogive.studies.arena.peers import OWN, Entrant, has_view, own_entrants, peer
 from ogive.studies.arena.result import Arena, ExperimentResult
 from ogive.studies.arena.run import Task, run
 from ogive.studies.arena.standings import standings
-from ogive.studies.fitting import SCORE_ONLY, VECTOR
+from ogive.studies.fitting import VECTOR, method_for
 from ogive.studies.store import Results
 
 if TYPE_CHECKING:
@@ -106,12 +104,12 @@ def arena(
     if view is not None and view != VECTOR:
         parse_view(view)  # an unknown name fails here, before any work
     for name in methods or ():
-        check_method(name, view)
+        method_for(name, view)
     named = None if families is None else read_families(families)
     entrants = own_entrants(default_methods(view) if methods is None else methods)
     if score_only:
         name = f"spline:{SCORE_ONLY}"
-        check_method(name, view)
+        method_for(name, view)
         entrants = [replace(e, name=name) if e.name == "spline" else e for e in entrants]
     entrants += peer_entrants(peers, view, [entrant.label for entrant in entrants])
     work = _Work(Results(resume), n_jobs, progress)
@@ -174,7 +172,7 @@ def _cell_task(one: Experiment, entrant: Entrant, view: str) -> Task:
     key = ("cell", one.digest, one.inside or "", view, entrant.module or "", entrant.name)
     what = f"{one.name}: {entrant.label}"
     # A file is read once for all quick methods. A slow one is kept as soon as it is done.
-    slow = entrant.module is not None or METHODS[entrant.name.partition(":")[0]].slow
+    slow = entrant.module is not None or read_method(entrant.name).slow
     arguments = (one, entrant.name, view, entrant.module, search_path() if entrant.module else ())
     return Task(key, what, what if slow else one.name, cell, arguments)
 
@@ -215,7 +213,7 @@ class _Field:
                 ]
                 self._skip(dict.fromkeys(absent, f"{entrant.source} has no numbers of it"))
         scores = [name for name, fact in self.facts.items() if not fact["matrix"]]
-        matrix = [one for one in self.entrants if one.source == OWN and needs_matrix(one.name)]
+        matrix = [one for one in self.entrants if one.source == OWN and _needs_matrix(one.name)]
         if not (scores and matrix):
             return
         if named:
@@ -295,6 +293,10 @@ class _Field:
     def _leave_out(self, reasons: dict[str, str]) -> None:
         self.left_out |= reasons
         self.entrants = [one for one in self.entrants if one.label not in reasons]
+
+
+def _needs_matrix(name: str) -> bool:
+    return read_method(name).reads == "predictions"
 
 
 def _failed(scores: Scores, label: str, names: Iterable[str]) -> dict[str, str]:
