@@ -80,3 +80,15 @@ def run_json(run):
         return result
 
     return run_json
+
+
+@pytest.fixture
+def measured(run):
+    """A function that runs `measure` and returns its JSON."""
+
+    def measured(*words):
+        code, out, err = run("measure", *words, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+    return measured

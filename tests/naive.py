@@ -1,6 +1,7 @@
 """The definitions, slow and obvious. Useful only for testing."""
 
 import csv
+import gzip
 import io
 import itertools
 import math
@@ -8,12 +9,52 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
+import pyarrow.parquet as pq
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import expit, log_softmax, logit
 from scipy.stats import beta as beta_distribution
 from scipy.stats import chi2
 from scipy.stats import gamma as gamma_distribution
 from scipy.stats import t as student
+
+
+def csv_records(text, separator=","):
+    """The records of CSV, letter by letter: a quote opens and closes, two of them are one."""
+    found, row, cell, quoted, was_quote = [], [], "", False, False
+    for letter in text.replace("\r\n", "\n") + "\n":
+        if was_quote and letter == '"':
+            cell, quoted, was_quote = cell + '"', True, False
+            continue
+        was_quote = False
+        if quoted:
+            if letter == '"':
+                quoted, was_quote = False, True
+            else:
+                cell += letter
+        elif letter == '"':
+            quoted = True
+        elif letter == separator:
+            row, cell = [*row, cell], ""
+        elif letter == "\n":
+            row, cell = [*row, cell], ""
+            found += [row] if row != [""] else []  # a blank line is no record
+            row = []
+        else:
+            cell += letter
+    return found
+
+
+def records(path):
+    """How many records a file of predictions holds, counted by what its format says alone."""
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    if path.suffix == ".npz":
+        return len(np.load(path)["scores"])
+    if path.suffix == ".parquet":
+        return sum(1 for _ in pq.read_table(path).to_pylist())
+    text = data.decode("utf-8-sig")
+    if ".jsonl" in path.name:
+        return sum(1 for line in text.split("\n") if line.strip())
+    return len(csv_records(text)) - 1
 
 
 def softmax(z):
