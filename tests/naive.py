@@ -239,6 +239,11 @@ def temperature(log_values, labels, weights=None, low=1e-6, high=1e6):
     return float(np.exp((a + d) / 2))
 
 
+def centred(logits):
+    """Each row less the mean of its finite logits."""
+    return np.array([row - row[np.isfinite(row)].mean() for row in np.asarray(logits, float)])
+
+
 def matrix_loss(W, b, x, labels, strength=0.0, offset_strength=0.0, weights=None):
     """Mean cross-entropy of softmax(W x + b), and the two penalties of ODIR."""
     w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=float)

@@ -51,6 +51,24 @@ def test_values_are_finite_and_zeros_lie_lowest(data):
             assert row[~was].max() <= row[was].min()
 
 
+@pytest.mark.filterwarnings("ignore::ogive.errors.LooksLikeProbabilities")
+@given(matrices())
+def test_centred_values_are_less_the_mean_of_the_finite_ones(data):
+    logits, _ = data
+    preds = Predictions(logits, kind="logits")
+    values = log_values(preds, EVERY, zero_floor(preds), centred=True)
+    kept = np.isfinite(logits)
+    scale = np.abs(logits[kept]).max()
+    np.testing.assert_allclose(
+        values[kept], naive.centred(logits)[kept], rtol=1e-12, atol=1e-14 * (1.0 + scale)
+    )
+    gaps = values - values.max(axis=1, keepdims=True)
+    plain = log_values(preds, EVERY, zero_floor(preds))
+    np.testing.assert_allclose(
+        gaps, plain - plain.max(axis=1, keepdims=True), rtol=1e-12, atol=1e-14 * (1.0 + scale)
+    )
+
+
 def test_the_floor_is_half_the_smallest_positive_of_the_calibration_rows():
     preds = Predictions([[0.7, 0.3, 0.0], [0.9, 0.02, 0.08]], kind="probs")
     floor = zero_floor(preds)

@@ -26,8 +26,9 @@ CHANGED = dict.fromkeys(
     (
         *("spline.score", "monotone.score", "plateau.score", "shifted-spline.score"),
         *("spline.keep", "spline.top-1", "classes.top-1", "spline.groups"),
+        *("vector.vector", "shifted-vector.vector", "ms-odir.vector"),
     ),
-    2,  # `tau` of splines
+    2,  # `tau` of splines, `centred` of matrices
 )
 SCORES = np.concatenate([np.linspace(0, 1, 33), [1e-300, 1e-12, 1 - 1e-12, 1 - 2.0**-53]])
 LOGITS = np.array(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ogive._typing import AnyArray, DTypeLike, FloatArray
 
 MIN_NUMBERS_FOR_FLOAT32 = 1 << 20
-#: Values beyond are cut before a fitted matrix is applied: its sums must not overflow to inf − inf.
+#: Values beyond are cut: the sums of a matrix of coefficients must not overflow to inf − inf.
 FARTHEST_VALUE = 1e200
 
 
@@ -116,23 +116,38 @@ def with_floor(logs: AnyArray, floor: float, top: AnyArray | None = None) -> Any
 
 
 def log_values(
-    preds: Predictions, at: slice, floor: float, dtype: DTypeLike = np.float64
+    preds: Predictions,
+    at: slice,
+    floor: float,
+    dtype: DTypeLike = np.float64,
+    *,
+    centred: bool = False,
 ) -> AnyArray:
-    """Return the logits as they were given, or the log-probabilities, (rows, K), all finite."""
+    """Return the logits as they were given, or the log-probabilities, (rows, K), all finite.
+
+    `centred`: less the mean of those of the row that were finite, so that a constant added to the
+    logits of a row changes nothing. Its largest would not do: where it lies depends on the model's
+    confidence.
+    """
     if preds.kind == "probs":
-        return with_floor(_log_softmax(preds, at), floor).astype(dtype, copy=False)
-    values = preds.values[at].astype(dtype)
-    if preds.one_column:
-        x = values.reshape(-1)
-        values = np.stack([np.zeros_like(x), x], axis=1)
-    lowest = values.min()
-    return values if lowest > -np.inf else with_floor(values, floor, values.max(axis=1))
-
-
-def bounded_values(preds: Predictions, at: slice, floor: float) -> AnyArray:
-    """Return `log_values` within ± `FARTHEST_VALUE`: what a fitted map is applied to."""
-    values = log_values(preds, at, floor)
-    return np.clip(values, -FARTHEST_VALUE, FARTHEST_VALUE, out=values)
+        values = _log_softmax(preds, at).astype(dtype, copy=False)
+    else:
+        values = preds.values[at].astype(dtype)
+        if preds.one_column:
+            x = values.reshape(-1)
+            values = np.stack([np.zeros_like(x), x], axis=1)
+    share: AnyArray = np.full(preds.K, 1.0 / preds.K, dtype)
+    if not values.min() > -np.inf:
+        finite = values > -np.inf
+        share = (finite / finite.sum(axis=1, keepdims=True)).astype(dtype)
+        top = values.max(axis=1) if preds.kind == "logits" else None
+        values = with_floor(values, floor, top)
+    if values.dtype == np.float64:
+        np.clip(values, -FARTHEST_VALUE, FARTHEST_VALUE, out=values)
+    if centred:  # from the largest down: the mean of equal numbers, which may be large, is rounded
+        values -= values.max(axis=1, keepdims=True)
+        values -= np.vecdot(values, share)[:, None]
+    return values
 
 
 def log_probabilities(preds: Predictions, at: slice, smallest: float) -> FloatArray:

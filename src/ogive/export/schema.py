@@ -301,6 +301,7 @@ _ODIR = _vector_map(
         "offset_strength": _NOT_NEGATIVE,
         "cv_loss": _NOT_NEGATIVE,
         "floor": _FLOOR,
+        "centred": Flag(optional=True),
     },
 )
 
@@ -311,7 +312,12 @@ VECTOR_MAPS: dict[str, Object] = {
     ),
     "vector": _vector_map(
         "softmax(factor · logits + offset).",
-        {"factor": _of_a_matrix("K"), "offset": Array(shape=("K",)), "floor": _FLOOR},
+        {
+            "factor": _of_a_matrix("K"),
+            "offset": Array(shape=("K",)),
+            "floor": _FLOOR,
+            "centred": Flag(optional=True),
+        },
     ),
     "ms-odir": _ODIR,
     "dir-odir": _ODIR,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.matrix_map import MatrixMap
 
 HUGE = "1e308"
+FARTHEST = "1e200"  # `log_values.FARTHEST_VALUE`
 LARGEST = "1.7976931348623157e308"  # a logit below its negative is -inf: an impossible class
 
 
@@ -87,17 +88,45 @@ def _scores(gamma: Any, columns: Sequence[str]) -> str:  # noqa: ANN401
     finite = [f"CASE WHEN {z} >= -{HUGE} THEN {z} ELSE {HUGE} END" for z in columns]
     first = (
         f"SELECT LEAST({', '.join(finite)}, {greatest(columns)} + {literal(gamma.floor)}) "
-        "AS ogive_low LIMIT 1"
+        f"AS ogive_low, {_cut(greatest(columns))} AS ogive_max LIMIT 1"
     )
+    values: Sequence[str] = [
+        f"CASE WHEN {z} >= -{HUGE} THEN {z} ELSE ogive_low END" for z in columns
+    ]
+    if gamma.centred:
+        first, values = _centred(columns, values, first)
     terms = [
-        f"{literal(a)} * CASE WHEN {z} >= -{HUGE} THEN {z} ELSE ogive_low END + {literal(b)} "
-        f"AS ogive_l{k}"
-        for k, z, a, b in zip(K, columns, gamma.factor, gamma.offset, strict=True)
+        f"{literal(a)} * {value} + {literal(b)} AS ogive_l{k}"
+        for k, value, a, b in zip(K, values, gamma.factor, gamma.offset, strict=True)
     ]
     names = [f"ogive_l{k}" for k in K]
     second = f"SELECT {', '.join(terms)} FROM ({first}) AS ogive_a LIMIT 1"
     columns = [*names, f"{greatest(names)} AS ogive_top"]
     return f"SELECT {', '.join(columns)} FROM ({second}) AS ogive_b LIMIT 1"
+
+
+def _centred(
+    columns: Sequence[str], values: Sequence[str], first: str
+) -> tuple[str, Sequence[str]]:
+    """Return the SELECT of logits less the largest, ogive_g0, …, and of the mean of the finite."""
+    names = [f"ogive_g{k}" for k in range(len(columns))]
+    gaps = [f"{_cut(x)} - ogive_max AS {name}" for x, name in zip(values, names, strict=True)]
+    parts, ones = (
+        [
+            f"CASE WHEN {z} >= -{HUGE} THEN {x} ELSE 0e0 END"
+            for z, x in zip(columns, each, strict=True)
+        ]
+        for each in (names, ["1e0"] * len(names))
+    )
+    mean = f"{balanced(parts)} / {balanced(ones)} AS ogive_mean"
+    inner = f"SELECT {', '.join(gaps)} FROM ({first}) AS ogive_f LIMIT 1"
+    outer = f"SELECT {', '.join(names)}, {mean} FROM ({inner}) AS ogive_g LIMIT 1"
+    return outer, [f"({name} - ogive_mean)" for name in names]
+
+
+def _cut(x: str) -> str:
+    """Return a number of at most `log_values.FARTHEST_VALUE`, whose differences stay finite."""
+    return f"LEAST(GREATEST({x}, -{FARTHEST}), {FARTHEST})"
 
 
 def _falling(names: Sequence[str]) -> str:

@@ -96,12 +96,19 @@ class Vectors:
             return gaps - xp.log(xp.sum(xp.exp(gaps)))
         return safe_log(xp, x) - xp.log(xp.sum(x))
 
-    def log_values(self, xp: Namespace, x: Array, floor: float) -> Array:
-        """Return the logits, or the log-probabilities, with zeros at the floor."""
+    def log_values(self, xp: Namespace, x: Array, gamma: Any) -> Array:  # noqa: ANN401
+        """Return the logits, or the log-probabilities, as `calibrators.log_values` does."""
         if self.kind == "probs":
-            return lifted(xp, self.log_softmax(xp, x), x <= 0.0, floor)
-        values = lifted(xp, x, x < -HUGE, floor + xp.max(x))
-        return clip(xp, values, -FARTHEST_VALUE, FARTHEST_VALUE)
+            zero, values = x <= 0.0, self.log_softmax(xp, x)
+            values = lifted(xp, values, zero, gamma.floor)
+        else:
+            zero = x < -HUGE
+            values = lifted(xp, x, zero, gamma.floor + xp.max(x))
+            values = clip(xp, values, -FARTHEST_VALUE, FARTHEST_VALUE)
+        if not gamma.centred:
+            return values
+        gaps = values - xp.max(values)
+        return gaps - xp.sum(xp.where(zero, 0.0, gaps)) / xp.sum(xp.where(zero, 0.0, 1.0))
 
 
 def lifted(xp: Namespace, logs: Array, zero: Array, level: Array) -> Array:
@@ -138,11 +145,11 @@ class Vector(Vectors):
 
     def __init__(self, calibrator: Any, kind: Kind) -> None:  # noqa: ANN401 - a VectorMap
         super().__init__(calibrator, kind)
-        self.floor = calibrator.floor
+        self.gamma = calibrator
         self.constants = {"factor": calibrator.factor, "offset": calibrator.offset}
 
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
-        return softmax(xp, self.log_values(xp, x, self.floor) * c["factor"] + c["offset"])
+        return softmax(xp, self.log_values(xp, x, self.gamma) * c["factor"] + c["offset"])
 
 
 class Odir(Vectors):
@@ -150,19 +157,15 @@ class Odir(Vectors):
 
     def __init__(self, calibrator: Any, kind: Kind) -> None:  # noqa: ANN401 - an OdirMap
         super().__init__(calibrator, kind)
-        self.floor, self.folds, self.method = (
-            calibrator.floor,
-            len(calibrator.matrix),
-            calibrator.method,
-        )
+        self.gamma, self.folds = calibrator, len(calibrator.matrix)
         for i, (W, b) in enumerate(zip(calibrator.matrix, calibrator.offset, strict=True)):
             self.constants |= {f"matrix{i}": np.ascontiguousarray(W.T), f"offset{i}": b}
 
     def _vectors(self, xp: Namespace, c: Constants, x: Array) -> Array:
-        if self.method == "dir-odir":
+        if self.gamma.method == "dir-odir":
             features = xp.maximum(self.log_softmax(xp, x), _SMALLEST)
         else:
-            features = self.log_values(xp, x, self.floor)
+            features = self.log_values(xp, x, self.gamma)
         total: Array = 0.0
         for i in range(self.folds):
             total = total + softmax(xp, xp.matmul(features, c[f"matrix{i}"]) + c[f"offset{i}"])

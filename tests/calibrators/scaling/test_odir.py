@@ -23,7 +23,7 @@ def sample(rng, n=150, K=3):
 def test_each_fold_model_is_the_minimum_of_the_slow_definition(rng, fit):
     logits, labels = sample(rng)
     gamma = fit(Predictions(logits, labels, kind="logits"), **GRID)
-    x = logits if fit is fit_ms_odir else log_softmax(logits, axis=1)
+    x = naive.centred(logits) if fit is fit_ms_odir else log_softmax(logits, axis=1)
     strengths = gamma.strength, gamma.offset_strength
     train = splits(150, 5, 15)[0][0]
 
@@ -62,8 +62,9 @@ def test_the_loss_is_that_of_the_held_out_rows(rng):
     logits, labels = sample(rng)
     preds = Predictions(logits, labels, kind="logits")
     gamma = fit_ms_odir(preds, strengths=[0.1], offset_strengths=[1.0])
+    x = naive.centred(logits)
     losses = [
-        naive.matrix_loss(W, b, logits[held], labels[held])
+        naive.matrix_loss(W, b, x[held], labels[held])
         for (_, held), W, b in zip(splits(150, 5, 15), gamma.matrix, gamma.offset, strict=True)
     ]
     assert gamma.cv_loss == pytest.approx(np.mean(losses), abs=1e-6)
@@ -74,7 +75,7 @@ def test_the_vector_is_the_mean_of_the_fold_models(rng, fit):
     logits, labels = sample(rng)
     preds = Predictions(logits, labels, kind="logits")
     gamma = fit(preds, **GRID)
-    x = logits if fit is fit_ms_odir else log_softmax(logits, axis=1)
+    x = naive.centred(logits) if fit is fit_ms_odir else log_softmax(logits, axis=1)
     models = zip(gamma.matrix, gamma.offset, strict=True)
     mean = np.mean([softmax(x @ W.T + b, axis=1) for W, b in models], axis=0)
     np.testing.assert_allclose(gamma(preds), mean, rtol=1e-10)
@@ -108,7 +109,7 @@ def test_weights_count_in_every_fit(rng):
     odd = np.arange(150) % 2
     weighted = Predictions(logits, labels, kind="logits", sample_weight=1.0 + 99.0 * odd)
     gamma = fit_ms_odir(weighted, strengths=[1e3], offset_strengths=[1e3])
-    train, x = splits(150, 5, 15)[0][0], logits
+    train, x = splits(150, 5, 15)[0][0], naive.centred(logits)
     w = weighted.sample_weight[train]
     best = naive.matrix_loss(gamma.matrix[0], gamma.offset[0], x[train], labels[train], 1e3, 1e3, w)
     plain = fit_ms_odir(
@@ -212,6 +213,7 @@ def test_ms_odir_on_the_papers_net_is_what_docs_paper_says(arena):
     q = gamma(test)
     assert -np.log(q[np.arange(test.n), test.labels]).mean() == pytest.approx(0.20338, abs=5e-6)
     rows = splits(cal.n, 5, 15)[0][0]
+    logits = naive.centred(logits)
     found = naive.matrix_minimum(logits[rows], labels[rows], 0.1, 1e-4)
 
     def loss(W, b):

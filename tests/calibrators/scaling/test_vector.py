@@ -4,12 +4,14 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from ogive import Curve, Predictions, ks_error, load, save
-from ogive.calibrators import log_values
+from ogive.calibrators import MULTICLASS, log_values
 from ogive.calibrators.scaling import vector_probe
+from ogive.calibrators.scaling.odir import fit_ms_odir
 from ogive.calibrators.scaling.temperature import TemperatureMap, fit_temperature
 from ogive.calibrators.scaling.vector import VectorMap, fit_vector
 from ogive.errors import FallbackWarning
 from tests import naive
+from tests.export.calibrators import NAMES, fitted
 
 
 def sample(rng, n=600, K=4):
@@ -18,8 +20,9 @@ def sample(rng, n=600, K=4):
     return logits, (truth + rng.gumbel(size=(n, K))).argmax(axis=1)
 
 
-def loss(gamma, z, labels, weights=None):
-    return naive.matrix_loss(np.diag(gamma.factor), gamma.offset, z, labels, weights=weights)
+def loss(gamma, logits, labels):
+    z = naive.centred(logits)
+    return naive.matrix_loss(np.diag(gamma.factor), gamma.offset, z, labels)
 
 
 def test_it_is_the_minimum_of_the_slow_definition(rng):
@@ -27,7 +30,7 @@ def test_it_is_the_minimum_of_the_slow_definition(rng):
     gamma = fit_vector(Predictions(logits, labels, kind="logits"))
 
     def slow(theta):
-        return naive.matrix_loss(np.diag(theta[:3]), theta[3:], logits, labels)
+        return naive.matrix_loss(np.diag(theta[:3]), theta[3:], naive.centred(logits), labels)
 
     best = minimize(slow, [1, 1, 1, 0, 0, 0], method="Nelder-Mead", options={"maxiter": 1500})
     assert loss(gamma, logits, labels) <= best.fun + 1e-7
@@ -36,9 +39,10 @@ def test_it_is_the_minimum_of_the_slow_definition(rng):
 def test_the_slope_is_zero_at_the_answer(rng):
     logits, labels = sample(rng, n=3000)
     gamma = fit_vector(Predictions(logits, labels, kind="logits"))
-    residual = softmax(logits * gamma.factor + gamma.offset, axis=1) - np.eye(4)[labels]
+    z = naive.centred(logits)
+    residual = softmax(z * gamma.factor + gamma.offset, axis=1) - np.eye(4)[labels]
     assert np.abs(residual.mean(axis=0)).max() < 1e-5
-    assert np.abs((residual * logits).mean(axis=0)).max() < 1e-5
+    assert np.abs((residual * z).mean(axis=0)).max() < 1e-5
     assert gamma.offset.sum() == pytest.approx(0.0, abs=1e-12)
 
 
@@ -135,7 +139,8 @@ def test_log_softmax_of_the_map_is_what_it_says(rng):
     logits, labels = sample(rng)
     preds = Predictions(logits, labels, kind="logits")
     gamma = fit_vector(preds)
-    want = np.exp(log_softmax(logits * gamma.factor + gamma.offset, axis=1))
+    scores = naive.centred(logits) * gamma.factor + gamma.offset
+    want = np.exp(log_softmax(scores, axis=1))
     np.testing.assert_allclose(gamma(preds), want, rtol=1e-12)
 
 
@@ -149,7 +154,7 @@ def test_the_scale_of_the_logits_does_not_matter(scale, rng):
 
 def separable(rng, kind, n=40, K=3):
     """Rows that factors and offsets can tell apart: every label has the largest score."""
-    logits = 2.0 * rng.normal(size=(n, K))
+    logits = naive.centred(2.0 * rng.normal(size=(n, K)))
     by = {"right": (1.0, 0.0), "wrong": (-1.0, 0.0), "shifted": (1.0, np.arange(K)), "one": (0, 0)}
     factor, offset = by[kind]
     return logits, (factor * logits + offset).argmax(axis=1)
@@ -191,6 +196,7 @@ def test_a_class_without_rows_has_an_offset_that_the_order_does_not_move(rng):
 def test_an_optimum_that_exists_is_not_moved(rng):
     logits, labels = sample(rng, n=200, K=3)
     gamma = fit_vector(Predictions(logits, labels, kind="logits"))
+    logits = naive.centred(logits)
 
     def slow(theta):
         s = logits * theta[:3] + theta[3:]
@@ -279,3 +285,25 @@ def test_progress_counts_steps(rng):
     fit_vector(overfitting(rng), progress=lambda *at: seen.append(at))
     assert seen[0] == ("vector scaling, step 1", 1, 0)
     assert len(seen) > 5
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name.endswith((".vector", *MULTICLASS))]
+)
+def test_a_constant_added_to_a_rows_logits_changes_nothing(rng, name):
+    gamma = fitted(name, rows=200)
+    logits = 3.0 * rng.normal(size=(300, 4))
+    logits[::7, 1] = logits[::11, 3] = -np.inf
+    moved = logits + rng.normal(size=(300, 1)) * 4.0
+    q, again = (gamma(Predictions(z, kind="logits")) for z in (logits, moved))
+    np.testing.assert_allclose(again, q, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("fit", [fit_vector, fit_ms_odir])
+def test_the_fit_reads_logits_and_their_probabilities_alike(rng, fit):
+    logits, labels = sample(rng)
+    options = {} if fit is fit_vector else {"strengths": [0.1], "offset_strengths": [0.1]}
+    from_logits = fit(Predictions(logits + 5.0 * labels[:, None], labels, kind="logits"), **options)
+    from_probs = fit(Predictions(softmax(logits, axis=1), labels, kind="probs"), **options)
+    fresh = Predictions(softmax(3.0 * rng.normal(size=(300, 4)), axis=1), kind="probs")
+    np.testing.assert_allclose(from_logits(fresh), from_probs(fresh), rtol=0, atol=1e-8)

@@ -1,8 +1,8 @@
 r"""MS-ODIR and Dir-ODIR: a matrix on logits or on log-probabilities, kept near the diagonal.
 
 Kull et al. (2019), as the paper ran them: the calibrated vector is softmax(W x + b), where x are
-the logits (MS-ODIR) or the logarithms of the clipped probabilities (Dir-ODIR), and W and b
-minimise, from the identity on,
+the logits less the mean of their row (MS-ODIR) or the logarithms of the clipped probabilities
+(Dir-ODIR), and W and b minimise, from the identity on,
 
 .. math:: \text{mean cross-entropy} + \lambda \sum_{i \ne j} W_{ij}^2 + \mu \sum_j b_j^2 .
 
@@ -21,8 +21,8 @@ import numpy as np
 from ogive._numerics.blocks import blocks
 from ogive._numerics.softmax_regression import softmax_columns
 from ogive.calibrators.log_values import (
-    bounded_values,
     log_probabilities,
+    log_values,
     row_count,
     with_weight,
     zero_floor,
@@ -70,6 +70,9 @@ class OdirMap(MatrixMap):
         The mean log-loss on held-out rows of the chosen pair.
     floor : float
         Where the logarithm of a probability of exactly 0 is put.
+    centred : bool
+        Whether the mean of a row's logits is taken off them first; that of log-probabilities never
+        is.
     """
 
     matrix: FloatArray
@@ -78,14 +81,17 @@ class OdirMap(MatrixMap):
     offset_strength: float
     cv_loss: float
     floor: float
+    centred: bool = False  # in artifacts of 0.1.0
 
     @classmethod
-    def features(cls, preds: Predictions, at: slice, floor: float) -> FloatArray:
+    def features(
+        cls, preds: Predictions, at: slice, floor: float, *, centred: bool = True
+    ) -> FloatArray:
         """Return x, (rows, K)."""
-        return bounded_values(preds, at, floor)
+        return log_values(preds, at, floor, centred=centred)
 
     def _block(self, preds: Predictions, at: slice) -> FloatArray:
-        x = self.features(preds, at, self.floor).T
+        x = self.features(preds, at, self.floor, centred=self.centred).T
         mean = np.zeros_like(x)
         for W, b in zip(self.matrix, self.offset, strict=True):
             mean += softmax_columns(W @ x + b[:, None])
@@ -100,7 +106,7 @@ class OdirMap(MatrixMap):
 
 
 class MsOdirMap(OdirMap):
-    """What `fit_ms_odir` returns: x are the logits."""
+    """What `fit_ms_odir` returns: x are the logits less the mean of their row."""
 
     method: ClassVar[str] = "ms-odir"
 
@@ -111,7 +117,14 @@ class DirOdirMap(OdirMap):
     method: ClassVar[str] = "dir-odir"
 
     @classmethod
-    def features(cls, preds: Predictions, at: slice, floor: float) -> FloatArray:  # noqa: ARG003
+    def features(
+        cls,
+        preds: Predictions,
+        at: slice,
+        floor: float,  # noqa: ARG003
+        *,
+        centred: bool = True,  # noqa: ARG003
+    ) -> FloatArray:
         """Return x, (rows, K)."""
         return log_probabilities(preds, at, _SMALLEST_PROBABILITY)
 
@@ -257,6 +270,7 @@ def _fit(
         offset_strength=found.offset_strength,
         cv_loss=found.loss,
         floor=floor,
+        centred=True,
     )
 
 

@@ -1,9 +1,9 @@
 r"""Vector scaling: one factor and one offset for each class.
 
-The calibrated vector is softmax(a ∘ z + c), z the logits as they were given (or the logarithms of
-the probabilities), where a and c minimise the cross-entropy. With b the factor of temperature
-scaling and :math:`x_k = (z_k - m_k) / s_k`, the logits of class k by their mean and their mean
-distance from it, the scores are those of the temperature and a change,
+The calibrated vector is softmax(a ∘ z + c), z the logits (or the logarithms of the probabilities)
+less the mean of their row, where a and c minimise the cross-entropy. With b the factor of
+temperature scaling and :math:`x_k = (z_k - m_k) / s_k`, the logits of class k by their mean and
+their mean distance from it, the scores are those of the temperature and a change,
 
 .. math:: a_k z_k + c_k = b z_k + \delta_k x_k + \gamma_k ,
 
@@ -28,7 +28,6 @@ from ogive._numerics.blocks import BLOCK, for_each_block
 from ogive._numerics.softmax_regression import MOST_PARAMETERS, cross_entropy, softmax_columns
 from ogive._numerics.whitening import minimise, polished
 from ogive.calibrators.log_values import (
-    bounded_values,
     effective_rows,
     enough_digits,
     log_values,
@@ -71,6 +70,8 @@ class VectorMap(MatrixMap):
     factor, offset : (K,) arrays
     floor : float
         Where the logarithm of a probability of exactly 0 is put.
+    centred : bool
+        Whether the mean of a row's logits is taken off them first.
     """
 
     method: ClassVar[str] = "vector"
@@ -78,10 +79,11 @@ class VectorMap(MatrixMap):
     factor: FloatArray
     offset: FloatArray
     floor: float
+    centred: bool = False  # in artifacts of 0.1.0
 
     def _block(self, preds: Predictions, at: slice) -> FloatArray:
-        scores = bounded_values(preds, at, self.floor) * self.factor + self.offset
-        return softmax_columns(scores.T).T
+        x = log_values(preds, at, self.floor, centred=self.centred)
+        return softmax_columns((x * self.factor + self.offset).T).T
 
 
 def fit_vector(
@@ -227,6 +229,7 @@ class ScaledRows:
             factor=factor,
             offset=offset - offset.mean(),
             floor=self.floor,
+            centred=True,
         )
 
     def penalised(self, ridge: float) -> Objective:
@@ -254,7 +257,7 @@ class ScaledRows:
             for i in range(at.start, at.stop):
                 for first in range(i * 64 * step, min((i + 1) * 64 * step, n), step):
                     rows = slice(first, min(first + step, n))
-                    x = log_values(self.preds, rows, self.floor, self.dtype).T
+                    x = log_values(self.preds, rows, self.floor, self.dtype, centred=True).T
                     x = x if K > _MAX_CLASSES_SIDE_BY_SIDE else np.ascontiguousarray(x)
                     parts[i] += work(rows, (x - mean) / spread)
 
