@@ -21,7 +21,7 @@ from ogive.cli import main
 
 DOCS = Path(__file__).resolve().parents[1]
 #: The pages whose cells are run.
-EXECUTED = ("start.md", "gallery.md", "tutorials/*.md", "guides/*.md", "learn/*.md")
+EXECUTED = ("start.md", "gallery.md", "paper.md", "tutorials/*.md", "guides/*.md", "learn/*.md")
 #: Exit codes of `ogive` for work that failed and for wrong usage; others are answers.
 FAILED = (1, 2)
 #: Differences of floating-point arithmetic, which pages show of exports, are below this.

@@ -91,7 +91,7 @@ COMMANDS = {
               "--skip-late")),
     "arena": (("file",), ("--methods", "--view", "--peers", "--families", "--resume", "--jobs",
               "--seed", "--output")),
-    "paper": (("file",), ("--methods", "--resume")),
+    "paper": (("file", "--methods"), ()),
     "decide": (("file", "--miss", "--alarm"), (*_COLUMNS, *_LOGS, "--part", "--view", "--method",
                "--capacity", "--precision", "--calibrator", "--costs", "--seed", "--skip-bad")),
 }  # fmt: skip

@@ -4,7 +4,7 @@ from hypothesis import given
 
 from ogive import Curve, Predictions, ks_error, largest_gap
 from ogive.errors import InvalidType
-from ogive.studies.paper.files import read_rows
+from ogive.studies.paper.study import read_rows
 from tests import naive, strategies
 
 

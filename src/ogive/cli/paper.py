@@ -1,4 +1,4 @@
-"""The command `ogive paper`: the paper's tables, beside the paper's own numbers."""
+"""The command `ogive paper`: the paper's tables on files of predictions."""
 
 from __future__ import annotations
 
@@ -6,62 +6,120 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ogive._files import replacing
 from ogive.cli import terminal
-from ogive.cli.options import as_json_option, check_output, names_of, resume_option
-from ogive.cli.terminal import Command, say
-from ogive.cli.values import INPUT, WORD
+from ogive.cli.options import as_json_option, check_output, methods_option, names_of
+from ogive.cli.terminal import Command, as_text, say
+from ogive.cli.values import INPUT, OUTPUT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from ogive.studies.paper.tables import PaperTables
+
+_STYLES = {"best": "bold", "second": "underline", "": ""}
+_SUFFIXES = (".md", ".html", ".htm")
 
 
 @click.command(
     cls=Command,
     examples=(
-        ("ogive paper logits/", "All tables whose logit files the folder holds."),
+        ("ogive paper predictions.npz", "The paper's tables for its methods, best in bold."),
         (
-            "ogive paper logits/ --methods spline,temperature --resume paper.json",
-            "Some columns; results are kept, and an interrupted run goes on from there.",
+            "ogive paper logits/ --methods none,paper-spline,spline -o tables.html --figures fig",
+            "Some methods on every file of a folder, as a page, and the paper's figures.",
         ),
     ),
 )
-@click.argument("folder", metavar="DIR", type=INPUT)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
+@methods_option("[default: those of the paper]")
+@click.option("-o", "--output", type=OUTPUT, metavar="PATH", help="Write a page: .html or .md.")
 @click.option(
-    "--methods",
-    type=WORD,
-    metavar="M,…",
-    help="Columns of the paper's tables, separated by commas. [default: all]",
+    "--figures",
+    type=OUTPUT,
+    metavar="DIR",
+    help="Draw the paper's figures of each file into this folder: top-1 to -3, within-top-2, -3.",
 )
-@resume_option("JSON file")
 @as_json_option
-def paper(folder: Path, methods: str | None, resume: Path | None, *, as_json: bool) -> None:
-    """Reproduce the tables of the paper from its logit files.
+def paper(
+    files: tuple[Path, ...],
+    methods: str | None,
+    output: Path | None,
+    figures: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Make the paper's tables for your predictions.
 
-    DIR holds copies of the logit files, found by name or by their sha256. Missing ones are named,
-    with the place where the paper's authors keep them. The ODIR columns take minutes.
+    FILE is a file with a calibration and a test part, or a folder of them. Errors of every kind
+    that the paper prints, for its methods or others; the best is bold, the second best underlined.
+    For the paper's own logits its numbers stand beside. MS-ODIR and Dir-ODIR take minutes.
     """
-    from ogive.errors import FileFormatError  # noqa: PLC0415
-    from ogive.readers import read  # noqa: PLC0415
-    from ogive.studies.paper.files import REPOSITORY  # noqa: PLC0415
     from ogive.studies.paper.study import paper_tables  # noqa: PLC0415
 
-    check_output(resume, [folder])
+    check_output(output, files)
+    if output is not None and output.suffix.lower() not in _SUFFIXES:
+        msg = f"{output}: the output must end in {', '.join(_SUFFIXES)}."
+        raise click.UsageError(msg)
     with terminal.progress("the paper's tables") as step:
-        result = paper_tables(
-            folder,
-            read=read,
-            methods=names_of(methods),
-            cache=resume,
-            progress=step,
-        )
-    if not result.copies:
-        msg = (
-            f"{folder} holds none of the paper's {len(result.missing)} logit files, such as "
-            f"{result.missing[0].name}. The paper has them from {REPOSITORY} (folder logits)."
-        )
-        raise FileFormatError(msg)
+        result = paper_tables(files, names_of(methods), progress=step)
+        if figures is not None:
+            _draw(files, figures, step)
+    if output is not None:
+        _write(result, output, ", ".join(file.name for file in files))
     if as_json:
         terminal.print_json(result.to_dict())
+    elif output is None:
+        _show(result)
     else:
-        for line in repr(result).split("\n"):
-            say(line)
+        say(f"Written: {output}")
+
+
+def _show(result: PaperTables) -> None:
+    """Print the tables."""
+    from ogive.cli.tables import show_table  # noqa: PLC0415
+
+    out = terminal.console()
+    for title, head, rows in result.tables():
+        cells = [([as_text(text, _STYLES[mark]) for text, mark in row], "") for row in rows]
+        show_table(out, title, head, cells)
+        out.print()
+    for words in result.words():
+        out.print(as_text(words), soft_wrap=True)
+
+
+def _write(result: PaperTables, output: Path, source: str) -> None:
+    """Write the tables as Markdown or as a page."""
+    from ogive.report.paper import paper_page  # noqa: PLC0415
+
+    if output.suffix.lower() != ".md":
+        paper_page(result, source).save(output)
+        return
+    with replacing(output) as beside:
+        beside.write_text(result.to_markdown() + "\n", encoding="utf-8")
+
+
+def _draw(files: Sequence[Path], folder: Path, step: Callable[[str, float, int], None]) -> None:
+    """Draw the four panels of each view: as it is, and calibrated by the paper's spline."""
+    from ogive.errors import OgiveError, need  # noqa: PLC0415
+    from ogive.plotting.figures import figure, save_figure  # noqa: PLC0415
+    from ogive.readers.multi_file import expand  # noqa: PLC0415
+    from ogive.studies.graphs import diagrams_of  # noqa: PLC0415
+    from ogive.studies.paper.study import parts_of  # noqa: PLC0415
+    from ogive.studies.paper.tables import COLUMNS  # noqa: PLC0415
+
+    need("matplotlib", extra="plot")
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = expand(files)
+    for done, path in enumerate(paths):
+        try:
+            cal, test = parts_of(path)
+        except (OgiveError, OSError):
+            continue  # the tables say why
+        for view in dict.fromkeys(one.view for one in COLUMNS if one.exists(test)):
+            step(f"{path.name} {view}", done, len(paths))
+            name = "score" if test.one_column else view
+            knots = ":knots=14" if view.startswith("within") else ""
+            drawn = diagrams_of("panels", test, cal, view=name, method=f"paper-spline{knots}")
+            save_figure(figure(*drawn), folder / f"{path.stem}-{name}.png")

@@ -20,7 +20,7 @@ from ogive.errors import FileFormatError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FORMAT = {"format": "ogive-arena-cells", "version": 1}  # the paper's tables are kept so too
+_FORMAT = {"format": "ogive-arena-cells", "version": 1}
 #: Packages whose code has no part in the numbers.
 _BYSTANDERS = {"cli", "plotting", "report", "diagrams", "export"}
 

@@ -1,4 +1,4 @@
-"""The paper's tables, computed again from its own logits."""
+"""The paper's tables on files of predictions, beside its own numbers."""
 
 from typing import TYPE_CHECKING
 

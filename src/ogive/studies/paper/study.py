@@ -1,262 +1,218 @@
-"""The paper's tables, computed from its logit files, beside the paper's own numbers.
+"""The paper's tables on anyone's predictions, beside the paper's own numbers where it has them.
 
-Every cell is a measure of the test part after a method was fitted to the calibration part.
-`ASSUMPTIONS` says what the paper leaves open and how it is read here.
+Every cell is a measure of the test part after a method was fitted to the cal part.
+`ogive.studies.paper.tables.ASSUMPTIONS` says what the paper leaves open and how it is read here.
 """
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import csv
+import hashlib
+from dataclasses import replace
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
 
-import ogive
-from ogive.errors import UnknownName
-from ogive.studies.paper.cells import Bench, Key, is_percent, title_of
-from ogive.studies.paper.files import Copy, PaperFile, find_copies, paper_files, read_rows
-from ogive.studies.store import Results
+from ogive.calibrators import read_method
+from ogive.calibrators.multiclass.shared_fits import shared_class_fits
+from ogive.curve import Curve
+from ogive.errors import FileFormatError, OgiveError
+from ogive.readers import open_file
+from ogive.readers.multi_file import expand, two_parts
+from ogive.readers.provenance import rows_checksum
+from ogive.studies.compare import check_pair
+from ogive.studies.fitting import VECTOR, apply, curve_of, fit, with_vectors
+from ogive.studies.paper.tables import COLUMNS, Cell, PaperTables, is_extra
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from ogive._typing import Progress
+    from ogive.calibrators import Method
     from ogive.rows.predictions import Predictions
 
-METHODS = ("uncalibrated", "temperature", "vector", "ms-odir", "dir-odir", "spline")
-
-ASSUMPTIONS = (
-    "The spline is fitted to the residual, cumulative accuracy minus cumulative score.",
-    "Equal scores are one point of the curve: nothing depends on the order of the rows.",
-    "The fitted curve is interpolated with the right weights (the published code swapped them).",
-    "The fit is over the fractiles i/N (the published code had i/(N - 1)).",
-    "ECE: 25 bins of equal width, closed on the right; a score of exactly 0 is in the first.",
-    "MCE: the largest gap of the same 25 bins; the paper does not state its bins.",
-    "The commented-out ECE column does not state its knots: 6 are assumed.",
-    "Brier: the mean of (top-1 score - outcome) squared. KDE-ECE: triweight kernel, mirrored.",
-    "Accuracy of the spline: every rank on its own with 6 knots, then the largest score.",
-    "A rank never right on the calibration rows is fitted with Platt's method in its place.",
-    "MS-ODIR, Dir-ODIR: five folds shuffled with seed 15, and the mean of the fold models.",
-    "MS-ODIR, Dir-ODIR above 256 classes: a coarser grid of strengths.",
-    "Methods that calibrate the whole matrix rank the classes anew.",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A number of the paper, and what comes out here. Both are fractions, not percent.
-
-    Attributes
-    ----------
-    metric, dataset, model, method : str
-        ``metric`` is such as ``"ks-top1"``; ``method`` one of `METHODS`.
-    knots : int or None
-        Of the spline.
-    status : str
-        ``"published"``, ``"figure caption"``, or ``"in the source, not printed"``.
-    paper, here : float
-    """
-
-    metric: str
-    dataset: str
-    model: str
-    method: str
-    knots: int | None
-    status: str
-    paper: float
-    here: float
-
-    @property
-    def difference(self) -> float:
-        """Here minus the paper."""
-        return self.here - self.paper
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the cell as plain JSON values."""
-        return {
-            "metric": self.metric,
-            "dataset": self.dataset,
-            "model": self.model,
-            "method": self.method,
-            "paper": self.paper,
-            "here": self.here,
-            "difference": self.difference,
-            "knots": self.knots,
-            "status": self.status,
-        }
-
-
-@dataclass(frozen=True, repr=False)
-class PaperTables:
-    """The cells that the files at hand allow, and the files that are missing.
-
-    Attributes
-    ----------
-    cells : tuple of Cell
-    copies : tuple of Copy
-        The files that were read.
-    missing : tuple of PaperFile
-    assumptions : tuple of str
-    """
-
-    cells: tuple[Cell, ...]
-    copies: tuple[Copy, ...]
-    missing: tuple[PaperFile, ...]
-    assumptions: tuple[str, ...] = ASSUMPTIONS
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values: ``{"tables": [...], "missing": [...], ...}``."""
-        return {
-            "tables": [cell.to_dict() for cell in self.cells],
-            "files": [
-                {"path": str(copy.path), "published": copy.published} for copy in self.copies
-            ],
-            "missing": [
-                {"dataset": file.dataset, "model": file.model, "where": file.where}
-                for file in self.missing
-            ],
-            "assumptions": list(self.assumptions),
-        }
-
-    def __repr__(self) -> str:
-        return "\n".join(self._lines())
-
-    def _lines(self) -> Iterable[str]:
-        for metric in dict.fromkeys(cell.metric for cell in self.cells):
-            yield from _table(metric, [cell for cell in self.cells if cell.metric == metric])
-        for copy in self.copies:
-            if not copy.published:
-                yield f"Not the published file, byte for byte: {copy.path}"
-        if self.missing:
-            yield f"Missing, from {self.missing[0].where.partition(' ')[0]}:"
-            yield from (f"  {file.dataset}, {file.model}: {file.path}" for file in self.missing)
-        yield "Assumptions:"
-        yield from (f"  - {text}" for text in self.assumptions)
-
-
-def _table(metric: str, cells: list[Cell]) -> Iterable[str]:
-    """Lay out one metric: a line for each file and kind of number, paper / here."""
-    unit = 100.0 if is_percent(metric) else 1.0
-    digits = 3 if is_percent(metric) else 5
-    columns = [name for name in METHODS if any(cell.method == name for cell in cells)]
-    yield f"{title_of(metric)}{' (%)' if unit > 1 else ''}: paper / here"
-    yield f"{'':28}" + "".join(f"{name:>18}" for name in columns)
-    for dataset, model, status in dict.fromkeys((c.dataset, c.model, c.status) for c in cells):
-        at = (dataset, model, status)
-        row = {c.method: c for c in cells if (c.dataset, c.model, c.status) == at}
-        texts = [_both(row.get(name), unit, digits) for name in columns]
-        yield f"{dataset + ' ' + model:28}" + "".join(texts) + _remark(status, row.get("spline"))
-    yield ""
-
-
-def _both(cell: Cell | None, unit: float, digits: int) -> str:
-    both = cell and f"{unit * cell.paper:.{digits}f} / {unit * cell.here:.{digits}f}"
-    return f"{both or '':>18}"
-
-
-def _remark(status: str, spline: Cell | None) -> str:
-    knots = f"  {spline.knots} knots" if spline is not None and spline.knots else ""
-    return knots + ("" if status == "published" else f"  ({status})")
+#: The paper's methods by their names here; in its tables "none" is uncalibrated.
+METHODS = ("none", "temperature", "vector", "ms-odir", "dir-odir", "paper-spline")
+_OF_THE_PAPER = {"uncalibrated": "none", "spline": "paper-spline"}
+#: With more classes, methods that take minutes are fitted only if they are named.
+MAX_CLASSES_FOR_SLOW_METHODS = 256
 
 
 def paper_tables(
-    folder: str | os.PathLike[str],
-    *,
-    read: Callable[[Path, str], Predictions],
+    files: Sequence[Path],
     methods: Iterable[str] | None = None,
-    cache: str | os.PathLike[str] | None = None,
+    *,
     progress: Progress | None = None,
-    n_jobs: int | None = None,
 ) -> PaperTables:
-    """Compute every cell of the paper's tables that the logit files in a folder allow.
+    """Compute the paper's tables on files of predictions.
 
     Parameters
     ----------
-    folder : path
-        Where to look for copies of the paper's files, by name or by sha256.
-    read : callable
-        ``read(path, part)`` gives the `Predictions` of the part ``"cal"`` or ``"test"``.
+    files : sequence of path
+        Files with a calibration and a test part, and folders of them.
     methods : iterable of str, optional
-        Some of `METHODS`. Default: all.
-    cache : path, optional
-        A file of JSON lines that holds what was computed so far. A line is added after each method
-        of each file, and read back at the next call: a long run can be resumed.
-    progress : callable, optional
-        ``progress(what, done, total)``: what is being worked on, and how many methods of how
-        many files are done; `done` is a fraction where a method can tell.
-    n_jobs : int, optional
+        Names of `ogive.calibrators.METHODS`, with options. Default: `METHODS`, the paper's. The
+        spline of the paper has its knots, unless the name says how many.
+    progress : function of (what, done, total), optional
 
     Returns
     -------
     PaperTables
     """
-    chosen = _check_methods(methods)
-    copies = find_copies(folder)
-    published = [row for row in read_rows("paper_tables.csv") if row["method"] in chosen]
-    results = Results(cache)
-    jobs = [(copy, method) for copy in copies for method in chosen]
-    for done, (copy, method) in enumerate(jobs):
-        keys = [Key.of(row) for row in published if _is_of(row, copy.file, method)]
-        known = results.get(_job(copy, method))
-        if known is None or any(key.name not in known for key in keys):
-            tell = _within(progress, done, len(jobs), f"{copy.file.name} {method}")
-            tell("", 0, 1)
-            bench = Bench(read(copy.path, "cal"), read(copy.path, "test"), n_jobs)
-            started = time.perf_counter()
-            values = bench.measure(method, keys, progress=tell)
-            numbers = {key.name: value for key, value in values.items()}
-            seconds = time.perf_counter() - started
-            results.add(_job(copy, method), numbers | {"seconds": seconds})
-    if progress is not None:
-        progress("done", len(jobs), len(jobs))
-    cells = [
-        _cell(row, (results.get(_job(copy, row["method"])) or {})[Key.of(row).name])
-        for row in published
-        for copy in copies
-        if _is_of(row, copy.file, row["method"])
-    ]
-    found = {copy.file for copy in copies}
-    missing = tuple(file for file in paper_files() if file not in found)
-    return PaperTables(tuple(cells), tuple(copies), missing)
-
-
-def _check_methods(methods: Iterable[str] | None) -> tuple[str, ...]:
     asked = METHODS if methods is None else tuple(methods)
     for name in asked:
-        if name not in METHODS:
-            raise UnknownName.among("method", name, METHODS)
-    return tuple(name for name in METHODS if name in asked)
+        read_method(name)
+    skipped: dict[str, str] = {}
+    cells: list[Cell] = []
+    notes: dict[str, None] = {}
+    paths = expand(files)
+    for done, path in enumerate(paths):
+        tell = _within(progress, done, len(paths), path.name)
+        try:
+            cal, test = parts_of(path)
+        except (OgiveError, OSError) as error:
+            skipped[path.name] = str(error)
+            continue
+        chosen = _chosen(asked, test, notes, named=methods is not None)
+        if test.kind == "probs" and not test.one_column:
+            notes["Of files of probabilities, methods of whole matrices read log p."] = None
+        found: list[Cell] = []
+        with shared_class_fits():
+            for number, method in enumerate(chosen):
+                step = _within(tell, number, len(chosen), method)
+                step("", 0, 1)
+                found += _cells_of(path, cal, test, method, step)
+        cells += _marked(_with_papers(found, path, test))
+    if not cells:
+        why = next(iter(skipped.values()), "there is no file")
+        msg = f"no file has rows to fit and rows to test ({why})"
+        raise FileFormatError(msg)
+    if progress is not None:
+        progress("done", len(paths), len(paths))
+    return PaperTables(tuple(cells), tuple(notes), skipped)
 
 
-def _is_of(row: dict[str, str], file: PaperFile, method: str) -> bool:
-    return (row["dataset"], row["model"], row["method"]) == (file.dataset, file.model, method)
-
-
-def _job(copy: Copy, method: str) -> tuple[str, ...]:
-    return ("paper", copy.sha256, method, ogive.__version__)
+def parts_of(path: Path) -> tuple[Predictions, Predictions]:
+    """Read the rows to fit and the rows to test of a file."""
+    cal, test = two_parts(open_file(path))
+    check_pair(cal, test)
+    return cal, test
 
 
 def _within(progress: Progress | None, done: int, total: int, what: str) -> Progress:
-    """Return a callback for the steps inside one job."""
+    """Return a callback for the steps inside one of many steps."""
 
-    def tell(_: str, step: float, steps: int) -> None:
+    def tell(inner: str, step: float, steps: int) -> None:
         if progress is not None:
-            progress(what, done + step / steps, total)
+            progress(f"{what} {inner}".strip(), done + (step / steps if steps else 0.0), total)
 
     return tell
 
 
-def _cell(row: dict[str, str], here: float) -> Cell:
-    key = Key.of(row)
-    unit = 100.0 if row["metric"].endswith("-percent") else 1.0
-    return Cell(
-        metric=key.metric,
-        dataset=row["dataset"],
-        model=row["model"],
-        method=key.method,
-        knots=key.knots,
-        status=row["status"],
-        paper=float(row["value"]) / unit,
-        here=here,
-    )
+def _chosen(
+    asked: Sequence[str], test: Predictions, notes: dict[str, None], *, named: bool
+) -> list[str]:
+    """Return the methods that apply to predictions; why others do not becomes a note."""
+    kept = []
+    for name in asked:
+        method = read_method(name)
+        if test.one_column and is_whole(method):
+            why = "Files of scores have no methods that need a column for each class."
+        elif method.slow and not named and test.K > MAX_CLASSES_FOR_SLOW_METHODS:
+            why = f"{name} takes long on {test.K:,} classes: name it (--methods) to run it."
+        else:
+            kept.append(name)
+            continue
+        notes[why] = None
+    return kept
+
+
+def is_whole(method: Method) -> bool:
+    """Whether it calibrates whole vectors, and not the score of a view."""
+    return method.reads == "predictions" or (method.way is not None and not method.score_only)
+
+
+def _cells_of(
+    path: Path, cal: Predictions, test: Predictions, method: str, step: Progress
+) -> Iterator[Cell]:
+    """Yield the cells of one method."""
+    chosen = read_method(method)
+    after = test if method == "none" else None
+    if is_whole(chosen):
+        vectors = apply(fit(cal, method, VECTOR, progress=step), test, VECTOR).vectors
+        assert vectors is not None  # noqa: S101 - of whole vectors
+        after = with_vectors(test, vectors)
+    papers = chosen.name == "paper-spline" and after is None
+
+    @cache
+    def curve(view: str, words: str) -> Curve:
+        if after is not None:
+            return Curve.from_predictions(after, view)
+        return curve_of(apply(fit(cal, words, view), test, view), test, view)
+
+    for column in COLUMNS:
+        if not column.exists(test):
+            continue
+        view = "score" if test.one_column else column.view
+        if column.metric == "accuracy" and after is None:
+            made = Curve.from_predictions(test, view)
+            if papers:
+                ranks = fit(cal, f"{method}:every-rank:rescale=no", VECTOR)
+                vectors = apply(ranks, test, VECTOR).vectors
+                assert vectors is not None  # noqa: S101
+                made = Curve.from_predictions(with_vectors(test, vectors), view)
+            yield Cell(path.stem, column.metric, method, None, column.measure(made))
+        elif papers and "knots" not in chosen.asked:
+            for k in column.knots:
+                value = column.measure(curve(view, f"{method}:knots={k}"))
+                yield Cell(path.stem, column.metric, method, k, value)
+        else:
+            yield Cell(path.stem, column.metric, method, None, column.measure(curve(view, method)))
+
+
+def _marked(cells: Sequence[Cell]) -> Iterator[Cell]:
+    """Mark the best and the second best of each metric among the methods, as the paper does."""
+    for cell in cells:
+        rivals = {c.here for c in cells if c.metric == cell.metric and not is_extra(c)}
+        order = sorted(rivals, reverse=cell.metric == "accuracy")[:2]
+        place = order.index(cell.here) if cell.here in order and not is_extra(cell) else -1
+        yield replace(cell, mark=("best", "second", "")[place])
+
+
+def _with_papers(cells: Sequence[Cell], path: Path, test: Predictions) -> list[Cell]:
+    """Add the paper's numbers, if the file is of one of its nets."""
+    net = _net_of(path, test)
+    if net is None:
+        return list(cells)
+    known = {}
+    for row in read_rows("paper_tables.csv"):
+        if (row["dataset"], row["model"]) == net:
+            metric = row["metric"].removesuffix("-percent")
+            unit = 100.0 if metric != row["metric"] else 1.0
+            method = _OF_THE_PAPER.get(row["method"], row["method"])
+            key = metric, method, int(row["knots"]) if row["knots"] else None
+            known[key] = float(row["value"]) / unit, row["status"]
+    named = (replace(cell, dataset=net[0], model=net[1]) for cell in cells)
+    found = ((cell, known.get((cell.metric, cell.method, cell.knots))) for cell in named)
+    return [c if p is None else replace(c, paper=p[0], status=p[1]) for c, p in found]
+
+
+def _net_of(path: Path, test: Predictions) -> tuple[str, str] | None:
+    """Return dataset and model of a net of the paper: known by its values, else by its file."""
+    values = rows_checksum(test.values)
+    size = path.stat().st_size
+    for row in read_rows("paper_files.csv"):
+        same = values == row["values"]
+        if not same and size == int(row["bytes"]):
+            with path.open("rb") as file:
+                same = hashlib.file_digest(file, "sha256").hexdigest() == row["sha256"]
+        if same:
+            return row["dataset"], row["model"]
+    return None
+
+
+def read_rows(name: str) -> list[dict[str, str]]:
+    """Return the rows of a table that comes with the library."""
+    text = (resources.files("ogive") / "data" / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
