@@ -1,5 +1,7 @@
 """Every row of a file is counted once, with its outcome, and stays in its place."""
 
+import shutil
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -50,9 +52,11 @@ EXECUTORS = {
     "log": (),
     "one pass": ("--one-pass",),
     "dask": ("--engine", "dask"),
+    "spark": ("--engine", "spark", "--master", "local[2]"),
 }
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning")  # of Spark
 @pytest.mark.parametrize("fault", [without_row, with_other_outcome])
 @pytest.mark.parametrize(
     ("executor", "name"),
@@ -61,14 +65,17 @@ EXECUTORS = {
         *[("log", name) for name in TABLES],
         *[("one pass", name) for name in ("csv", "parquet")],
         pytest.param("dask", "parquet", marks=pytest.mark.thorough),
+        pytest.param("spark", "parquet", marks=pytest.mark.thorough),
     ],
 )
 def test_a_lost_row_and_a_flipped_outcome_are_noticed(
     executor, name, fault, rows, measured, tmp_path
 ):
     """What the test above compares would differ: the last row of the first group of rows is hit."""
-    if executor == "dask":
-        pytest.importorskip("distributed")
+    for package in {"dask": ["distributed"], "spark": ["pyspark"]}.get(executor, []):
+        pytest.importorskip(package)
+    if executor == "spark" and shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
     damaged = fault(rows, 99)
     path = store(name, damaged, tmp_path / "in")
     found = measured(path if executor == "file" else path.parent, *EXECUTORS[executor])
