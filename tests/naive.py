@@ -835,13 +835,26 @@ def pooled(p, a):
 
 
 def csv_lines(text):
-    """The line, from 1, on which each record of a CSV text begins; empty lines are none."""
-    reader = csv.reader(io.StringIO(text, newline=""))
-    lines, last = [], 0
-    for row in reader:
-        if row:
-            lines.append(last + 1)
-        last = reader.line_num
+    """The line, from 1, on which each record of a CSV text begins; empty lines are none.
+
+    Letter by letter: a quote opens at the beginning of a cell, and closes unless it is doubled.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines, line, at, new_record, new_cell, quoted = [], 1, 0, True, True, False
+    while at < len(text):
+        letter = text[at]
+        if new_record and letter != "\n":
+            lines.append(line)
+            new_record = False
+        if quoted and text[at : at + 2] == '""':
+            at += 1
+        elif letter == '"' and (quoted or new_cell):
+            quoted = not quoted
+        new_cell = not quoted and letter in ",\n"
+        if letter == "\n":
+            line += 1
+            new_record = not quoted
+        at += 1
     return lines
 
 

@@ -33,6 +33,21 @@ def test_an_unclosed_quote_is_named(tmp_path, read):
         read(path)
 
 
+@BOTH
+def test_the_line_of_a_quote_that_swallows_a_long_file_is_named(tmp_path, read):
+    path = tmp_path / "a.csv"
+    path.write_text('name,score,outcome\nx,0.5,1\n"x,0.5,1\n' + "y,0.25,0\n" * 100_000)
+    with pytest.raises(FileFormatError, match=r"line 3 has a cell of more than 131,072 characters"):
+        read(path)
+
+
+@BOTH
+def test_a_nul_behind_the_first_quote_is_named(tmp_path, read):
+    (tmp_path / "a.csv").write_bytes(b'score,outcome\n"0.5",1\n0.\x005,1\n')
+    with pytest.raises(FileFormatError, match="line 3 has a NUL byte"):
+        read(tmp_path / "a.csv")
+
+
 def test_apply_to_a_log_refuses_an_unclosed_quote(tmp_path):
     log = tmp_path / "log"
     log.mkdir()

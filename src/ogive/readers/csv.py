@@ -18,7 +18,7 @@ from ogive.readers.csv_text import (
     header,
     line_of,
     number,
-    open_bytes,
+    open_text,
     scan,
     separator_of,
 )
@@ -71,8 +71,7 @@ def decimal_of(path: Path, columns: Sequence[str]) -> str:
     separator = separator_of(path)
     if separator == ",":
         return "."
-    with open_bytes(path) as file:
-        lines = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
+    with open_text(path) as lines:
         rows = filter(None, csv.reader(lines, delimiter=separator))
         try:
             names = next(rows, [])

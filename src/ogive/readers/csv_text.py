@@ -1,9 +1,8 @@
 """CSV as text: what a number is, where rows begin, and whether all lines have become rows.
 
 A parser that meets a quote which is never closed reads the rest of the file as one cell, silently.
-So the text is scanned as well: how many records there are by the rules of RFC 4180 (a
-quote counts at the beginning of a cell, inside it is doubled), on which line each begins, and that
-it is UTF-8 without NUL. Records and rows must be the same number.
+So the text is read as well to count its records, by Python's csv where it has quotes (which knows
+when one is left open), and records and rows must be the same number.
 """
 
 from __future__ import annotations
@@ -12,8 +11,10 @@ import csv
 import gzip
 import io
 import re
+from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TextIO
 
 import numpy as np
 
@@ -24,12 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ogive._typing import BoolArray, IntArray
-
 _BYTES_SCANNED_AT_ONCE = 1 << 22
 _MAX_HEADER_BYTES = 1 << 16  # longer lines of names are not expected
-_MAX_QUOTES_IN_A_ROW = 1 << 22  # each block scans them again
-_QUOTE, _LF, _CR = b'"\n\r'
+_LF, _CR = b"\n\r"
 _SEPARATORS = ",;\t"  # between cells; if two occur as often, the first of these
 _QUOTED = re.compile(r'"[^"]*"')
 _MARKS = {
@@ -73,23 +71,61 @@ class Scan:
 
 def scan(path: Path) -> Scan:
     """Count the records of a CSV file; refuse what cannot be counted."""
-    records, has_newlines, state = 0, False, _State(path)
+    records, line, before = 0, 1, b"\n"
     for block in _blocks(path):
-        _check_bytes(path, block, state)
-        plain = state.plain_starts(block)
-        if plain is None:
-            starts, inside = state.starts_in(block)
-            has_newlines |= inside
-            plain = starts.size
-        records += plain
-    state.check_closed()
-    return Scan(records, has_newlines)
+        _check_bytes(path, block, line)
+        if b'"' in block:
+            return _scan_quoted(path)
+        text = np.frombuffer(before + block, dtype=np.uint8)
+        ends = (text == _LF) | (text == _CR)
+        records += int(np.count_nonzero(ends[:-1] & ~ends[1:]))
+        line, before = line + block.count(b"\n"), block[-1:] or before
+    return Scan(records, has_newlines=False)
+
+
+def _scan_quoted(path: Path) -> Scan:
+    line = 1
+    for block in _blocks(path):
+        _check_bytes(path, block, line)
+        line += block.count(b"\n")
+    with open_text(path) as text, suppress(csv.Error):
+        reader = csv.reader(text, delimiter=separator_of(path), strict=True)
+        rows = Counter(map(bool, reader))  # an empty line is a row without cells, and no record
+        return Scan(rows[True], has_newlines=reader.line_num > rows.total())
+    raise _open_quote(path)
+
+
+def _open_quote(path: Path) -> FileFormatError:
+    """Return the error for the first record whose quotes are damaged."""
+    with open_text(path) as text:
+        reader, line, why = csv.reader(text, delimiter=separator_of(path), strict=True), 1, ""
+        try:
+            for _ in reader:
+                line = reader.line_num + 1
+        except csv.Error as error:
+            why = str(error)
+    if "expected after" in why:
+        msg = (
+            f"{path}: the quote that line {line:,} opens is closed in the middle of a cell, on "
+            f'line {reader.line_num:,}. Quote whole cells, and double a " inside them.'
+        )
+    elif "field limit" in why:
+        msg = (
+            f"{path}: line {line:,} has a cell of more than {csv.field_size_limit():,} characters: "
+            'a quote that is never closed? Close it, remove the ", or leave such a column out.'
+        )
+    else:
+        msg = (
+            f"{path}: line {line:,} opens a quote that is never closed, and all further lines are "
+            'inside it. Close it, or remove the ".'
+        )
+    return FileFormatError(msg)
 
 
 def header(path: Path) -> list[str]:
     """Return the cells of the first record."""
     block = next(_blocks(path))
-    _check_bytes(path, block, _State(path))
+    _check_bytes(path, block, 1)
     text = io.StringIO(block.decode("utf-8", "replace"), newline="")
     rows = csv.reader(text, delimiter=separator_of(path))
     names = next((row for row in rows if row), None)
@@ -116,6 +152,11 @@ def open_bytes(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
+def open_text(path: Path) -> TextIO:
+    """Open a text for its lines, whose ends stay as they are."""
+    return io.TextIOWrapper(open_bytes(path), "utf-8-sig", errors="replace", newline="")
+
+
 def check_utf8(path: Path) -> None:
     """Refuse text in another encoding, with the line of the first byte that is wrong."""
     line = 1
@@ -133,11 +174,13 @@ def check_utf8(path: Path) -> None:
 
 def line_of(path: Path, record: int) -> int:
     """Return the line, from 1, on which a record begins; record 0 is the line of names."""
-    seen = 0
-    for starts, _ in _record_lines(path):
-        if record < seen + starts.size:
-            return int(starts[record - seen])
-        seen += starts.size
+    with open_text(path) as text:
+        reader, line = csv.reader(text, delimiter=separator_of(path)), 1
+        for row in reader:
+            if row and record == 0:
+                return line
+            record -= bool(row)
+            line = reader.line_num + 1
     return 0
 
 
@@ -151,168 +194,27 @@ def check_rows(path: Path, found: Scan, rows: int) -> None:
         raise FileFormatError(msg)
 
 
-def _record_lines(path: Path) -> Iterator[tuple[IntArray, bool]]:
-    """Yield the lines on which records begin, and whether cells have line breaks, by blocks."""
-    state = _State(path)
-    for block in _blocks(path):
-        _check_bytes(path, block, state)
-        if block:
-            yield state.starts_in(block)
-    state.check_closed()
-
-
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Yield the file in blocks that end neither with a quote nor with half a line break."""
+    """Yield the bytes of a text, without the mark of its encoding."""
     with open_bytes(path) as file:
         head = file.read(4)
         for mark, name in _MARKS.items():
             if head.startswith(mark):
                 msg = f"{path} is text in {name}: save it as UTF-8."
                 raise FileFormatError(msg)
-        left = head.removeprefix(_BOM)
-        while True:
-            new = file.read(_BYTES_SCANNED_AT_ONCE)
-            block = left + new
-            # The next byte decides what a quote or a carriage return at the end is.
-            kept = block.rstrip(b'"\r') if new else block
-            left = block[len(kept) :]
-            if len(left) > _MAX_QUOTES_IN_A_ROW:
-                msg = f"{path} has millions of quotes in a row: it is damaged. Write it again."
-                raise FileFormatError(msg)
-            yield kept
-            if not new:
-                return
+        block = head.removeprefix(_BOM)
+        yield block + file.read(_BYTES_SCANNED_AT_ONCE)
+        while block := file.read(_BYTES_SCANNED_AT_ONCE):
+            yield block
 
 
-def _check_bytes(path: Path, block: bytes, state: _State) -> None:
+def _check_bytes(path: Path, block: bytes, line: int) -> None:
+    """Refuse a NUL in a block that begins on a line."""
     at = block.find(b"\0")
     if at >= 0:
-        line = state.line + block.count(b"\n", 0, at)
+        line += block.count(b"\n", 0, at)
         msg = (
             f"{path}: line {line:,} has a NUL byte: the text is UTF-16, binary or damaged. "
             "Save it as UTF-8."
         )
         raise FileFormatError(msg)
-
-
-class _State:
-    """Where a scan is: the line, inside which quote, and what the last byte was."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.line = 1  # of the next byte
-        self.open_since = 0  # the line of the quote that is open, 0 if none is
-        self.before = _LF  # the last byte
-        self.edge = np.zeros(256, dtype=np.bool_)  # the bytes beside the quotes of a cell
-        self.edge[[_LF, _CR, ord(separator_of(path))]] = True
-
-    def check_closed(self) -> None:
-        """Refuse a text that ends inside a quote."""
-        if self.open_since:
-            msg = (
-                f"{self.path}: line {self.open_since:,} opens a quote that is never closed, and "
-                'all further lines are inside it. Close it, or remove the ".'
-            )
-            raise FileFormatError(msg)
-
-    def plain_starts(self, block: bytes) -> int | None:
-        """Return how many records begin in a block without quotes or empty lines; else None."""
-        if not block:
-            return 0
-        at_start = self.before in {_LF, _CR}
-        empty = b"\n\n" in block or (at_start and block[0] == _LF)
-        if self.open_since or empty or b'"' in block or b"\r" in block:
-            return None
-        ends = block.count(b"\n")
-        self.line += ends
-        self.before = block[-1]
-        return ends - block.endswith(b"\n") + at_start
-
-    def starts_in(self, block: bytes) -> tuple[IntArray, bool]:
-        """Return the lines on which records begin, and whether cells have line breaks."""
-        text = np.frombuffer(block, dtype=np.uint8)
-        ends = _line_ends(text)
-        quoted = self._quoted(block, text, ends)
-        begins = np.concatenate([[0], ends + 1])  # where lines begin
-        begins = begins[begins < text.size]
-        quoted = quoted[: begins.size]
-        # A line begins a record unless it is empty, inside quotes, or goes on from the last block.
-        empty = (text[begins] == _LF) | (text[begins] == _CR)
-        new = ~empty & ~quoted
-        new[0] &= self.before in {_LF, _CR}
-        lines = (self.line + np.arange(begins.size))[new]
-        self.line += int(ends.size)
-        self.before = int(text[-1])
-        return lines, bool(quoted.any())
-
-    def _quoted(self, block: bytes, text: np.ndarray, ends: IntArray) -> BoolArray:
-        """Return for each line of a block whether it begins inside a quote; keep what is open."""
-        inside = np.zeros(ends.size + 1, dtype=np.bool_)
-        inside[0] = bool(self.open_since) and self.open_since < self.line
-        pairs = self._plain_pairs(text)
-        for opened, closed in self._pairs(block, ends) if pairs is None else _broken(pairs, ends):
-            low, high = np.searchsorted(ends, [opened, closed])
-            inside[low + 1 : high + 1] = True
-        return inside
-
-    def _plain_pairs(self, text: np.ndarray) -> IntArray | None:
-        """Return where cells open and close, (k, 2), if every quote of a block does that."""
-        at = np.flatnonzero(text == _QUOTE)
-        if self.open_since or at.size % 2 or (at.size and at[-1] == text.size - 1):
-            return None
-        pairs = at.reshape(-1, 2)
-        around = np.concatenate([[self.before], text])[pairs + np.array([0, 2])]
-        return pairs if self.edge[around].all() else None
-
-    def _pairs(self, block: bytes, ends: IntArray) -> Iterator[tuple[int, int]]:
-        """Yield where cells open and close, quote by quote; the last may close in another block."""
-        at = opened = 0
-        while True:
-            if not self.open_since:
-                opened = block.find(b'"', at)
-                if opened < 0:
-                    return
-                at = opened + 1
-                if not self.edge[block[opened - 1] if opened else self.before]:
-                    continue  # inside a cell that did not begin with a quote: an ordinary character
-                self.open_since = self._line_at(ends, opened)
-            at = block.find(b'"', at)
-            if at < 0:
-                yield opened, len(block)
-                return
-            if block[at + 1 : at + 2] == b'"':
-                at += 2  # doubled: a quote of the text
-                continue
-            self._check_close(block, ends, at)
-            yield opened, at
-            self.open_since = 0
-            at += 1
-
-    def _line_at(self, ends: IntArray, at: int) -> int:
-        return self.line + int(np.searchsorted(ends, at))
-
-    def _check_close(self, block: bytes, ends: IntArray, at: int) -> None:
-        """Refuse a closing quote in the middle of a cell: it was meant to open another."""
-        if at + 1 < len(block) and not self.edge[block[at + 1]]:
-            msg = (
-                f"{self.path}: the quote that line {self.open_since:,} opens is closed in the "
-                f"middle of a cell, on line {self._line_at(ends, at):,}. Quote whole cells, and "
-                'double a " inside them.'
-            )
-            raise FileFormatError(msg)
-
-
-def _broken(pairs: IntArray, ends: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield the cells that have a line end inside."""
-    low, high = np.searchsorted(ends, pairs.T)
-    yield from pairs[low < high].tolist()
-
-
-def _line_ends(text: np.ndarray) -> IntArray:
-    r"""Return where lines end: at \n, or at \r without one."""
-    ends = text == _LF
-    if (text == _CR).any():
-        alone = text == _CR
-        alone[:-1] &= text[1:] != _LF
-        ends |= alone
-    return np.flatnonzero(ends)
