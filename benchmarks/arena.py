@@ -154,12 +154,11 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--peers", required=True)
     parser.add_argument("--families", default="docs/arena-families.json")
-    parser.add_argument("--resume")
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--write", type=Path)
     asked = parser.parse_args()
     shared: dict[str, Any] = {
-        "families": asked.families, "resume": asked.resume, "n_jobs": asked.jobs
+        "families": asked.families, "n_jobs": asked.jobs
     }  # fmt: skip
     # Peers are given the view's score alone: beside them the default reads no more than that.
     beside = ogive.arena(asked.folder, [OURS], peers=asked.peers, score_only=True, **shared)

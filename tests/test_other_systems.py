@@ -84,7 +84,7 @@ text = "\\n".join(["score,outcome,day", *days])
 for words in (
     "fit log -o cal2.json",
     "apply cal2.json log -o out",
-    "arena experiments --methods none,platt --jobs 1 --resume done.jsonl",
+    "arena experiments --methods none,platt --jobs 1",
     "watch log --time day --state state.json",
     "watch log --time day --state state.json",
     "export cal2.json --to sql -o cal.sql",

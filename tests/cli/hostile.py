@@ -52,7 +52,6 @@ VALUES = {
     "--engine": ("local", "sprak"),
     "--scheduler": ("there",),
     "--master": ("there",),
-    "--bits": ("6", "-3", "60"),
     "--bins": ("5", "-3"),
     "--resamples": ("3", "-3"),
     "--folds": ("3", "-1"),
@@ -75,7 +74,7 @@ VALUES = {
 }
 _COLUMNS = ("--score", "--outcome", "--label", "--weight", "--experiment")
 _ROWS = (*_COLUMNS, "--cluster")
-_LOGS = ("--memory", "--bits", "--engine", "--scheduler", "--master")
+_LOGS = ("--memory", "--engine", "--scheduler", "--master")
 COMMANDS = {
     "measure": (("file",), (*_ROWS, *_LOGS, "--part", "--view", "--bins", "--resamples",
                 "--seed", "--by", "--save-curve", "--skip-bad", "--one-pass")),
@@ -89,7 +88,7 @@ COMMANDS = {
     "watch": (("file", "--time"), (*_COLUMNS, *_LOGS, "--view", "--part", "--by", "--label-time",
               "--every", "--alpha", "--calibrator", "--state", "--skip-bad",
               "--skip-late")),
-    "arena": (("file",), ("--methods", "--view", "--peers", "--families", "--resume", "--jobs",
+    "arena": (("file",), ("--methods", "--view", "--peers", "--families", "--jobs",
               "--seed", "--output")),
     "paper": (("file", "--methods"), ()),
     "decide": (("file", "--miss", "--alarm"), (*_COLUMNS, *_LOGS, "--part", "--view", "--method",
@@ -242,7 +241,7 @@ def _command_line(root, rng):
 
 
 def _value(name, root, rng, words, outputs):
-    if name in {"-o", "--output", "--save-curve", "--resume", "--state"}:
+    if name in {"-o", "--output", "--save-curve", "--state"}:
         outputs.append(_output(rng, words))
         return outputs[-1]
     if name in _FILES_IN:

@@ -22,13 +22,11 @@ def folder(tmp_path, rng):
 def test_arena(run, run_json, folder, tmp_path):
     out = tmp_path / "out.json"
     words = ["arena", folder, "--methods", "none,platt,spline", "--jobs", 1]
-    result = run_json(schemas.ARENA, *words, "--resume", tmp_path / "r.jsonl", "-o", out)
+    result = run_json(schemas.ARENA, *words, "-o", out)
     assert result["experiments"] == 3
     assert {row["method"] for row in result["methods"]} == {"none", "platt", "spline"}
     assert json.loads(out.read_text()) == result
-    again = run_json(schemas.ARENA, *words, "--resume", tmp_path / "r.jsonl")
-    assert again == result
-    twin = ogive.arena(folder, ["none", "platt", "spline"], n_jobs=1, resume=tmp_path / "r.jsonl")
+    twin = ogive.arena(folder, ["none", "platt", "spline"], n_jobs=1)
     assert json.loads(json.dumps(twin.to_dict())) == result
     code, text, err = run(*words)
     assert code == 0
@@ -70,6 +68,7 @@ def test_peers_and_what_is_missing_are_named(run, folder, tmp_path):
         (["nowhere"], 1, "does not exist. Give a folder"),
         ([".", "--methods", "plat"], 2, "Did you mean 'platt'"),
         ([".", "--jobs", "0"], 2, "--jobs"),
+        ([".", "--resume", "r.jsonl"], 2, "--resume is gone: leave it out"),
         ([".", "--peers", "absent.json"], 1, "absent.json"),
         ([".", "--families", "absent.json"], 1, "absent.json"),
     ],

@@ -31,9 +31,17 @@ def test_a_folder_is_measured_as_one(run_json, log):
     assert again == result
 
 
+@pytest.fixture
+def coarse(monkeypatch):
+    """Short logs are summarised as long ones are."""
+    monkeypatch.setattr("ogive.engines.files.MAX_ROWS_WITH_OWN_BUCKETS", 0)
+    monkeypatch.setattr("ogive.engines.plan.BITS", 6)
+
+
+@pytest.mark.usefixtures("coarse")
 def test_one_pass_gives_a_bracket_and_two_the_number(run_json, log):
-    once = run_json(schemas.MEASURE_LOG, "measure", log, "--bits", 6, "--one-pass")
-    twice = run_json(schemas.MEASURE_LOG, "measure", log, "--bits", 6)
+    once = run_json(schemas.MEASURE_LOG, "measure", log, "--one-pass")
+    twice = run_json(schemas.MEASURE_LOG, "measure", log)
     want = ks_error(exact(scores_table(3000)))
     low, high = once["ks_bracket"]
     assert low <= want <= high
@@ -50,8 +58,9 @@ def test_a_folder_that_is_not_there_is_named(run, tmp_path):
     assert err.count("\n") == 1
 
 
+@pytest.mark.usefixtures("coarse")
 def test_the_table_says_what_is_certain(run, log):
-    code, out, _ = run("measure", log, "--bits", 6, "--one-pass")
+    code, out, _ = run("measure", log, "--one-pass")
     assert code == 0
     assert "Computed from a summary of the log. The KS error lies between" in out
 
@@ -121,12 +130,12 @@ def test_groups_that_are_refused(run, log, options, words):
 def test_saved_curves_add_up(run, run_json, log, tmp_path):
     for name in ("a.parquet", "b.csv", "c.jsonl"):
         target = tmp_path / f"{name}.curve"
-        assert run("measure", log / name, "--save-curve", target, "--bits", 9)[0] == 0
+        assert run("measure", log / name, "--save-curve", target)[0] == 0
     curves = sorted(tmp_path.glob("*.curve"))
     result = run_json(schemas.MEASURE_LOG, "measure", *curves)
-    whole = run_json(schemas.MEASURE_LOG, "measure", log, "--bits", 9, "--one-pass")
+    whole = run_json(schemas.MEASURE_LOG, "measure", log, "--one-pass")
     assert result == whole
-    both = run_json(schemas.MEASURE_LOG, "measure", curves[0], log / "b.csv", "--bits", 9)
+    both = run_json(schemas.MEASURE_LOG, "measure", curves[0], log / "b.csv")
     assert both["n"] == 2000
     code, _, err = run("measure", log, "--by", "country", "--save-curve", tmp_path / "x.curve")
     assert code == 2
@@ -222,7 +231,6 @@ def test_a_long_file_goes_through_the_engine(run_json, log, monkeypatch):
     [
         (["--memory", "lots"], "`memory` must be a size such as 1GB"),
         (["--engine", "sprak"], "unknown engine 'sprak'. Did you mean 'spark'"),
-        (["--bits", "60"], "`bits` must be a whole number from 4 to 52"),
         (["--view", "top-9"], "'top-9' is not a view"),
     ],
 )

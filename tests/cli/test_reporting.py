@@ -55,7 +55,7 @@ def test_a_folder_and_a_summary_have_pages(run, tmp_path):
     assert code == 0, err
     assert "2 files, 600 rows; all of them are used." in out.read_text(encoding="utf-8")
     curve = tmp_path / "log.curve"
-    assert run("measure", log, "--bits", 5, "--save-curve", curve)[0] == 0
+    assert run("measure", log, "--save-curve", curve)[0] == 0
     before = hashlib.sha256(curve.read_bytes()).hexdigest()
     code, _, err = run("report", curve, "-o", out)
     assert code == 0, err

@@ -63,7 +63,7 @@ STORIES = {
     "log": [
         "measure log",
         "measure log --by g",
-        "measure log --one-pass --bits 8",
+        "measure log --one-pass",
         "measure log --save-curve log.curve",
         "measure log.curve",
         "fit log -o a.json",

@@ -17,7 +17,6 @@ from ogive.cli.options import (
     check_score_only,
     methods_option,
     names_of,
-    resume_option,
     score_only_option,
     seed_option,
     view_option,
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     examples=(
         ("ogive arena experiments/", "Compare all but the slow methods over a folder of files."),
         (
-            "ogive arena experiments/ --methods none,spline,platt --resume cells.json",
+            "ogive arena experiments/ --methods none,spline,platt",
             "Keep what is finished, and go on from there after an interruption.",
         ),
     ),
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
     metavar="FILE",
     help='JSON file that says which experiments share a test set: {"pattern*": "family"}.',
 )
-@resume_option()
 @click.option("--jobs", type=COUNT, metavar="N", help="Number of processes. [default: all cores]")
 @seed_option("Random seed of the intervals.")
 @click.option(
@@ -76,7 +74,6 @@ def arena(
     peers: tuple[str, ...],
     *,
     families: Path | None,
-    resume: Path | None,
     jobs: int | None,
     seed: int,
     score_only: bool,
@@ -93,9 +90,7 @@ def arena(
     names = names_of(methods)
     check_score_only(view)
     others = [source, *([] if families is None else [families]), *map(Path, peers)]
-    # Finished results are lines of JSON: a usual suffix for them, though tables have it too.
-    check_output(resume, others, data=resume is not None and resume.suffix.lower() == ".jsonl")
-    check_output(output, [*others, *([] if resume is None else [resume])])
+    check_output(output, others)
     with terminal.progress("reading") as step:
         result = compared(
             source,
@@ -103,7 +98,6 @@ def arena(
             view,
             peers=peers,
             families=families,
-            resume=resume,
             score_only=score_only,
             n_jobs=jobs,
             random_state=seed,

@@ -31,7 +31,7 @@ FILE_OPTIONS = (
 #: Options that are listed apart, since most people do not need them.
 SECTIONS = {
     "Options for logs (folders, globs, several tables, long tables)": (
-        "by", "save_curve", "memory", "one_pass", "skip_bad", "bits", "engine", "scheduler",
+        "by", "save_curve", "memory", "one_pass", "skip_bad", "engine", "scheduler",
         "master",
     ),
     "Options that say what a file holds": FILE_OPTIONS,

@@ -8,7 +8,7 @@ import click
 
 from ogive.cli.options import columns_of, memory_option, refuse, skip_bad_option
 from ogive.cli.terminal import note
-from ogive.cli.values import BITS, WORD, one_of
+from ogive.cli.values import WORD, one_of
 from ogive.engines import ENGINES
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _PLACES = {"scheduler": "dask", "master": "spark"}  # options of one engine
 #: Options that only engines have.
-ENGINE_ONLY = ("one_pass", "skip_bad", "engine", *_PLACES, "by", "bits", "save_curve")
-_OF_READING = ("by", "bits", "memory", "one_pass", "skip_bad", "weight_kind", "every")
-_OF_ROWS = ("view", "part", "bits", "by", "one_pass", "skip_bad", "engine", *_PLACES)
+ENGINE_ONLY = ("one_pass", "skip_bad", "engine", *_PLACES, "by", "save_curve")
+_OF_READING = ("by", "memory", "one_pass", "skip_bad", "weight_kind", "every")
+_OF_ROWS = ("view", "part", "by", "one_pass", "skip_bad", "engine", *_PLACES)
 
 
 def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
@@ -35,12 +35,6 @@ def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
 def reads_once(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a log that is read once."""
     for option in (
-        click.option(
-            "--bits",
-            type=BITS,
-            metavar="N",
-            help="Precision of a log's summary: scores are counted in buckets of N binary digits.",
-        ),
         skip_bad_option,
         memory_option,
     ):

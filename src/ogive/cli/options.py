@@ -135,12 +135,6 @@ def depth_of(options: dict[str, Any]) -> int:
     return int(options["depth"] or USUAL)
 
 
-def resume_option(kind: str = "file") -> Callable[..., Any]:
-    """Return the option that names where finished results are kept."""
-    help_ = f"Keep finished results in this {kind}, and start from it."
-    return click.option("--resume", type=OUTPUT, metavar="PATH", help=help_)
-
-
 def _usual_bins() -> int:
     from ogive.metrics.binned import BINS as USUAL  # noqa: PLC0415 - keep `--help` quick
 

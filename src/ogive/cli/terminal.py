@@ -50,8 +50,10 @@ class _Foreign(OgiveError):
 
 #: Options of 0.1 that are gone, and what to do instead.
 _GONE = {
+    "--bits": "leave it out; a log's summary is as fine as its rows and groups allow",
     "--check-by": "groups are judged when a map is fitted, ogive fit FILE -o CAL.json --check-by "
     "COL, and by ogive compare FILE --by COL",
+    "--resume": "leave it out, and name the methods to run with --methods A,B",
     "--run-length": "say how often an alarm may be false with --alpha SHARE",
     "--pdf": "open the page of -o in a browser and print it; its print style is made for paper",
 }

@@ -96,16 +96,6 @@ def _no_size(typed: str, _: Any) -> str | None:  # noqa: ANN401
     return None
 
 
-def _no_bits(_: Any, bits: int) -> str | None:  # noqa: ANN401
-    from ogive.curve.summary import check_bits  # noqa: PLC0415
-
-    try:
-        check_bits(bits)
-    except OgiveError as error:
-        return str(error)
-    return None
-
-
 def _no_folds(_: Any, folds: int) -> str | None:  # noqa: ANN401
     return "one fold leaves no rows to fit: give 0 to skip, or at least 2." if folds == 1 else None
 
@@ -118,7 +108,6 @@ INPUT = _Checked(click.Path(path_type=Path), _no_input)
 OUTPUT = _Checked(click.Path(path_type=Path), _no_output)
 WORD, NOTE = _Checked(click.STRING, _no_name), _Checked(click.STRING, _no_note)
 LONG_NOTE = _Checked(click.STRING, lambda typed, _: _no_note(typed, _, MAX_PAGE_NOTE_LENGTH))
-BITS = _Checked(click.INT, _no_bits)
 MEMORY = _Checked(click.STRING, _no_size)
 DEPTH = click.IntRange(1, MAX_DEPTH)
 FOLDS = _Checked(click.IntRange(0, MAX_FOLDS), _no_folds)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ogive.studies.watch.state import State
 
 QUIET, ALARM = 0, 3
-_OF_ROWS = ("time", "label_time", "view", "part", "by", "cluster", "bits", "skip_bad", "engine")
+_OF_ROWS = ("time", "label_time", "view", "part", "by", "cluster", "skip_bad", "engine")
 #: Options that decide what is counted: a state keeps them, and later runs must have the same.
 _KEPT = (
     *("every", "time", "label_time", "by", "cluster", "part"),

@@ -252,11 +252,11 @@ class _Threads:
             self._shared.include(tally)
             used, curves = self._shared.used, len(self._shared.names)
         if used > self.budget:
-            raise too_many(used // self.count, self.budget, curves, self.plan.bits)
+            raise too_many(used // self.count, self.budget, curves)
 
     def _with_estimate(self, error: BaseException) -> BaseException:
         """Return an error; if it is about memory, with an estimate of how much is enough."""
         if not isinstance(error, TooManyCurves):
             return error
         enough = round(error.used * self.count / max(self.report.share, _MIN_SHARE_TO_EXTRAPOLATE))
-        return too_many(error.used, self.budget, error.curves, self.plan.bits, enough)
+        return too_many(error.used, self.budget, error.curves, enough)

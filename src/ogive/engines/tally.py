@@ -9,7 +9,7 @@ import numpy as np
 
 from ogive.curve import Curve
 from ogive.curve.counter import Adder
-from ogive.curve.summary import COUNTED, LEAST_BITS, WEIGHED, Summary, added, empty, summarise
+from ogive.curve.summary import COUNTED, WEIGHED, Summary, added, empty, summarise
 from ogive.engines.vectors import NONE, Vectors
 from ogive.errors import InvalidInput
 from ogive.readers.arrow import pa
@@ -43,17 +43,15 @@ def check_room(rows: int, curves: int, plan: Plan) -> None:
     """Refuse summaries that take more memory than the plan allows."""
     used = summary_bytes(rows, curves)
     if plan.budget is not None and used > plan.budget:
-        raise too_many(used, plan.budget, curves, plan.bits)
+        raise too_many(used, plan.budget, curves)
 
 
-def too_many(used: int, limit: int, curves: int, bits: int, enough: int = 0) -> TooManyCurves:
+def too_many(used: int, limit: int, curves: int, enough: int = 0) -> TooManyCurves:
     """Return the error, with a fix; `enough` bytes are known to suffice, if given."""
     more = f"--memory {-(-enough // 10**9)}GB is enough" if enough else "raise --memory"
-    fewer = max(bits - 2, LEAST_BITS)
-    blunt = f", or join more scores: --bits {fewer} (the KS error stays exact)" * (fewer < bits)
     error = TooManyCurves(
         f"the summaries of {curves:,} curves do not fit into the memory limit of "
-        f"{in_words(limit)}: {more}, or use a column with fewer groups{blunt}."
+        f"{in_words(limit)}: {more}, or use a column with fewer groups."
     )
     error.used, error.curves = used, curves
     return error

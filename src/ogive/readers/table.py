@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ogive.readers.source import Ask, Calibrated
 
 _MAX_NAME_CHARACTERS = 1000  # of a class or a part; NumPy stores all names as long as the longest
-_AS_LOG = "or measure it as a log (--one-pass or --bits), in pieces"
+_AS_LOG = "or measure it as a log (--one-pass), in pieces"
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,71 +147,6 @@ def test_what_cannot_be_done_is_said(folder, tmp_path):
         ogive.arena(tmp_path / "empty")
 
 
-# Resuming -------------------------------------------------------------------------------------
-
-
-def test_a_run_goes_on_where_it_stopped(folder, tmp_path, monkeypatch, counted):
-    file = tmp_path / "cells.jsonl"
-    whole = ogive.arena(folder, QUICK, n_jobs=1)
-    counted.clear()
-
-    def stop(what, done, total):
-        if len(counted) == 5:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        ogive.arena(folder, QUICK, n_jobs=1, resume=file, progress=stop)
-    kept = file.read_text()
-    with file.open("a") as end:
-        end.write('{"key": ["cell", "torn')  # the machine stopped in the middle of a line
-    counted.clear()
-    result = ogive.arena(folder, QUICK, n_jobs=1, resume=file)
-    assert len(counted) == 9 - 5
-    assert file.read_text().startswith(kept)
-    for one, other in zip(result.standings, whole.standings, strict=True):
-        assert (one.method, one.rank, one.excess) == (other.method, other.rank, other.excess)
-    counted.clear()
-    assert ogive.arena(folder, QUICK, n_jobs=1, resume=file).to_dict() == result.to_dict()
-    assert counted == []
-
-
-def test_a_changed_file_is_run_again(folder, tmp_path, rng, counted):
-    file = tmp_path / "cells.jsonl"
-    before = ogive.arena(folder, ["none"], n_jobs=1, resume=file)
-    save_scores(folder / "b.npz", rng)
-    counted.clear()
-    after = ogive.arena(folder, ["none"], n_jobs=1, resume=file)
-    assert counted == [("b", "none")]
-    assert before.experiments[0] == after.experiments[0]
-    assert before.experiments[1] != after.experiments[1]
-
-
-def test_changed_code_is_run_again(folder, tmp_path, counted, monkeypatch):
-    file = tmp_path / "cells.jsonl"
-    ogive.arena(folder, ["none"], n_jobs=1, resume=file)
-    monkeypatch.setattr("ogive.studies.arena.run.code_digest", lambda: "other")
-    counted.clear()
-    ogive.arena(folder, ["none"], n_jobs=1, resume=file)
-    assert len(counted) == 3
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"format": "else"}\n', "does not hold results of a study"),
-        ("not json\n", "does not hold results of a study"),
-        ('{"format": "ogive-arena-cells", "version": 1}\n{"a"\n{}\n', "line 2 is damaged"),
-        ('{"format": "ogive-arena-cells", "version": 1}\n[1]\n', "line 2 is damaged"),
-    ],
-)
-def test_a_foreign_file_is_refused_and_stays(folder, tmp_path, text, message):
-    file = tmp_path / "cells.jsonl"
-    file.write_text(text)
-    with pytest.raises(FileFormatError, match=message):
-        ogive.arena(folder, ["none"], n_jobs=1, resume=file)
-    assert file.read_text() == text
-
-
 # HDF5, and the real thing ---------------------------------------------------------------------
 
 
@@ -270,15 +205,3 @@ def test_ranks_of_matrices_by_all_columns_and_by_the_score(tmp_path, rng):
     for how in ({"score_only": True}, {"methods": ["spline:score-only"]}):
         with pytest.raises(InvalidInput, match="reads one score"):
             ogive.arena(tmp_path, view="vector", **how)
-
-
-def test_finished_cells_of_the_score_alone_are_kept_apart(tmp_path, rng):
-    save_matrix(tmp_path / "one.npz", rng)
-    kept = tmp_path / "cells.jsonl"
-    found = [
-        ogive.arena(tmp_path, ["spline"], score_only=alone, resume=kept, n_jobs=1)
-        .experiments[0]
-        .scores["spline"]["nll"]
-        for alone in (False, True, False)
-    ]
-    assert found[0] == found[2] != found[1]

@@ -146,13 +146,11 @@ def _timed(
         seconds = time.perf_counter() - start
         return predict(asked), seconds
     except ImportError as error:
-        raise OgiveError(NOT_INSTALLED) from error
+        msg = "it is not installed"
+        raise OgiveError(msg) from error
     except Exception as error:
         msg = f"{type(error).__name__}: {error}"
         raise OgiveError(msg) from error
-
-
-NOT_INSTALLED = "it is not installed"
 
 
 def _checked(p: object, name: str, shape: tuple[int, ...]) -> FloatArray:

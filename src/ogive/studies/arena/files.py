@@ -30,7 +30,6 @@ from ogive.readers.multi_file import two_parts
 from ogive.rows.views import check_view
 from ogive.studies.compare import check_pair
 from ogive.studies.fitting import VECTOR
-from ogive.studies.store import sha256_of
 
 if TYPE_CHECKING:
     import os
@@ -52,14 +51,11 @@ class Experiment:
     path : Path
     inside : str or None
         Its name in an HDF5 file.
-    digest : str
-        The sha256 of the file.
     """
 
     name: str
     path: Path
     inside: str | None
-    digest: str
 
     def parts(self) -> tuple[Predictions, Predictions]:
         """Read the rows to fit and the rows to test."""
@@ -72,7 +68,7 @@ def find_experiments(source: str | os.PathLike[str]) -> tuple[list[Experiment], 
     """Return the experiments of a folder or an HDF5 file, and why others are none, by name."""
     root = Path(source).absolute()  # processes that read it may have been started elsewhere
     if root.is_file() and FORMATS.get(root.suffix.lower()) == "hdf5":
-        return _inside(root, "", sha256_of(root)), {}
+        return _inside(root, ""), {}
     if not root.is_dir():
         what = "is a file" if root.exists() else "does not exist"
         msg = f"{root} {what}. Give a folder of prediction files, or one HDF5 file of experiments."
@@ -87,11 +83,10 @@ def find_experiments(source: str | os.PathLike[str]) -> tuple[list[Experiment], 
         whole = path.relative_to(root).as_posix()
         name = stem if stems.count(stem) == 1 else whole
         try:
-            digest = sha256_of(path)
             if FORMATS[suffix_of(path)] == "hdf5":
-                found += _inside(path, f"{name}/", digest)
+                found += _inside(path, f"{name}/")
             else:
-                found.append(Experiment(name, path, None, digest))
+                found.append(Experiment(name, path, None))
         except (OgiveError, OSError) as error:
             skipped[name] = str(error)
     if not found and not skipped:
@@ -106,14 +101,14 @@ def _is_seen(path: Path, root: Path) -> bool:
     return path.is_file() and not hidden
 
 
-def _inside(path: Path, prefix: str, digest: str) -> list[Experiment]:
+def _inside(path: Path, prefix: str) -> list[Experiment]:
     from ogive.readers.hdf5 import experiments  # noqa: PLC0415 - needs h5py
 
     names = experiments(path)
     if not names:
         msg = f"{path} has no experiments (probas_cal, labels_cal, probas_test, labels_test)."
         raise FileFormatError(msg)
-    return [Experiment(f"{prefix}{name}", path, name, digest) for name in names]
+    return [Experiment(f"{prefix}{name}", path, name) for name in names]
 
 
 def look(experiment: Experiment, view: str | None) -> dict[str, Any]:

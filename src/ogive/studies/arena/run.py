@@ -1,4 +1,4 @@
-"""Many tasks on all cores, each done once: finished results are kept, and returned as they come."""
+"""Many tasks on all cores."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ogive._numerics.blocks import thread_count
-from ogive.studies.store import code_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from ogive._typing import Progress
-    from ogive.studies.store import Results
-
 
 #: How often a worker looks whether the process that started it still runs, in seconds.
 PARENT_CHECK_SECONDS = 0.5
@@ -27,12 +24,10 @@ PARENT_CHECK_SECONDS = 0.5
 class Task(NamedTuple):
     """A function of plain arguments that returns plain numbers.
 
-    key : what the numbers are of
-    what : the same in words
+    what : what the numbers are of, in words
     group : tasks of one group are done one after the other, by one process
     """
 
-    key: tuple[str, ...]
     what: str
     group: str
     function: Callable[..., dict[str, Any]]
@@ -40,49 +35,34 @@ class Task(NamedTuple):
 
 
 def run(
-    tasks: list[Task],
-    results: Results,
-    *,
-    n_jobs: int | None,
-    progress: Progress | None,
-    keep: Callable[[dict[str, Any]], bool] = lambda _: True,
+    tasks: list[Task], *, n_jobs: int | None, progress: Progress | None
 ) -> list[dict[str, Any]]:
-    """Return the numbers of each task, from the results where they are, and add the others.
-
-    A task whose numbers are not to be kept is done anew by the next run.
-    """
-    code = code_digest()
-    done = {number: results.get((*task.key, code)) for number, task in enumerate(tasks)}
-    found = {number: numbers for number, numbers in done.items() if numbers is not None}
-    missing = [number for number in range(len(tasks)) if number not in found]
-    for number, numbers in each(tasks, missing, n_jobs):
+    """Return the numbers of each task."""
+    found: dict[int, dict[str, Any]] = {}
+    for number, numbers in each(tasks, n_jobs):
         found[number] = numbers
-        if keep(numbers):
-            results.add((*tasks[number].key, code), numbers)
         if progress is not None:
             progress(tasks[number].what, len(found), len(tasks))
     return [found[number] for number in range(len(tasks))]
 
 
-def each(
-    tasks: list[Task], numbers: list[int], n_jobs: int | None
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the results of some tasks as they come, computed in processes.
+def each(tasks: list[Task], n_jobs: int | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the results of tasks as they come, computed in processes.
 
     Processes, as a fit is too many short operations for threads to share one interpreter. Each
     has its share of the cores for the linear algebra inside.
     """
-    workers = min(thread_count(n_jobs), len(numbers))
+    workers = min(thread_count(n_jobs), len(tasks))
     if workers <= 1:
-        yield from ((number, _done(tasks[number])) for number in numbers)
+        yield from ((number, _done(task)) for number, task in enumerate(tasks))
         return
     from joblib import Parallel, delayed, parallel_config  # noqa: PLC0415 - with scikit-learn
 
     inside = max(1, thread_count(None) // workers)
     groups: dict[str, list[int]] = {}
-    for number in numbers:
-        groups.setdefault(tasks[number].group, []).append(number)
-    together = list(groups.values()) if len(groups) >= workers else [[n] for n in numbers]
+    for number, task in enumerate(tasks):
+        groups.setdefault(task.group, []).append(number)
+    together = list(groups.values()) if len(groups) >= workers else [[n] for n in range(len(tasks))]
     calls: Iterable[Any] = (
         delayed(_numbered)(os.getpid(), [(number, tasks[number]) for number in group])
         for group in together

@@ -16,7 +16,6 @@ from ogive.errors import FileFormatError
 from ogive.rows.views import parse_view
 from ogive.studies.arena.cells import (
     METRICS,
-    NOT_INSTALLED,
     cell,
     default_methods,
     search_path,
@@ -27,7 +26,6 @@ from ogive.studies.arena.result import Arena, ExperimentResult
 from ogive.studies.arena.run import Task, run
 from ogive.studies.arena.standings import standings
 from ogive.studies.fitting import VECTOR, method_for
-from ogive.studies.store import Results
 
 if TYPE_CHECKING:
     import os
@@ -45,7 +43,6 @@ def arena(
     *,
     peers: str | os.PathLike[str] | Mapping[str, Any] | Iterable[Any] = (),
     families: str | os.PathLike[str] | Mapping[str, str] | None = None,
-    resume: str | os.PathLike[str] | None = None,
     score_only: bool = False,
     n_jobs: int | None = None,
     random_state: int = 0,
@@ -71,8 +68,6 @@ def arena(
     families : path or mapping, optional
         Which experiments share a test set, from patterns of names to families:
         ``{"imagenet_*": "imagenet"}``. Others are found by equal test labels.
-    resume : path, optional
-        Keep finished cells in this file of JSON lines, and start from it.
     score_only : bool
         The spline of a rank of a matrix reads the view's score alone, as peers do.
         ``"spline:score-only"`` among `methods` is that, beside ``"spline"``.
@@ -112,7 +107,7 @@ def arena(
         method_for(name, view)
         entrants = [replace(e, name=name) if e.name == "spline" else e for e in entrants]
     entrants += peer_entrants(peers, view, [entrant.label for entrant in entrants])
-    work = _Work(Results(resume), n_jobs, progress)
+    work = _Work(n_jobs, progress)
     found, skipped = find_experiments(source)
     field = _Field(found, work.looked(found, view), entrants, skipped)
     field.left_out |= {} if methods is not None else _slow()
@@ -131,23 +126,13 @@ def _slow() -> dict[str, str]:
 class _Work:
     """How tasks are done."""
 
-    results: Results
     n_jobs: int | None
     progress: Progress | None
 
     def looked(self, found: list[Experiment], view: str | None) -> list[dict[str, Any]]:
         """Return the facts of each experiment."""
-        tasks = [
-            Task(
-                ("facts", one.digest, one.inside or "", view or ""),
-                one.name,
-                one.name,
-                look,
-                (one, view),
-            )
-            for one in found
-        ]
-        return run(tasks, self.results, n_jobs=self.n_jobs, progress=self.progress)
+        tasks = [Task(one.name, one.name, look, (one, view)) for one in found]
+        return run(tasks, n_jobs=self.n_jobs, progress=self.progress)
 
     def scored(self, field: _Field) -> Scores:
         """Return the numbers of every entrant in every experiment."""
@@ -157,9 +142,7 @@ class _Work:
             for one, entrant in pairs
             if entrant.is_run
         ]
-        numbers = iter(
-            run(tasks, self.results, n_jobs=self.n_jobs, progress=self.progress, keep=_keeps)
-        )
+        numbers = iter(run(tasks, n_jobs=self.n_jobs, progress=self.progress))
         scores: Scores = {one.name: {} for one in field.experiments}
         for one, entrant in pairs:
             view = field.facts[one.name]["view"]
@@ -169,16 +152,11 @@ class _Work:
 
 
 def _cell_task(one: Experiment, entrant: Entrant, view: str) -> Task:
-    key = ("cell", one.digest, one.inside or "", view, entrant.module or "", entrant.name)
     what = f"{one.name}: {entrant.label}"
-    # A file is read once for all quick methods. A slow one is kept as soon as it is done.
+    # A file is read once for all quick methods; slow ones are dealt to processes one by one.
     slow = entrant.module is not None or read_method(entrant.name).slow
     arguments = (one, entrant.name, view, entrant.module, search_path() if entrant.module else ())
-    return Task(key, what, what if slow else one.name, cell, arguments)
-
-
-def _keeps(numbers: dict[str, Any]) -> bool:
-    return numbers.get("error") != NOT_INSTALLED  # it may be by the next run
+    return Task(what, what if slow else one.name, cell, arguments)
 
 
 class _Field:
