@@ -261,7 +261,7 @@ def artifact_is_exact(case, base):
 
 
 def python_export_agrees(case, base):
-    if base.refused:
+    if base.refused or case.way != "score":
         return
     shown, extreme = case.shown[-8:], extreme_rows(case)
     values = np.concatenate([shown, extreme])
@@ -270,13 +270,10 @@ def python_export_agrees(case, base):
     text = to_python.write(base.gamma, kind=case.kind)
     exec(compile(text, "calibrator.py", "exec"), names)  # noqa: S102 - our own text
     calibrate = names["calibrate"]
-    if case.way == "score" and case.kind == "logits":
+    if case.kind == "logits":
         found = [calibrate(log_odds=float(x)) for x in values]
-    elif case.K == 1 and case.way != "score":
-        zero = (lambda x: 1.0 - x) if case.kind == "probs" else (lambda x: 0.0)
-        found = [calibrate([zero(float(x)), float(x)]) for x in values]
     else:
-        found = [calibrate(row) for row in values.tolist()]
+        found = [calibrate(score) for score in values.tolist()]
     # As `ogive export` checks it: where a map is so steep that the rounding of a score shows, the
     # answer lies between those of a map whose knots are moved by that rounding.
     ends = [applied(case, moved(base.gamma, side, exact=False), values) for side in (-1, 1)]

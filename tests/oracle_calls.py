@@ -144,10 +144,8 @@ def make_matrix(root, i, rng):
         fit NAME.npz -o NAME_a.json --method METHOD
         apply NAME_a.json NAME.npz -o NAME_a.npz
         apply NAME_a.json NAME.csv -o NAME_a.csv
-        export NAME_a.json --to python -o NAME_a.py --kind logits
         export NAME_a.json --to onnx -o NAME_a.onnx --kind logits
         export NAME_a.json --to sql -o NAME_a.sql
-        values NAME_a.py NAME.npz
         values NAME_a.onnx NAME.npz
         values NAME_a.sql NAME.npz
         fit NAME.npz -o NAME_v.json --view VIEW

@@ -59,13 +59,23 @@ def test_export_refuses_in_one_line(run, scores, tmp_path):
 
 
 def test_export_takes_what_the_calibrator_was_fitted_to(run_json, tmp_path):
-    cal, out = tmp_path / "cal.json", tmp_path / "cal.py"
+    onnxruntime = pytest.importorskip("onnxruntime")
+    cal, out = tmp_path / "cal.json", tmp_path / "cal.onnx"
     run_json(schemas.FIT, "fit", DEMO, "-o", cal, "--method", "temperature", "--view", "vector",
              "--folds", "0")  # fmt: skip
-    run_json(schemas.EXPORT, "export", cal, "--to", "python", "-o", out)
-    names = {}
-    exec(out.read_text(), names)  # noqa: S102 - the export itself
+    run_json(schemas.EXPORT, "export", cal, "--to", "onnx", "-o", out)
     preds = ogive.read(DEMO, part="test")
-    wanted = ogive.load(cal)(preds)[:20]
-    found = [names["calibrate"](row) for row in preds.values[:20].tolist()]
-    np.testing.assert_allclose(found, wanted, atol=1e-9)
+    rows = preds.values[:20].astype(np.float32)
+    found = onnxruntime.InferenceSession(str(out)).run(None, {"logits": rows})[0]
+    np.testing.assert_allclose(found, ogive.load(cal)(preds)[:20], atol=1e-6)
+
+
+def test_plain_python_of_whole_rows_is_refused_with_a_line_that_runs(run, tmp_path):
+    cal, out = tmp_path / "cal.json", tmp_path / "cal.py"
+    assert run("fit", DEMO, "-o", cal, "--method", "temperature", "--folds", "0")[0] == 0
+    code, _, err = run("export", cal, "--to", "python", "-o", out)
+    assert code == 1
+    assert "ogive export CAL.json --to onnx -o cal.onnx" in err
+    assert not out.exists()
+    pytest.importorskip("onnxruntime")
+    assert run("export", cal, "--to", "onnx", "-o", tmp_path / "cal.onnx")[0] == 0

@@ -1,7 +1,6 @@
 """Exports of a calibrator of groups: the same numbers, and names that never become code."""
 
 import json
-import runpy
 import sys
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 
 from ogive import fit_groups, load, save
 from ogive.errors import ExportError, InvalidInput
-from ogive.export import run_python, run_sql, to_onnx, to_python, to_sql, to_torch
+from ogive.export import run_sql, to_onnx, to_sql, to_torch
 from ogive.export.grid import groups_for
 from ogive.export.sql_groups import MAX_GROUPS, text_literal
 from ogive.export.targets import TARGETS, export
@@ -50,11 +49,8 @@ def test_groups_not_seen_and_missing_ones_get_what_the_library_gives():
     wanted = [own[0], np.zeros(3), own[1] + own[2], own[3]]
     np.testing.assert_allclose(effect, wanted, atol=1e-15)
     assert gamma(s, rows)[1] == pytest.approx(float(gamma.overall(0.3)))
-    for run in (
-        to_python.run(to_python.write(gamma), s, rows),
-        to_sql.run(to_sql.write(gamma), s, "score", rows, ("country", "device")),
-    ):
-        np.testing.assert_allclose(run, gamma(s, rows), atol=1e-12)
+    found = to_sql.run(to_sql.write(gamma), s, "score", rows, ("country", "device"))
+    np.testing.assert_allclose(found, gamma(s, rows), atol=1e-12)
 
 
 def of_engine(gamma, text, groups, scores, by, connection):
@@ -127,39 +123,18 @@ def test_other_text_is_not_let_through(text):
 
 def test_what_sql_cannot_hold_is_refused_with_a_way_out(tmp_path):
     gamma = grouped.fitted_to(["a\0b", "c"], by="x")
-    with pytest.raises(ExportError, match=r"cannot be written in SQL. Export to python or onnx"):
+    with pytest.raises(ExportError, match=r"cannot be written in SQL. Export to onnx"):
         export(gamma, "sql", tmp_path / "cal.sql", points=500)
     assert not (tmp_path / "cal.sql").exists()
-    assert export(gamma, "python", tmp_path / "cal.py", points=500).max_abs_difference < 1e-12
     with pytest.raises(ExportError, match=f"{MAX_GROUPS + 1:,} groups"):
         export(grouped.many(MAX_GROUPS + 1), "sql", tmp_path / "cal.sql")
     with pytest.raises(InvalidInput, match="must be different columns"):
         export(grouped.fitted_to(["a", "b"], by="Score"), "sql", tmp_path / "cal.sql")
 
 
-def test_python_is_literals_and_our_own_functions(tmp_path):
-    gamma = grouped.hostile()
-    text = to_python.write(gamma)
-    assert "__import__('os')" in text  # inside a string: the syntax tree has no such call
-    run_python.check_text(text)
-    (tmp_path / "cal.py").write_text(text, encoding="utf-8")
-    calibrate = runpy.run_path(str(tmp_path / "cal.py"))["calibrate"]
-    for name in (*grouped.HOSTILE, None, "", float("nan"), "not seen"):
-        assert calibrate(0.3, name) == pytest.approx(gamma([0.3], [name])[0], abs=1e-12)
-        eta = calibrate(log_odds=-1.5, group=name)
-        assert eta == pytest.approx(gamma.from_log_odds([-1.5], [name])[0], abs=1e-12)
-    with pytest.raises(ValueError, match="must lie in"):
-        calibrate(1.5, "a")
-    (tmp_path / "two.py").write_text(to_python.write(grouped.crossed()), encoding="utf-8")
-    calibrate = runpy.run_path(str(tmp_path / "two.py"))["calibrate"]
-    for group in ("BR", None, ("BR",)):
-        with pytest.raises(ValueError, match="must have 2 values"):
-            calibrate(0.3, group)
-
-
 @pytest.mark.thorough
 @pytest.mark.with_parts
-@pytest.mark.parametrize("to", ["python", "sql", "onnx"])
+@pytest.mark.parametrize("to", ["sql", "onnx"])
 def test_ten_thousand_groups(to, tmp_path):
     for extra in {"onnx": ["onnx", "onnxruntime"]}.get(to, []):
         pytest.importorskip(extra)

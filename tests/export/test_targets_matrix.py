@@ -48,6 +48,8 @@ def targets(gamma):
     of_a_score = not hasattr(gamma, "K")
     for target, bound in ((to_python, 1e-9), (to_sql, 1e-9), (to_onnx, 2e-6), (to_torch, 2e-6)):
         text = target in {to_python, to_sql}
+        if target is to_python and not of_a_score:
+            continue
         for kind in ("probs",) if text and of_a_score else KINDS:
             yield target, kind, text and of_a_score, bound
 
@@ -128,12 +130,8 @@ def test_a_matrix_method_of_a_view_is_exported_to_sql(method, view, tmp_path):
 
 
 @pytest.mark.parametrize("multiclass", ["keep", "free"])
-@pytest.mark.parametrize("target", ["python", "onnx"])
-def test_confusions_of_many_classes_are_exported_as_narrow_matrices(
-    tmp_path, rng, multiclass, target
-):
-    if target == "onnx":
-        pytest.importorskip("onnxruntime")
+def test_confusions_of_many_classes_are_exported_as_narrow_matrices(tmp_path, rng, multiclass):
+    pytest.importorskip("onnxruntime")
     z = rng.normal(size=(800, 4)) * 2
     labels = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
     preds = Predictions(z * 2, labels, kind="logits")
@@ -147,5 +145,5 @@ def test_confusions_of_many_classes_are_exported_as_narrow_matrices(
         structure=replace(whole, to_logs=M, to_probs=-M, of_logs=V, of_probs=2.0 * V),
     )
     assert np.abs(narrow(preds) - gamma(preds)).max() > 0.01
-    done = export(narrow, target, tmp_path / f"cal.{target}", kind="logits", points=10_000)
+    done = export(narrow, "onnx", tmp_path / "cal.onnx", kind="logits", dtype="float64")
     assert done.max_abs_difference < 1e-6  # held against the library before it is written

@@ -11,9 +11,8 @@ import pytest
 from ogive.errors import ExportError
 from ogive.export import run_python, to_python
 from ogive.export.check import expected
-from ogive.export.grid import logits_for, scores_for
-from ogive.rows.predictions import Predictions
-from tests.export.calibrators import NAMES, fitted, predictions
+from ogive.export.grid import scores_for
+from tests.export.calibrators import CURVE_NAMES, GROUP_NAMES, NAMES, fitted
 
 BARE = [sys.executable, "-I", "-S"]  # no site-packages, no environment
 RUN = """
@@ -44,14 +43,12 @@ def bare(text, values, folder):
     return np.array(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(CURVE_NAMES))
 def test_it_runs_in_a_bare_interpreter(name, tmp_path):
     gamma = fitted(name)
-    of_a_score = not hasattr(gamma, "K")
-    values = scores_for(gamma, 2000, 5) if of_a_score else logits_for(gamma, 100, 5)[::40]
-    kind = "probs" if of_a_score else "logits"
-    found = bare(to_python.write(gamma, kind=kind), values, tmp_path)
-    wanted = expected(gamma, values, kind, from_scores=of_a_score)
+    values = scores_for(gamma, 2000, 5)
+    found = bare(to_python.write(gamma), values, tmp_path)
+    wanted = expected(gamma, values, "probs", from_scores=True)
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
 
 
@@ -69,36 +66,12 @@ def test_bad_values_are_refused():
     for bad in (-0.1, 1.1, math.nan):
         with pytest.raises(ValueError, match=r"in \[0, 1\]"):
             calibrate(bad)
-    vectors = fitted("spline.keep")
-    calibrate = function(to_python.write(vectors))
-    with pytest.raises(ValueError, match="3 values, but the calibrator was fitted on 4 classes"):
-        calibrate([1.0, 2.0, 3.0])
-    for row in ([math.nan, 0.0, 0.0, 0.0], [math.inf, 0, 0, 0], [-math.inf] * 4):
-        with pytest.raises(ValueError, match="NaN"):
-            calibrate(row)
-    calibrate = function(to_python.write(vectors, kind="probs"))
-    with pytest.raises(ValueError, match="does not take logits"):
-        calibrate([3.0, 1.0, 0.0, 0.0])
 
 
-def test_one_column_of_a_matrix_method():
-    rng = np.random.default_rng(0)
-    eta = rng.normal(size=400) * 3
-    labels = rng.random(400) < 1 / (1 + np.exp(-0.5 * eta))
-    from ogive.studies.fitting import fit
-
-    gamma = fit(Predictions(eta, labels, kind="logits"), "temperature")
-    calibrate = function(to_python.write(gamma))
-    found = [calibrate(float(x)) for x in eta]
-    np.testing.assert_allclose(found, gamma(Predictions(eta, kind="logits"))[:, 1], atol=1e-12)
-
-
-def test_the_decision_is_kept():
-    gamma, preds = fitted("spline.keep"), predictions(rows=500, seed=9)
-    calibrate = function(to_python.write(gamma))
-    found = np.array([calibrate(row) for row in preds.values.tolist()])
-    np.testing.assert_array_equal(found.argmax(axis=1), preds.values.argmax(axis=1))
-    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+@pytest.mark.parametrize("name", sorted({*NAMES, *GROUP_NAMES} - CURVE_NAMES))
+def test_what_reads_rows_or_groups_names_the_target_that_takes_it(name):
+    with pytest.raises(ExportError, match=r"reads whole rows or groups.*--to onnx"):
+        to_python.write(fitted(name))
 
 
 @pytest.mark.parametrize(

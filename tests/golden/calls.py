@@ -108,7 +108,7 @@ STORIES = {
         "apply r.json three.npz -o r.npz",
         "fit names.csv -o n.json --view within-top-2 --score-only",
         "apply n.json names.csv -o n.csv",
-        "export v.json --to python -o v.py",
+        "export v.json --to sql -o v.sql",
     ],
     "ten classes": [
         "measure ten.npz",

@@ -70,10 +70,10 @@ def export(
 ) -> None:
     """Write a calibrator as ONNX, PyTorch, Python or SQL.
 
-    onnx: a graph in double, operator set 17. torch: a .pt2 of torch.export. python: one function,
-    standard library only. sql: one expression for PostgreSQL and DuckDB. With --band each also
-    gives low and high. The numbers are checked against those of the calibrator before the file is
-    written.
+    onnx: a graph in double, operator set 17. torch: a .pt2 of torch.export. python: one function
+    of a score, standard library only. sql: one expression for PostgreSQL and DuckDB. With --band
+    each also gives low and high. The numbers are checked against those of the calibrator before
+    the file is written.
     """
     from ogive.export.targets import export_file  # noqa: PLC0415
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,11 +19,8 @@ if TYPE_CHECKING:
 
 # What the text of an export may be made of.
 _MODULES = ("bisect", "math")
-_IMPORTED = {"bisect_left", "copysign", "exp", "expm1", "fsum", "inf", "log", "log1p", "sqrt"}
-_BUILTINS = {
-    *("ValueError", "abs", "any", "float", "isinstance", "len", "max", "min", "range", "round"),
-    *("sorted", "str", "zip"),
-}
+_IMPORTED = {"bisect_left", "copysign", "exp", "expm1", "log", "log1p"}
+_BUILTINS = {"ValueError", "abs", "float", "max", "min", "round"}
 _NODES = (
     *(ast.Module, ast.alias, ast.arguments, ast.Assign, ast.AugAssign, ast.Expr, ast.Return),
     *(ast.If, ast.For, ast.Break, ast.Raise, ast.Constant, ast.JoinedStr, ast.FormattedValue),
@@ -34,11 +30,10 @@ _NODES = (
     *(ast.operator, ast.unaryop, ast.boolop, ast.cmpop),
 )
 
-# Runs a written file: argv is its path, the width of a row (0: numbers), builtins and modules, and
-# the file of the groups: each different one, and the one of each row.
+# Runs a written file: argv is its path, builtins and modules.
 _RUNNER = """
-import array, builtins, json, runpy, sys
-path, width, names, modules = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4].split(",")
+import array, builtins, runpy, sys
+path, names, modules = sys.argv[1], sys.argv[2], sys.argv[3].split(",")
 given, found = array.array("d"), array.array("d")
 given.frombytes(sys.stdin.buffer.read())
 load = builtins.__import__
@@ -55,23 +50,15 @@ except ImportError:  # not on this system
 allowed = {name: getattr(builtins, name) for name in names.split(",")}
 allowed["__import__"] = limited
 calibrate = runpy.run_path(path, {"__builtins__": allowed})["calibrate"]
-rows = given if not width else [given[i : i + width] for i in range(0, len(given), width)]
-groups = None
-if len(sys.argv) > 5:
-    with open(sys.argv[5], encoding="utf-8") as file:
-        names, index = json.load(file)
-    names = [tuple(name) if len(name) > 1 else name[0] for name in names]
-    groups = [names[i] for i in index]
-for i, row in enumerate(rows):
-    result = calibrate(row) if groups is None else calibrate(row, groups[i])
-    result = result if isinstance(result, list) else [result]
-    found.extend(result.pop(0) + result if isinstance(result[0], list) else result)
+for score in given:
+    result = calibrate(score)
+    found.extend(result if isinstance(result, list) else [result])
 sys.stdout.buffer.write(found.tobytes())
 """
 
 
-def run(contents: str, values: AnyArray, groups: AnyArray | None = None) -> FloatArray:
-    """Run a written file on a batch: scores (n,), or rows (n, K), and groups (n, columns).
+def run(contents: str, values: AnyArray) -> FloatArray:
+    """Run a written file on a batch of scores, (n,).
 
     The text is first checked against an allow-list (`check_text`). It then runs in a process of its
     own that has no packages, no builtins beyond those of the list, and may write no file.
@@ -81,12 +68,7 @@ def run(contents: str, values: AnyArray, groups: AnyArray | None = None) -> Floa
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "calibrator.py"
         path.write_text(contents, encoding="utf-8")
-        width = 0 if rows.ndim == 1 else rows.shape[1]
-        words = [str(path), str(width), ",".join(sorted(_BUILTINS)), ",".join(_MODULES)]
-        if groups is not None:
-            beside = Path(folder) / "groups.json"
-            beside.write_text(_groups_as_json(groups), encoding="utf-8")
-            words.append(str(beside))
+        words = [str(path), ",".join(sorted(_BUILTINS)), ",".join(_MODULES)]
         done = subprocess.run(  # noqa: S603 - our own interpreter, and text that was checked
             [sys.executable, "-I", "-S", "-c", _RUNNER, *words],
             input=rows.tobytes(),
@@ -142,10 +124,3 @@ def _is_plain(node: ast.AST, known: set[str]) -> bool:
         case _:
             right = isinstance(node, _NODES)
     return right
-
-
-def _groups_as_json(groups: AnyArray) -> str:
-    """Return the different rows of groups and the place of each, as JSON."""
-    place: dict[tuple[Any, ...], int] = {}
-    index = [place.setdefault(tuple(row), len(place)) for row in groups.tolist()]
-    return json.dumps([list(place), index])

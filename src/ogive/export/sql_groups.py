@@ -32,7 +32,7 @@ def grouped_expression(calibrator: GroupedMap, log_odds: str, columns: Sequence[
     if len(calibrator.groups) > MAX_GROUPS:
         msg = (
             f"the calibrator has {len(calibrator.groups):,} groups, and SQL takes at most "
-            f"{MAX_GROUPS:,}. Export it to python or onnx (--to)."
+            f"{MAX_GROUPS:,}. Export it to onnx (--to)."
         )
         raise ExportError(msg)
     axis, limit = calibrator.axis, literal(LIMIT)
@@ -100,7 +100,7 @@ def text_literal(text: str) -> str:
     ):
         msg = (
             f"the group {shown(text)} has characters that cannot be written in SQL. Export to "
-            "python or onnx, or rename the group before fitting."
+            "onnx, or rename the group before fitting."
         )
         raise ExportError(msg)
     marks = {ord(c): f"~{ord(c)};" for c in special} | ({ord("~"): "~126;"} if special else {})

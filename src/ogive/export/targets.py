@@ -5,7 +5,7 @@ target     file                   takes                                     boun
 =========  =====================  ========================================  ==========
 onnx       .onnx, operator set 17 logits or probabilities, float32/64       2e-6
 torch      .pt2 of torch.export   logits or probabilities, float32/64       2e-6
-python     .py, no packages       a score or its log-odds; a row            1e-9
+python     .py, no packages       a score or its log-odds                   1e-9
 sql        .sql, one expression   a score's column; columns of logits       1e-9
 =========  =====================  ========================================  ==========
 """

@@ -120,8 +120,8 @@ def _of_matrix(gamma: MatrixMap, kind: Kind | None, name: Column) -> str:
     method = getattr(gamma, "inner", gamma).method
     if method not in {"temperature", "vector"}:
         msg = (
-            f"{method!r} cannot be exported as one SQL expression. Export it to python "
-            "or onnx, or fit temperature, vector or a map of one view."
+            f"{method!r} cannot be exported as one SQL expression. Export it to onnx "
+            "(--to), or fit temperature, vector or a map of one view."
         )
         raise ExportError(msg)
     _check_kind(kind)
@@ -172,7 +172,7 @@ def _of_class_view(gamma: ClassViewMap, kind: Kind | None, name: Column) -> str:
     if gamma.K > MAX_CLASSES_OF_STRUCTURE:
         msg = (
             f"the classes of {gamma.K} columns are too many for one SQL expression (at most "
-            f"{MAX_CLASSES_OF_STRUCTURE}). Export it to python or onnx (--to), or fit the score "
+            f"{MAX_CLASSES_OF_STRUCTURE}). Export it to onnx (--to), or fit the score "
             "alone (--score-only)."
         )
         raise ExportError(msg)
