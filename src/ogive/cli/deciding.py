@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     "--costs",
     type=INPUT,
     metavar="FILE",
-    help="Instead of --miss and --alarm: a .csv or .npy matrix, a row for each action, a column "
-    "for each class.",
+    help="Instead of --miss and --alarm: a table with a row for each action and a column for each "
+    "class, named like it.",
 )
 @click.option(
     "--capacity", type=NUMBER, metavar="N", help="At most this many of the cases can be acted on."

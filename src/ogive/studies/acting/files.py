@@ -6,14 +6,21 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.engines.files import open_log
-from ogive.errors import InvalidInput, OgiveWarning
+from ogive.errors import FileFormatError, InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map
 from ogive.export.curve_file import is_curve_file
-from ogive.readers.costs import read_costs
+from ogive.readers import FORMATS, check_file
+from ogive.readers.classes import shown
+from ogive.readers.csv import load_text
+from ogive.readers.csv_text import number
+from ogive.readers.guard import CSV, guarded, suffix_of
 from ogive.readers.multi_file import expand, read_together
 from ogive.readers.provenance import file_checksum, rows_checksum
+from ogive.readers.table import load
 from ogive.rows.predictions import labelled
 from ogive.studies.acting.study import decide, event_view
 from ogive.studies.apply_mark import warn_if_calibrated
@@ -25,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from ogive._typing import AnyArray, Progress
+    from ogive._typing import AnyArray, FloatArray, Progress
     from ogive.calibrators.maps import Fitted
     from ogive.engines.refine import Reading
     from ogive.readers.source import Columns
@@ -55,7 +62,8 @@ def decide_files(
     files, columns, experiment, part, memory, note
         As in `ogive.readers.multi_file.read_together`.
     costs : path, optional
-        A matrix of costs: see `ogive.readers.costs`.
+        A table with a row for each action and a column for each class, named like it; one more
+        column may have the names of the actions.
     calibrator : path, optional
         A saved calibrator that was fitted to other rows.
     method, view, progress, **asked
@@ -70,9 +78,7 @@ def decide_files(
     data = read_together(files, columns, experiment, part, **how, **check)
     labelled(data)
     if costs is not None:
-        table = read_costs(costs)
-        asked |= {"costs": table.in_order(data.classes.tolist(), str(costs))}
-        asked |= {"actions": table.actions}
+        asked["costs"], asked["actions"] = _costs_of(costs, list(map(str, data.classes)))
     gamma: Fitted | None = None
     words = None
     if calibrator is not None:
@@ -89,6 +95,32 @@ def decide_files(
     given: Any = {"view": view, "method": method, "calibrator": gamma, "progress": progress}
     found = decide(data, **given, **asked)
     return found if words is None else replace(found, how=words)
+
+
+def _costs_of(path: Path, classes: list[str]) -> tuple[FloatArray, list[str] | None]:
+    """Read a matrix of costs with its columns in the order of the classes, and names of actions."""
+    check_file(path)
+    if FORMATS[suffix_of(path)] != "table":
+        msg = f"{path} is not a table of costs, such as a .csv file that begins with the line {{}}."
+        raise FileFormatError(msg.format(",".join(["action", *classes])))
+    with guarded(path):
+        table = load_text(path) if suffix_of(path) in CSV else load(path)
+    names = [name for name in table.column_names if name not in classes]
+    if len(names) > 1 or sorted(table.column_names) != sorted([*names, *classes]):
+        msg = (
+            f"{path} must have a column of costs for each class, named like it, and at most one "
+            f"more, of names of actions, but has {shown(table.column_names)}. Begin it with the "
+            f"line {','.join([*(names if len(names) == 1 else ['action']), *classes])}."
+        )
+        raise FileFormatError(msg)
+    columns = [[_cost(cell) for cell in table[name].to_pylist()] for name in classes]
+    given = [["" if name is None else str(name) for name in table[n].to_pylist()] for n in names]
+    return np.array(columns, dtype=np.float64).T, given[0] if given else None
+
+
+def _cost(cell: Any) -> float:  # noqa: ANN401
+    """Return a number, NaN for what is none: `ogive.decide` names the row."""
+    return float(cell) if isinstance(cell, int | float) else number(cell)
 
 
 def _groups(
