@@ -19,6 +19,13 @@ def folder(tmp_path, rng):
     return save_three(tmp_path / "field", rng)
 
 
+def untimed(value):
+    """A result without what its fits took."""
+    if isinstance(value, dict):
+        return {k: untimed(v) for k, v in value.items() if k not in {"seconds", "fit_seconds"}}
+    return list(map(untimed, value)) if isinstance(value, list) else value
+
+
 def test_arena(run, run_json, folder, tmp_path):
     out = tmp_path / "out.json"
     words = ["arena", folder, "--methods", "none,platt,spline", "--jobs", 1]
@@ -27,7 +34,7 @@ def test_arena(run, run_json, folder, tmp_path):
     assert {row["method"] for row in result["methods"]} == {"none", "platt", "spline"}
     assert json.loads(out.read_text()) == result
     twin = ogive.arena(folder, ["none", "platt", "spline"], n_jobs=1)
-    assert json.loads(json.dumps(twin.to_dict())) == result
+    assert untimed(json.loads(json.dumps(twin.to_dict()))) == untimed(result)
     code, text, err = run(*words)
     assert code == 0
     assert err == ""

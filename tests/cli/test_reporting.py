@@ -45,7 +45,7 @@ def test_names_of_files_tell_them_apart(run, tmp_path, scores):
     assert "tuesday/s.npz" in page
 
 
-def test_a_folder_and_a_summary_have_pages(run, tmp_path):
+def test_a_folder_and_a_summary_have_pages(run, tmp_path, monkeypatch):
     log = tmp_path / "log"
     log.mkdir()
     for day in range(2):
@@ -55,6 +55,8 @@ def test_a_folder_and_a_summary_have_pages(run, tmp_path):
     assert code == 0, err
     assert "2 files, 600 rows; all of them are used." in out.read_text(encoding="utf-8")
     curve = tmp_path / "log.curve"
+    monkeypatch.setattr("ogive.engines.files.MAX_ROWS_WITH_OWN_BUCKETS", 0)
+    monkeypatch.setattr("ogive.engines.plan.BITS", 5)
     assert run("measure", log, "--save-curve", curve)[0] == 0
     before = hashlib.sha256(curve.read_bytes()).hexdigest()
     code, _, err = run("report", curve, "-o", out)
