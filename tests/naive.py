@@ -1,8 +1,6 @@
 """The definitions, slow and obvious. Useful only for testing."""
 
-import csv
 import gzip
-import io
 import itertools
 import math
 from decimal import Decimal, localcontext
