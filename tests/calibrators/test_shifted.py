@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ogive import (
     Curve,
     Predictions,
+    expected_performance,
     fit_isotonic,
     fit_multiclass,
     fit_platt,
@@ -15,7 +16,7 @@ from ogive import (
     load,
     save,
 )
-from ogive.calibrators.shifted import ShiftedMap
+from ogive.calibrators.shifted import ShiftedMap, shifted
 from ogive.errors import DoesNotApply, InvalidInput
 from tests import naive
 
@@ -170,3 +171,48 @@ def test_how_large_a_shift_and_how_rough_a_sum_may_be(curve):
     )
     with pytest.raises(InvalidInput, match=r"must sum to 1 over the classes, not to 1\.00001"):
         gamma.with_base_rate([0.7, 0.30001], trained_at=0.5)
+
+
+def log_odds(q):
+    return np.log(q) - np.log1p(-q)
+
+
+def test_an_estimated_rate_widens_the_band_by_its_own_interval(curve, tmp_path):
+    gamma = fit_spline(curve)
+    known = gamma.with_base_rate(0.1, trained_at=0.3)
+    moved = shifted(gamma, 0.1, trained_at=0.3, how="estimated", log_odds_variance=0.04)
+    save(moved, tmp_path / "moved.json")
+    assert load(tmp_path / "moved.json") == moved
+    places = np.linspace(0.1, 0.9, 9)
+    for simultaneous in (False, True):
+        narrow, wide = (one.band(places, simultaneous=simultaneous) for one in (known, moved))
+        for side in (0, 1):
+            more = (2 * side - 1) * (log_odds(wide[side]) - log_odds(narrow[side]))
+            assert more == pytest.approx(np.full(9, 1.96 * 0.2), abs=1e-4)
+    assert moved(places) == pytest.approx(known(places))
+
+
+def test_the_error_of_an_estimated_rate_stays_until_a_rate_is_known(curve):
+    gamma = fit_spline(curve)
+    moved = shifted(gamma, 0.1, trained_at=0.3, how="estimated", log_odds_variance=0.04)
+    for further in (
+        moved.with_base_rate(kept_negatives=0.5),
+        moved.with_base_rate(0.2, trained_at=0.15),
+    ):
+        assert (further.how, further.deviation) == ("estimated", 0.2)
+    again = moved.with_base_rate(0.2)
+    assert (again.how, again.deviation) == ("known", 0.0)
+
+
+def test_no_band_where_the_error_of_an_estimated_rate_is_not_known(curve, preds, tmp_path):
+    old = shifted(fit_spline(curve), 0.1, trained_at=0.3, how="estimated")
+    save(old, tmp_path / "old.json")  # as version 0.1 wrote it
+    with pytest.raises(DoesNotApply, match="Estimate it again"):
+        load(tmp_path / "old.json").band(0.5)
+    found = expected_performance([0.2, 0.9] * 50, calibrator=old)
+    assert np.isnan(found.accuracy.low)
+    assert "Estimate it again" in found.no_intervals
+    shares = fit_multiclass(preds, "spline", multiclass="free")
+    whole = shifted(shares, [0.2, 0.3, 0.5], trained_at=[0.4, 0.3, 0.3], how="estimated")
+    with pytest.raises(DoesNotApply, match="Count the shares"):
+        whole.interval(preds)

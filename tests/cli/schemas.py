@@ -88,6 +88,7 @@ EXPECT = {
         "threshold": MAYBE,
         **{f"{key}{end}": WITHHELD for key in ("accuracy", "precision", "auc")
            for end in ("", "_low", "_high")},
+        "no_intervals": {"type": "string"},
     },
     "required": ["n", "view", "threshold", "accuracy", "accuracy_low", "accuracy_high",
                  "precision", "precision_low", "precision_high", "auc", "auc_low", "auc_high"],

@@ -120,6 +120,41 @@ def test_a_rate_that_is_estimated(run_json, tmp_path, spread):
     assert moved["base_rate"] == pytest.approx(found["base_rate"], rel=1e-6)  # not shifted twice
 
 
+def widths(found):
+    return np.array([found[f"{key}_high"] - found[f"{key}_low"] for key in ("accuracy", "auc")])
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".parquet"])
+def test_what_is_expected_allows_for_the_estimate(run, run_json, tmp_path, spread, suffix):
+    cal, s, _ = spread
+    new, file = tmp_path / "new.npz", tmp_path / f"s{suffix}"
+    np.savez(new, scores=s)
+    if suffix == ".parquet":
+        pq.write_table(pa.table({"score": s}), file)
+    elif suffix == ".csv":
+        np.savetxt(file, s, header="score", comments="")
+    else:
+        np.savez(file, scores=s)
+    known, out = tmp_path / "known.json", tmp_path / "out.json"
+    rate = run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", new, "-o", out)["base_rate"]
+    run_json(schemas.SHIFT, "shift", cal, "--base-rate", rate, "-o", known)
+    estimated, exact = (
+        run_json(schemas.EXPECT, "expect", file, "--calibrator", one) for one in (out, known)
+    )
+    assert estimated["accuracy"] == pytest.approx(exact["accuracy"])
+    assert widths(estimated)[0] > 1.5 * widths(exact)[0]
+    assert widths(estimated)[1] > widths(exact)[1]
+    for calibrator in (known, out):
+        applied = tmp_path / f"by-{calibrator.stem}{suffix}"
+        assert run("apply", calibrator, file, "-o", applied)[0] == 0
+        found = run_json(schemas.EXPECT, "expect", applied)
+        assert found["accuracy"] == pytest.approx(exact["accuracy"], abs=1e-6)
+        assert ("no_intervals" in found) == (found["accuracy_low"] is None) == (calibrator == out)
+    code, text, _ = run("expect", applied)
+    assert code == 0
+    assert "No intervals: the scores were calibrated for a base rate that was estimated" in text
+
+
 @pytest.mark.filterwarnings("default::ogive.errors.OgiveWarning")
 def test_rows_that_are_not_valid_can_be_left_out(run, tmp_path, spread):
     cal, s, _ = spread
@@ -249,6 +284,19 @@ def test_the_shares_of_three_classes(run, run_json, tmp_path, three):
     code, _, err = run("shift", cal, "--like", tmp_path / "new.npz", "-o", out)
     assert code == 1
     assert "has outcomes" in err
+
+
+def test_estimated_shares_of_three_classes_give_no_intervals(run, run_json, tmp_path, three):
+    cal, new, _ = three
+    out, applied = tmp_path / "new.json", tmp_path / "applied.npz"
+    np.savez(tmp_path / "new.npz", logits=new)
+    run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", tmp_path / "new.npz", "-o", out)
+    assert run("apply", out, tmp_path / "new.npz", "-o", applied)[0] == 0
+    for view in ([], ["--view", "class-1"]):
+        found = run_json(schemas.EXPECT, "expect", applied, *view)
+        assert found["accuracy"] > 0.5
+        assert found["accuracy_low"] is None
+        assert "count the shares" in found["no_intervals"]
 
 
 @pytest.mark.filterwarnings("default::ogive.errors.OgiveWarning")

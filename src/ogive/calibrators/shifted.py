@@ -14,6 +14,10 @@ Where the training data kept all rows of class 1 and the share f of the others, 
 
 `ShiftedMap` wraps a map of one score, and `ShiftedVectorMap` one of whole vectors: both stay maps,
 which are saved and exported like any other. Shifting again adds to the first shift.
+
+Where the new base rate was estimated, `ShiftedMap` keeps the variance of the shift. The band is
+wider by 1.96 deviations on each side: the estimate reads calibrated scores, so that both may be off
+the same way. ``ogive expect`` adds the deviation of its numbers to that of the curve alike.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from ogive._numerics.mean_interval import HALF_WIDTH_95
 from ogive.calibrators.maps import Fitted, Map
 from ogive.calibrators.matrix_map import MatrixMap
 from ogive.calibrators.shift_summary import ShiftSummary, as_plain, summarise
@@ -39,6 +44,10 @@ if TYPE_CHECKING:
 MOST_LOG_ODDS = float(np.log(1e7))
 LEAST_RATE = 1e-15  # 1 minus less is 1
 _TWO = 2
+UNKNOWN_DEVIATION = (
+    "the base rate was estimated by an older version, which did not keep how far off it may be. "
+    "Estimate it again: ogive shift CAL --like LOG."
+)
 _PERCENT = 100.0
 _ROUNDING = 1e-12  # of a sum of shares
 _SUM_TOLERANCE = 1e-6  # of base rates that are given as decimals
@@ -58,6 +67,8 @@ class ShiftedMap(Map):
         The base rate before and after; None where only the shift is known.
     how : {"known", "kept negatives", "estimated"}
     date : str or None
+    log_odds_variance : float or None
+        Of `log_odds`, where the base rate was estimated; artifacts of 0.1 do not have it.
     """
 
     method = "shifted"
@@ -68,11 +79,20 @@ class ShiftedMap(Map):
     base_rate: float | None
     how: How
     date: str | None = None
+    log_odds_variance: float | None = None
 
     @property
     def odds(self) -> float:
         """What the odds of the map are multiplied by."""
         return float(np.exp(self.log_odds))
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation of `log_odds`: 0 of a known base rate, None where not kept."""
+        if self.how != "estimated":
+            return 0.0
+        variance = self.log_odds_variance
+        return None if variance is None else float(np.sqrt(variance))
 
     def _of_tails(self, high: BoolArray, tail: FloatArray) -> FloatArray:
         return with_odds(self.inner._of_tails(high, tail), self.odds)  # noqa: SLF001
@@ -84,9 +104,13 @@ class ShiftedMap(Map):
         return with_odds(self.inner._evaluate(high, tail), self.odds)  # noqa: SLF001
 
     def band_ends(self, *, simultaneous: bool = False) -> tuple[ShiftedMap, ShiftedMap]:
-        """Return the ends of the band of the inner map, shifted."""
-        low, high = self.inner.band_ends(simultaneous=simultaneous)
-        return replace(self, inner=low), replace(self, inner=high)
+        """Return the ends of the band of the inner map, shifted by the ends of the shift."""
+        ends = self.inner.band_ends(simultaneous=simultaneous)
+        if self.deviation is None:
+            raise DoesNotApply(UNKNOWN_DEVIATION)
+        half = HALF_WIDTH_95 * self.deviation
+        low = replace(self, inner=ends[0], log_odds=self.log_odds - half)
+        return low, replace(self, inner=ends[1], log_odds=self.log_odds + half)
 
     def summary(self) -> ShiftSummary:
         """Tell what the shift did, and what the map under it did.
@@ -101,7 +125,10 @@ class ShiftedMap(Map):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        return _plain(self) | {"log_odds": self.log_odds}
+        own = {"log_odds": self.log_odds}
+        if self.log_odds_variance is not None:
+            own["log_odds_variance"] = self.log_odds_variance
+        return _plain(self) | own
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -157,12 +184,19 @@ class ShiftedVectorMap(MatrixMap):
         Its most probable class has the band, and the others divide the rest as before, so that
         all probabilities of a shifted row are known at each end: see `MatrixMap.interval`.
         """
+        self.check_band(simultaneous=simultaneous)
         low, high = self.inner.band_ends(simultaneous=simultaneous)
         return replace(self, inner=low), replace(self, inner=high)
 
     def check_band(self, *, simultaneous: bool = False) -> None:
-        """Refuse to give intervals where the inner map has none."""
+        """Refuse to give intervals where the inner map has none, or the shares were estimated."""
         self.inner.check_band(simultaneous=simultaneous)
+        if self.how == "estimated":
+            msg = (
+                "the shares of the classes were estimated, and no band allows for their error. "
+                "Count the shares, and give them: ogive shift CAL --base-rate."
+            )
+            raise DoesNotApply(msg)
 
     def _class_bands(
         self, preds: Predictions, *, simultaneous: bool
@@ -229,13 +263,22 @@ def shifted(
     kept_negatives: float | None = None,
     how: How | None = None,
     date: str | None = None,
+    log_odds_variance: float | None = None,
 ) -> ShiftedMap | ShiftedVectorMap:
-    """Return the calibrator for another base rate: see `Fitted.with_base_rate`."""
+    """Return the calibrator for another base rate: see `Fitted.with_base_rate`.
+
+    how, log_odds_variance : of a base rate that was estimated
+    """
     classes = classes_of(gamma)
     old = gamma if isinstance(gamma, ShiftedMap | ShiftedVectorMap) else None
     if trained_at is None and old is not None:
         trained_at = old.base_rate
     before = None if trained_at is None else as_rates(trained_at, "trained_at", classes)
+    # From the estimated rate to a known one the estimate cancels; any other shift adds to it.
+    from_estimate = old is not None and old.how == "estimated"
+    if from_estimate and before is not None and base_rate is not None:
+        estimate: Any = getattr(old, "base_rate", None)
+        from_estimate = not np.array_equal(before, as_rates(estimate, "trained_at", classes))
     if kept_negatives is not None:
         if base_rate is not None:
             msg = "give `base_rate` or `kept_negatives`, not both: each says the whole shift."
@@ -253,15 +296,16 @@ def shifted(
     if old is not None and after is not None:
         before = _moved(after, -move)  # where the first shift began
     named = how or ("kept negatives" if kept_negatives is not None else "known")
+    if from_estimate:
+        named, log_odds_variance = "estimated", getattr(old, "log_odds_variance", None)
     inner: Any = gamma if old is None else old.inner
     known: Any = {"view": gamma.view, "n": gamma.n, "inner": inner, "how": named, "date": date}
     if isinstance(gamma, MatrixMap):
         own = {"K": gamma.K, "impossible": gamma.impossible, "log_ratio": move}
         return ShiftedVectorMap(**known, **own, trained_at=before, base_rate=after)
     ends = [None if rates is None else float(rates[1]) for rates in (before, after)]
-    return ShiftedMap(
-        **known, log_odds=float(move[1] - move[0]), trained_at=ends[0], base_rate=ends[1]
-    )
+    own = {"log_odds": float(move[1] - move[0]), "log_odds_variance": log_odds_variance}
+    return ShiftedMap(**known, **own, trained_at=ends[0], base_rate=ends[1])
 
 
 def _both(

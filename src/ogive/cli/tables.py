@@ -276,14 +276,16 @@ def show_expected(out: Console, found: ExpectedPerformance) -> None:
         value, low, high = getattr(found, name)
         if not isnan(value):
             shown = name if name != "auc" else "AUC"
-            rows.append(([shown, percent(value), f"{percent(low)} … {percent(high)}"], ""))
+            ends = "none" if isnan(low) else f"{percent(low)} … {percent(high)}"
+            rows.append(([shown, percent(value), ends], ""))
     title = f"{found.view}: {found.n:,} rows without outcomes"
     show_table(out, title, ("expected", "value", "95 % interval"), rows)
     if found.threshold is not None:
         out.print(f"Outcome 1 is predicted where the score is at least {found.threshold:g}.")
     out.print(
-        "The intervals hold what these rows will show once their outcomes are known, if the scores "
-        "are calibrated."
+        found.no_intervals
+        or "The intervals hold what these rows will show once their outcomes are known, if the "
+        "scores are calibrated."
     )
 
 

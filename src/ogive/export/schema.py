@@ -451,6 +451,7 @@ SHIFTED_MAPS: dict[str, Object] = {
         {
             "inner": _Inner(),
             "log_odds": Number(low=-_SPAN, high=_SPAN),
+            "log_odds_variance": Number(low=0.0, optional=True),
             "trained_at": _RATE,
             "base_rate": _RATE,
             **_SHIFT,

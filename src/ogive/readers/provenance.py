@@ -46,6 +46,7 @@ class Provenance:
     calibrator : the sha256 of the artifact
     method, view, n : of the calibrator
     fitted_parts : the parts that hold the rows it was fitted to; "" is a file without parts
+    estimated : whether the base rate that it is for was estimated
     """
 
     calibrator: str
@@ -53,6 +54,7 @@ class Provenance:
     view: str
     n: float
     fitted_parts: tuple[str, ...] = ()
+    estimated: bool = False
 
     def fitted(self, part: str | None) -> bool:
         """Return whether a part (or one of all, for "all") holds the rows of the fit."""
@@ -112,7 +114,8 @@ def parse(text: str | bytes) -> Provenance | None:
         entry: Any = json.loads(text)
         parts = tuple(str(part) for part in entry["fitted_parts"])
         words = [str(entry[name])[:100] for name in ("calibrator", "method", "view")]
-        known = Provenance(words[0], words[1], words[2], float(entry["n"]), parts)
+        estimated = entry.get("estimated") is True
+        known = Provenance(words[0], words[1], words[2], float(entry["n"]), parts, estimated)
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     printable = all(word.isprintable() for word in (*words, *parts))
@@ -143,6 +146,7 @@ def mark_calibrated(preds: Predictions, origin: Provenance | None, part: str | N
     if origin is not None:
         preds.calibrated_by, preds.fitted_rows = origin.words(part), origin.fitted(part)
         preds.calibrated_on = origin.other_rows(part)
+        preds.rate_estimated = origin.estimated
 
 
 def write_sidecar(path: Path, origin: Provenance | None) -> None:

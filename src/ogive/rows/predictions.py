@@ -143,10 +143,11 @@ class Predictions:
         n_jobs: int | None = None,
     ) -> None:
         #: What calibrated the values, in a sentence; whether it was fitted on these rows; if not,
-        #: on how many other rows.
+        #: on how many other rows; whether the base rate that it is for was estimated.
         self.calibrated_by: str | None = None
         self.fitted_rows: bool = False
         self.calibrated_on: float | None = None
+        self.rate_estimated: bool = False
         self.kind: Kind = as_choice(kind, "kind", _KINDS)
         self.values: AnyArray = as_floats(values, kind, ndim=(1, 2))
         if renormalise and kind == "probs" and self.values.ndim > 1:

@@ -66,7 +66,9 @@ def apply_file(
         check_classes(calibrator, mapping.classes.size, mapping.known, str(file))
     harm = Harm()
     results = calibrated_parts(gamma, source, harm, band)
-    origin = origin_of(calibrator, file, {k: part.values for k, part in source.parts.items()})
+    origin = origin_of(
+        calibrator, gamma, file, {k: part.values for k, part in source.parts.items()}
+    )
     write_like(source, output, results, origin)
     n = sum(one.values.shape[0] for one in results.values())
     return AppliedFile(n, gamma, warn_of_harm(harm))

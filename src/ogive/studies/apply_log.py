@@ -298,7 +298,7 @@ class FileJob:
         writer, n = None, 0
         layout = find_columns(column_names(self.file), self._columns, self.file)
         names = ("cal", "test") if layout.part is not None else ("",)
-        origin = origin_of(calibrator, self.file, dict.fromkeys(names))
+        origin = origin_of(calibrator, gamma, self.file, dict.fromkeys(names))
         try:
             for chunk in self._chunks():
                 if stop.is_set():

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ogive._typing import AnyArray
+    from ogive.calibrators.maps import Fitted
     from ogive.export.artifact import FittedOn
     from ogive.readers.source import Columns
 
@@ -61,13 +62,16 @@ def is_ours(target: Path) -> bool:
 
 
 def origin_of(
-    calibrator: str | os.PathLike[str], file: Path, parts: Mapping[str, AnyArray | None]
+    calibrator: str | os.PathLike[str],
+    gamma: Fitted,
+    file: Path,
+    parts: Mapping[str, AnyArray | None],
 ) -> Provenance:
     """Return what is written of a calibrated file: what calibrated it, and which rows fitted that.
 
     Parameters
     ----------
-    calibrator : path
+    calibrator, gamma : path, and what was loaded from it
     file : path
         What is calibrated.
     parts : by name, the values of each part, where they are all at hand
@@ -83,6 +87,7 @@ def origin_of(
         info.view,
         info.n,
         tuple(fitted),
+        estimated=getattr(gamma, "how", None) == "estimated",
     )
 
 

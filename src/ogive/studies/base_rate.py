@@ -91,6 +91,13 @@ class BaseRate:
     high: Any
     misfit_pvalue: float | None
 
+    @property
+    def log_odds_variance(self) -> float:
+        """The variance of the log-odds of a single rate, by the longer side that is finite."""
+        sides = np.abs(np.diff(logit(np.array([self.low, self.base_rate, self.high]))))
+        half = float(sides.max(initial=0.0, where=np.isfinite(sides))) or _FARTHEST
+        return (half / HALF_WIDTH_95) ** 2
+
 
 def log_odds_of(q: FloatArray) -> FloatArray:
     """Return log-odds of calibrated scores, cut where float64 has no more."""

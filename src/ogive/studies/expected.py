@@ -2,14 +2,15 @@
 
 Outcome 1 is predicted where a score reaches the threshold; of a matrix, the class with the largest
 probability. `ogive.studies.unknown_outcomes` has the numbers and the intervals of what these rows
-will show. A calibrator adds its own uncertainty: curves are drawn from its posterior, and the
-variance of their numbers is added. Nothing allows for scores that are not calibrated.
+will show. A calibrator adds its own uncertainty: curves are drawn from its posterior, and a base
+rate that was estimated is moved by its deviation; that of the numbers is added. Nothing allows for
+scores that are not calibrated.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import nan
+from math import exp, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from ogive._html import record_form
 from ogive._numerics.logistic import expit, log_odds_of_tails
 from ogive.calibrators.maps import Fitted, Map
-from ogive.calibrators.shifted import ShiftedMap, with_odds
+from ogive.calibrators.shifted import UNKNOWN_DEVIATION, ShiftedMap, with_odds
 from ogive.calibrators.spline_draws import drawn_curves
 from ogive.calibrators.spline_map import SplineMap
 from ogive.curve import Curve
@@ -45,7 +46,13 @@ if TYPE_CHECKING:
     from ogive._typing import ArrayLike, BoolArray, FloatArray, Kind, Progress, WeightKind
 
 TOP = "top-1"
+NUMBERS = ("accuracy", "precision", "auc")
 DRAWS = 200  # of a calibrator's posterior: enough for a variance
+RATE_ESTIMATED = (
+    "No intervals: the scores were calibrated for a base rate that was estimated, and they do not "
+    "say how far off it may be. Of two classes give the model's own scores and the calibrator "
+    "(--calibrator, calibrator=); of more count the shares, and give them: ogive shift --base-rate."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,8 @@ class ExpectedPerformance:
     accuracy, precision, auc : Estimate
         NaN where there is none: the predicted class of a matrix has an accuracy only, and no
         precision exists where no score reaches the threshold.
+    no_intervals : str or None
+        Why there are no intervals; their ends are NaN then.
     """
 
     n: float
@@ -72,16 +81,17 @@ class ExpectedPerformance:
     accuracy: Estimate
     precision: Estimate
     auc: Estimate
+    no_intervals: str | None = None
 
     _repr_html_ = record_form
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of ``ogive expect``; None for NaN."""
         found: dict[str, Any] = {"n": self.n, "view": self.view, "threshold": self.threshold}
-        for key in ("accuracy", "precision", "auc"):
+        for key in NUMBERS:
             for end, value in zip(("", "_low", "_high"), getattr(self, key), strict=True):
                 found[f"{key}{end}"] = None if np.isnan(value) else value
-        return found
+        return found if self.no_intervals is None else found | {"no_intervals": self.no_intervals}
 
 
 def expected_performance(
@@ -111,7 +121,7 @@ def expected_performance(
         As in `Predictions`.
     calibrator : optional
         A fitted map of a score, which is applied first. Of the default spline, the interval holds
-        its uncertainty.
+        its uncertainty; of one whose base rate was estimated, also that of the estimate.
     random_state : int
         Of the draws from the calibrator's posterior.
 
@@ -179,10 +189,13 @@ def _expected(
     if not 0.0 <= as_number(threshold, "threshold") <= 1.0:
         msg = f"`threshold` must lie in [0, 1], not {threshold!r}."
         raise InvalidInput(msg)
-    between, rng = np.zeros(3), np.random.default_rng(random_state)
-    if isinstance(getattr(calibrator, "inner", calibrator), SplineMap):
-        between = _variance_of_calibrator(calibrator, _short(rows), threshold, rng)
+    rng = np.random.default_rng(random_state)
+    between = _variance_of_calibrator(calibrator, _short(rows), threshold, rng)
     found = _numbers(rows, _calibrated(rows, calibrator), threshold, between)
+    if calibrator is None and rows.rate_estimated:
+        return _bare(found, RATE_ESTIMATED)
+    if isinstance(calibrator, ShiftedMap) and calibrator.deviation is None:
+        return _bare(found, f"No intervals: {UNKNOWN_DEVIATION}")
     if np.isnan(found.auc.value):
         return found
     short = _short(rows)
@@ -192,6 +205,12 @@ def _expected(
     ):
         return found
     return replace(found, auc=auc_of_drawn_outcomes(found.auc.value, short, q, between[2], rng))
+
+
+def _bare(found: ExpectedPerformance, why: str) -> ExpectedPerformance:
+    """Return the numbers without their intervals."""
+    bare: Any = {key: Estimate(getattr(found, key).value, nan, nan) for key in NUMBERS}
+    return replace(found, **bare, no_intervals=why)
 
 
 def _calibrated(rows: Unlabelled, calibrator: Map | None) -> FloatArray:
@@ -213,24 +232,35 @@ def _short(rows: Unlabelled) -> Unlabelled:
 
 
 def _variance_of_calibrator(
-    calibrator: Any,  # noqa: ANN401 - a spline, or one at another base rate
+    calibrator: Any,  # noqa: ANN401 - a map, or None
     rows: Unlabelled,
     threshold: float,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return the variance of accuracy, precision and AUC over the posterior, (3,)."""
+    """Return the variance of accuracy, precision and AUC over curves and base rates, (3,).
+
+    The deviations are added: the estimate of a base rate reads the curve, so that both may be off
+    the same way.
+    """
+    spread = np.zeros(3)
+    if calibrator is None:
+        return spread
     q = calibrator.from_tails(rows.high, rows.tail)
-    odds, spline = 1.0, calibrator
-    if isinstance(calibrator, ShiftedMap):
-        odds, spline = calibrator.odds, calibrator.inner
-    eta = np.clip(log_odds_of_tails(rows.high, rows.tail), spline.lowest, spline.highest)
     ranked = Ranked(q, rows.weight, rows.square, _predicted(rows.view, q, threshold))
-    drawn = [
-        ranked.values(with_odds(expit(line), odds))
-        for lines in drawn_curves(spline, eta, DRAWS, rng)
-        for line in lines
-    ]
-    result: FloatArray = np.var(drawn, axis=0)
+    shift = calibrator if isinstance(calibrator, ShiftedMap) else None
+    spline = calibrator if shift is None else shift.inner
+    if isinstance(spline, SplineMap):
+        eta = np.clip(log_odds_of_tails(rows.high, rows.tail), spline.lowest, spline.highest)
+        drawn = [
+            ranked.values(with_odds(expit(line), 1.0 if shift is None else shift.odds))
+            for lines in drawn_curves(spline, eta, DRAWS, rng)
+            for line in lines
+        ]
+        spread = np.std(drawn, axis=0)
+    if shift is not None and shift.deviation:
+        ends = [ranked.values(with_odds(q, exp(side * shift.deviation))) for side in (1.0, -1.0)]
+        spread = spread + np.abs(np.diff(ends, axis=0)[0]) / 2.0
+    result: FloatArray = spread**2
     return result
 
 

@@ -185,7 +185,10 @@ def shift_like(
     else:
         found = estimate_base_rates(q, count, before, known)
     _check_estimate(found)
-    save(shifted(gamma, found.base_rate, trained_at=before, how="estimated", date=date), out, info)
+    how = {"trained_at": before, "how": "estimated", "date": date}
+    if classes == TWO_CLASSES:
+        how["log_odds_variance"] = found.log_odds_variance
+    save(shifted(gamma, found.base_rate, **how), out, info)
     old = before if classes > TWO_CLASSES else before[1]
     return EstimatedShift(found, str(out), _plain(old), info.classes)
 

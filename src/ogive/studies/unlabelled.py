@@ -12,6 +12,7 @@ from ogive.engines.row_sample import sampled_rows
 from ogive.errors import InvalidInput, OgiveWarning
 from ogive.readers.memory import parse_memory
 from ogive.readers.multi_file import read_together
+from ogive.readers.provenance import provenance_of_all
 from ogive.rows.views import check_view, score_rows
 from ogive.studies.apply_mark import warn_if_calibrated
 from ogive.studies.fitting import TWO_CLASSES
@@ -29,13 +30,17 @@ DEFAULT_PART = "test"  # of a file or log with parts: the other one may have fit
 
 
 class Unlabelled(NamedTuple):
-    """Scores as side and tail, with weights and their squares; (m,) each."""
+    """Scores as side and tail, with weights and their squares; (m,) each.
+
+    rate_estimated : whether they were calibrated for a base rate that was estimated
+    """
 
     view: str
     high: BoolArray
     tail: FloatArray
     weight: FloatArray
     square: FloatArray
+    rate_estimated: bool = False
 
 
 def unlabelled(
@@ -69,8 +74,9 @@ def unlabelled(
     reading = read_log(file, view, columns=columns, skip_bad=skip_bad, **how)
     _warn_of_skipped(file, reading.skipped)
     _check_rows(file, len(reading.curves))
-    curve = reading.curve
-    return Unlabelled(curve.view, curve.high, curve.tail, curve.count, curve.square)
+    curve, origin = reading.curve, provenance_of_all(log.files, part)
+    columns_of = (curve.high, curve.tail, curve.count, curve.square)
+    return Unlabelled(curve.view, *columns_of, origin is not None and origin.estimated)
 
 
 def unlabelled_rows(
@@ -162,4 +168,5 @@ def scored_rows(preds: Predictions, view: str | None) -> Unlabelled:
     name = check_view(view, preds).name
     scored = score_rows(preds, name)
     count = preds.row_weights
-    return Unlabelled(name, scored.high, scored.tail, count, squares(count, preds.weight_kind))
+    square = squares(count, preds.weight_kind)
+    return Unlabelled(name, scored.high, scored.tail, count, square, preds.rate_estimated)
