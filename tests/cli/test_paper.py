@@ -1,9 +1,13 @@
+import io
 import json
 import re
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from ogive.cli import paper, terminal
+from ogive.studies.paper.study import paper_tables
 from tests.bundled import DEMO
 from tests.studies.paper.pickles import outputs
 
@@ -22,6 +26,20 @@ def test_paper_prints_its_tables(run):
     assert {cell["method"] for cell in result["tables"]} == {"none", "temperature", "paper-spline"}
     promised = {"metric", "dataset", "model", "method", "paper", "here"}
     assert all(promised <= cell.keys() for cell in result["tables"])
+
+
+@pytest.mark.parametrize("width", [200, 60])
+def test_the_best_is_bold_and_the_second_best_underlined_on_a_terminal(width, monkeypatch):
+    lines = io.StringIO()
+    how = {"file": lines, "force_terminal": True, "color_system": "standard", "width": width}
+    monkeypatch.setattr(terminal, "console", lambda: Console(**how))
+    tables = paper_tables([DEMO], ["none", "temperature", "platt"])
+    paper._show(tables)
+    cells = {c.method: f"{100 * c.here:.3f}" for c in tables.cells if c.metric == "ks-top1"}
+    text = lines.getvalue()
+    assert f"\x1b[1m{cells['platt']}\x1b[0m" in text
+    assert f"\x1b[4m{cells['temperature']}\x1b[0m" in text
+    assert f"\x1b[1m{cells['none']}" not in text
 
 
 def test_a_page_and_markdown(run, tmp_path):

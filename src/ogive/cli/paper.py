@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from rich.text import Text
+
     from ogive.studies.paper.tables import PaperTables
 
 _STYLES = {"best": "bold", "second": "underline", "": ""}
@@ -82,11 +84,18 @@ def _show(result: PaperTables) -> None:
 
     out = terminal.console()
     for title, head, rows in result.tables():
-        cells = [([as_text(text, _STYLES[mark]) for text, mark in row], "") for row in rows]
+        cells = [([_cell(*cell) for cell in row], "") for row in rows]
         show_table(out, title, head, cells)
         out.print()
     for words in result.words():
         out.print(as_text(words), soft_wrap=True)
+
+
+def _cell(text: str, mark: str) -> Text:
+    """Return a cell whose text, and not the space beside it, has the style of its mark."""
+    cell = as_text(text)
+    cell.stylize(_STYLES[mark])
+    return cell
 
 
 def _write(result: PaperTables, output: Path, source: str) -> None:

@@ -145,17 +145,17 @@ def _show_stacked(
     out.print(as_text(title, "bold"))
     for cells, style in rows:
         known = [
-            (name, str(cell).strip())
+            (name, cell if isinstance(cell, Text) else as_text(cell.strip()))
             for name, cell in zip(columns, cells, strict=False)
             if str(cell).strip()
         ]
         (_, first), *others = known
         if len(others) == 1:  # a name and its number: one line
-            out.print(as_text(f"{first}: {others[0][1]}", style))
+            out.print(Text.assemble(first, ": ", others[0][1], style=style))
             continue
-        out.print(as_text(first, style or "bold"))
+        out.print(Text.assemble(first, style=style or "bold"))
         for name, value in others:
-            out.print(as_text(f"  {name}: {value}", style))
+            out.print(Text.assemble("  ", as_text(name), ": ", value, style=style))
 
 
 def _show_view(out: Console, one: Measured) -> None:
