@@ -1,13 +1,15 @@
 """The tables of docs/paper.md on other nets: `python -m benchmarks.paper DIR [--write PAGE]`.
 
-DIR is the arena. Its files of matrices are those that have both parts: the paper's methods that
-take seconds, and the default. Tables are written between the page's markers, or printed.
+DIR is the arena. Its files of matrices are those that have both parts; methods are the paper's
+that take seconds. Tables are written between the page's markers, or printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,7 @@ from benchmarks.tables import show
 from ogive.errors import OgiveWarning
 from ogive.studies.paper.study import paper_tables
 
-METHODS = ("none", "temperature", "vector", "paper-spline", "spline")
+METHODS = ("none", "temperature", "vector", "paper-spline")
 
 
 def matrices(folder: Path) -> list[Path]:
@@ -36,7 +38,8 @@ def main() -> None:
     asked = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OgiveWarning)
-        result = paper_tables(matrices(asked.folder), METHODS)
+        tell = partial(print, file=sys.stderr)
+        result = paper_tables(matrices(asked.folder), METHODS, progress=tell)
     show({"other nets": result.to_markdown()}, asked.write)
 
 
