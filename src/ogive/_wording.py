@@ -30,6 +30,7 @@ NOT_FOUND = "No miscalibration found"
 
 # What to do.
 CALIBRATE, LEAVE_ALONE, TOO_FEW_ROWS = "calibrate", "leave alone", "too few rows"
+MAY_BE_NONE = "The gain is within two standard errors of 0: it may be none."
 NOT_DIFFERENT = "Not significantly different"
 REFIT = "Fit a calibrator to the model's own outputs on rows like these."
 #: Whole vectors of many rows: the command is that of the fit.

@@ -53,7 +53,7 @@ def test_calibrated_scores_show_nothing(rng):
     assert "no miscalibration found" in text
     assert "made to rise" in text
     assert "effective degrees of freedom" in text
-    assert "Leave it alone: expected log loss stays at" in text
+    assert "Leave it alone: cross-validated log loss" in text
     assert summary.leave_alone
     values = summary.to_dict()
     assert json.loads(json.dumps(values)) == values

@@ -41,7 +41,7 @@ def test_where_it_is_not_known_nothing_is_said(run, tmp_path, calibrated, rng):
     assert (
         "Too few rows to say" in text or "Cross-validated log loss of whole vectors falls" in text
     )
-    assert "of whole vectors (cross-validated, 5 folds; lower is better)" in text
+    assert "of whole vectors (cross-validated; lower is better)" in text
     assert "On the calibration set" not in text  # there is no test set
 
 

@@ -8,7 +8,7 @@ from ogive.studies.deciding import decide, judge_fit
 from ogive.studies.fitted_on import fitted_on
 from ogive.studies.fitting import fit
 from ogive.studies.gate import _Estimates
-from ogive.studies.verdict import allowed_ks
+from ogive.studies.verdict import allowed_ks, judge_curve
 from tests.slow import omnibus_simulations as omnibus
 from tests.slow.omnibus_simulations import expit
 from tests.slow.simulations import KINDS, true_ks
@@ -79,6 +79,53 @@ def gate_errors_of_kind(kind, n, draws):
         true = np.mean(q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p)))
         found += [fine.low > 0.0, off.high < true, off.low > true]
     return found / draws
+
+
+#: Laws of calibrated scores: rare events, rare misses, and four that are neither.
+LAWS = {
+    "Beta(0.2, 20)": lambda rng, n: rng.beta(0.2, 20.0, n),
+    "exp N(-6, 1)": lambda rng, n: np.exp(np.minimum(rng.normal(-6.0, 1.0, n), 0.0)),
+    "1 - exp N(-6, 1)": lambda rng, n: 1.0 - np.exp(np.minimum(rng.normal(-6.0, 1.0, n), 0.0)),
+    "uniform": lambda rng, n: rng.random(n),
+    "U-shaped, Beta(0.3, 0.3)": lambda rng, n: rng.beta(0.3, 0.3, n),
+    "tied, 0.05 to 0.95": lambda rng, n: rng.integers(1, 20, n) / 20,
+    "log-odds N(0.5, 1.5^2)": lambda rng, n: expit(rng.normal(0.5, 1.5, n)),
+}
+LAW_SIZES = ((200, 300), (1_000, 300), (10_000, 150))
+
+
+def decisions_on_calibrated(law, n, draws):
+    """What is said of calibrated scores: (calibrate, lost, beside a loss that rises).
+
+    Lost: log loss in total over n new rows by following the verdict. Only samples whose gain is in
+    favour go on to the whole verdict: no other is told to calibrate.
+    """
+    rng = np.random.default_rng([n, len(law)])
+    p = LAWS[law](np.random.default_rng(1), 4000)
+    p = p[(p > 0.0) & (p < 1.0)]
+    found = np.zeros(3)
+    for _ in range(draws):
+        scores = LAWS[law](rng, n)
+        curve = Curve.from_scores(scores, rng.random(n) < scores)
+        gamma = fit_spline(curve)
+        if gamma.own_gain.leave_alone:
+            continue
+        verdict = judge_curve(curve, ks_test(curve), decide=True)
+        r = gamma(p)
+        lost = -n * np.mean(p * np.log(r / p) + (1.0 - p) * np.log((1.0 - r) / (1.0 - p)))
+        rises = verdict.log_loss_after > verdict.log_loss_before
+        found += bool(verdict.calibrate) * np.array([1.0, lost, rises])
+    return found / draws
+
+
+def print_decisions_on_calibrated():
+    """Print how often calibrated scores are told to calibrate, with the standard error."""
+    for law in LAWS:
+        for n, draws in LAW_SIZES:
+            said, lost, rises = decisions_on_calibrated(law, n, draws)
+            error = np.sqrt(max(said, 1.0 / draws) * (1.0 - said) / draws)
+            cells = f"{100 * said:.1f} ± {100 * error:.1f} % | {lost:.2f} | {100 * rises:.0f} %"
+            print(f"| {law} | {n:,} | {draws} | {cells} |", flush=True)
 
 
 DECISION_TRUTHS = (
@@ -280,6 +327,7 @@ def print_groups_after_calibration():
 if __name__ == "__main__":
     print_gate()
     print_other_scores()
+    print_decisions_on_calibrated()
     print_decisions()
     print_decisions_on_matrices()
     print_after_calibration()

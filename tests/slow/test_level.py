@@ -95,7 +95,7 @@ def test_no_test_is_within_012_of_the_best_of_four_on_all_alternatives():
 
 @pytest.mark.parametrize("n", [200, 1000])
 def test_calibrated_scores_are_mostly_left_alone(n):
-    assert decision_simulations.decisions("calibrated", n, 200)[0] <= 0.22
+    assert decision_simulations.decisions("calibrated", n, 200)[0] <= 0.2
 
 
 @pytest.mark.parametrize(("n", "draws"), [(200, 200), (1000, 200), (5000, 60)])
@@ -110,6 +110,16 @@ def test_leave_it_alone_does_not_contradict_the_test():
 
 
 @pytest.mark.parametrize(("n", "groups", "draws"), [(200, 1, 600), (1000, 1, 300), (300, 5, 100)])
+@pytest.mark.parametrize("n", [200, 1_000])
+@pytest.mark.parametrize("law", decision_simulations.LAWS)
+def test_calibrated_scores_of_any_law_are_seldom_told_to_calibrate(law, n):
+    """At most 15 %, and two standard errors of 150 samples; never beside a loss that rises."""
+    said, lost, rises = decision_simulations.decisions_on_calibrated(law, n, 150)
+    assert said <= 0.15 + 0.06
+    assert lost <= 0.3
+    assert rises == 0.0
+
+
 @pytest.mark.parametrize("truth", decision_simulations.GATE_TRUTHS)
 def test_a_gate_whose_limit_is_the_true_error_decides_in_few_samples(truth, n, groups, draws):
     for found in decision_simulations.gate_errors(truth, n, draws, groups).values():

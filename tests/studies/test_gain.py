@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ogive import Curve, Predictions, fit_spline, nll
+from ogive._wording import MAY_BE_NONE
 from ogive.calibrators.gain import Gain
 from ogive.curve.folds import folds
 from ogive.errors import InvalidInput, InvalidType, NotEnoughData
@@ -78,8 +80,11 @@ def test_other_methods_are_judged_by_rows_left_out():
     assert not saved.leave_alone
     assert lost.leave_alone
     assert saved.verdict == (
-        "Cross-validated log loss falls from 0.300 to 0.290 (5 folds, ± 0.05): calibrate."
+        "Cross-validated log loss falls from 0.300 to 0.290 (5 folds, ± 0.05): calibrate. "
+        "The gain is within two standard errors of 0: it may be none."
     )
+    clear = Gain("platt", "score", 100, 5, 0.11, 0.05, 0.3)
+    assert clear.verdict.endswith("(5 folds, ± 0.05): calibrate.")
     assert lost.verdict == (
         "Leave it alone: cross-validated log loss rises from 0.300 to 0.310 (5 folds, ± 0.05)."
     )
@@ -126,3 +131,13 @@ def test_what_cannot_be_done_is_said():
         cross_fitted_gain([0.2])
     with pytest.raises(NotEnoughData, match="`data` has 1 rows, too few for 5 folds"):
         cross_fitted_gain(Curve.from_scores([0.2], [1]))
+
+
+def test_a_loss_that_rises_on_rows_left_out_is_never_worth_it():
+    rises = Gain("spline", "score", 1000, None, -1e-4, 1e-3, 0.3, 0.002, 2.0)
+    assert rises.leave_alone
+    assert rises.verdict.startswith("Leave it alone: cross-validated log loss rises")
+    falls = replace(rises, value=1e-4)
+    assert not falls.leave_alone
+    assert falls.verdict.endswith(f"calibrate. {MAY_BE_NONE}")
+    assert replace(falls, expected_total=0.7).leave_alone

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from ogive import Curve, Predictions, SplineCalibrator, nll
+import ogive
+from ogive import Curve, Predictions, SplineCalibrator, nll, nll_vector
 from ogive.cli import main
 from ogive.report import build_report
 from ogive.studies.compare import compare
@@ -48,6 +49,8 @@ SETS = {
     "few rows, far off": scored(15, lambda e: -e, spread=3.0),
     "rare class": scored(1500, lambda e: e - 1.0, mean=-4.0),
     "calibrated": scored(800, lambda e: e),
+    "calibrated, rare": scored(1000, lambda e: e, mean=-6.0, spread=1.0),
+    "nearly all are 1": scored(1000, lambda e: e, mean=6.0, spread=1.0),
     "calibrated, few": scored(100, lambda e: e),
     "overconfident": scored(800, lambda e: e / 2),
     "underconfident": scored(800, lambda e: 1.8 * e),
@@ -250,3 +253,45 @@ def test_words_of_a_class_and_of_the_top_class(rng):
     assert "confident" not in one.verdict
     assert "base rate" in repr(one)
     assert "accuracy" not in repr(one) + one.verdict
+
+
+@pytest.mark.parametrize("law", ["calibrated, rare", "nearly all are 1"])
+def test_a_handful_of_rare_events_is_no_reason_to_calibrate(law):
+    """Of calibrated samples; 39 to 43 % were told to, with about four events each."""
+    told = []
+    for seed in range(40):
+        arrays = SETS[law](np.random.default_rng([seed, 11]))
+        preds = predictions(arrays)
+        gamma = fit(preds)
+        if not gamma.own_gain.leave_alone:  # no other verdict is to calibrate
+            told.append(measure(preds).decision.calibrate)
+    assert sum(map(bool, told)) <= 6
+
+
+@pytest.mark.parametrize("name", ["overconfident", "slightly off", "rare class", "calibrated"])
+def test_log_loss_after_and_its_gain_are_one_number_in_every_command(name, tmp_path, capsys):
+    arrays = SETS[name](np.random.default_rng([len(name), 12]))
+    file, out = tmp_path / "a.npz", tmp_path / "c.json"
+    np.savez(file, **arrays)
+    assert main(["fit", str(file), "-o", str(out), "--json"]) == 0
+    fitted = json.loads(capsys.readouterr().out)
+    decision = measure(predictions(arrays)).decision
+    gain = ogive.fit_spline(Curve.from_scores(arrays["scores"], arrays["outcomes"])).gain
+    after = pytest.approx(decision.log_loss_after, rel=1e-12)
+    assert fitted["log_loss_after"] == after
+    assert fitted["reasons"]["log_loss_after"] == after
+    assert json.loads(out.read_text())["fitted_on"]["log_loss_after"] == after
+    assert decision.log_loss_before - decision.log_loss_after == pytest.approx(gain, rel=1e-9)
+    may_be_none = decision.calibrate and abs(gain) <= 2 * decision.log_loss_error
+    assert ("it may be none" in str(decision)) == bool(may_be_none)
+    if decision.calibrate:
+        assert gain > 0.0
+
+
+def test_two_columns_of_logits_gain_what_their_score_gains():
+    """The map of class 1 is fitted to logits divided by their temperature: that is a gain too."""
+    preds = predictions(SETS["two columns"](np.random.default_rng(4)))
+    whole, score = measure(preds).decision, fit(preds, view="class-1").own_gain
+    assert whole.log_loss_before == pytest.approx(nll_vector(preds), rel=1e-12)
+    assert whole.log_loss_before - whole.log_loss_after == pytest.approx(score.value, rel=1e-9)
+    assert whole.calibrate

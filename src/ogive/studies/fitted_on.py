@@ -40,6 +40,7 @@ from ogive.studies.fitting import (
     may_move,
     with_vectors,
 )
+from ogive.studies.gain import gain_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,6 +103,9 @@ def fitted_on(
         how: Any = {"score_only": isinstance(calibrator, Map), "progress": progress}
         how["impossible"] = getattr(calibrator, "impossible", None)
         after = _after(data, name, calibrator.view, cv, **how) if cv > 1 else None
+    own = None if after is None else gain_of(data, calibrator, cv=0)
+    if after is not None and own is not None:  # each row left out: the gain that decides
+        after = after._replace(log_loss=before.log_loss - own.value)
     names = None if classes is None else tuple(classes)
     if isinstance(data, Predictions) and not data.one_column:
         names = tuple(data.classes.tolist())
@@ -193,8 +197,8 @@ def before_and_after(info: FittedOn) -> str:
 
     >>> print(before_and_after(FittedOn(n=9, view="vector", method="spline", folds=5, ks_before=0.1,
     ...     ks_after=0.02, log_loss_before=0.5, log_loss_after=0.4)))
-    KS error 10.00 % before, 2.00 % after; log loss 0.5000 before, 0.4000 after, of whole vectors \
-(cross-validated, 5 folds; lower is better).
+    KS error 10.00 % before, 2.00 % after (5 folds); log loss 0.5000 before, 0.4000 after, of \
+whole vectors (cross-validated; lower is better).
     """
     if info.ks_before is None or info.log_loss_before is None:
         return ""
@@ -203,9 +207,9 @@ def before_and_after(info: FittedOn) -> str:
         loss = f"log loss {info.log_loss_before:.4f}{whole}"
         return f"KS error {percent(info.ks_before)} and {loss} before calibration."
     return (
-        f"KS error {percent(info.ks_before)} before, {percent(info.ks_after)} after; log loss "
-        f"{info.log_loss_before:.4f} before, {info.log_loss_after:.4f} after{whole} "
-        f"(cross-validated, {info.folds} folds; lower is better)."
+        f"KS error {percent(info.ks_before)} before, {percent(info.ks_after)} after "
+        f"({info.folds} folds); log loss {info.log_loss_before:.4f} before, "
+        f"{info.log_loss_after:.4f} after{whole} (cross-validated; lower is better)."
     )
 
 

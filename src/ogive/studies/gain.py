@@ -28,6 +28,7 @@ from ogive.errors import FallbackWarning, InvalidInput, InvalidType, NotEnoughDa
 from ogive.metrics.proper import nll
 from ogive.rows.predictions import Predictions
 from ogive.rows.tails import outcome_losses
+from ogive.studies.where_off import spline_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,6 +138,9 @@ def gain_of(data: Predictions | Curve, calibrator: Fitted, *, cv: int = 5) -> Ga
     maps = getattr(calibrator, "maps", (calibrator,))
     gamma = maps[0] if len(maps) == 1 else calibrator
     if data.clusters is None and isinstance(gamma, SplineMap) and gamma.gain is not None:
+        if isinstance(data, Predictions) and getattr(calibrator, "factor", 1.0) != 1.0:
+            # It was fitted to logits of another scale: what is saved is of the given ones.
+            gamma = spline_of(Curve.from_predictions(data, gamma.view))
         own = gamma.own_gain
         whole = isinstance(data, Predictions) and not data.one_column
         return replace(own, view=calibrator.view) if whole and own is not None else own

@@ -16,8 +16,6 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from ogive import _wording as wording
 from ogive._numerics.mean_interval import LEVEL
 from ogive.metrics.omnibus import calibration_test, noise_ratio
@@ -35,9 +33,10 @@ if TYPE_CHECKING:
 
 #: With fewer rows than this nothing is decided.
 MIN_ROWS = 20
-#: A KS error that matters: half of what the scores leave to chance, at least 1, at most 10 %. Rows
-#: are too few if they would miss it in more than one of five samples.
-LEAST_MATERIAL_KS, MOST_MATERIAL_KS = 0.01, 0.10
+#: A KS error that matters: half of what the scores leave to chance, at most 10 %. Rows are too few
+#: if they would miss it in more than one of five samples. It has no least size: four rare events
+#: are few among however many rows.
+MOST_MATERIAL_KS = 0.10
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,8 +262,7 @@ def allowed_ks(curve: Curve, ks: CalibrationTest, fitted_on: float) -> float:
 
 def _rows_needed(curve: Curve, ks: CalibrationTest) -> int | None:
     """Return how many rows would show an error that matters; None: these do."""
-    material = float(np.clip(0.5 * float(curve.tail @ curve.count) / curve.n,
-                             LEAST_MATERIAL_KS, MOST_MATERIAL_KS))  # fmt: skip
+    material = min(0.5 * float(curve.tail @ curve.count) / float(curve.n), MOST_MATERIAL_KS)
     if ks.detectable <= material and curve.n >= MIN_ROWS:
         return None
     return max(MIN_ROWS, ceil(curve.n * (ks.detectable / material) ** 2))

@@ -43,7 +43,7 @@ def test_a_classifier_has_a_summary():
     told = two.summary()
     assert told.gain == two.maps_[0].maps[0].summary().gain
     assert told.decision == "calibrate"
-    assert told.gain.verdict.removeprefix("Expected log loss") in told.verdict
+    assert told.gain.verdict.removeprefix("Cross-validated log loss") in told.verdict
     platt = CalibratedClassifier(GaussianNB(), method="platt").fit(X, y).summary()
     assert platt.leave_alone is False
     assert "Cross-validated log loss of whole vectors falls" in repr(platt)
