@@ -225,6 +225,23 @@ def loss_words(before: float | None, gain: float, *, leave_alone: bool) -> str:
     return f"{word} from {before:.{digits}f} to {before - gain:.{digits}f}"
 
 
+def certain_rows_words(
+    rows: float, n: float, first: int | None, moved: str, *, vectors: bool
+) -> str:
+    """Say how many rows have an exact 0 or 1, and how the log loss changes without them.
+
+    moved : as in `loss_words`
+
+    >>> certain_rows_words(37, 19979, 812, "falls from 0.99902 to 0.99844", vectors=True)
+    '37 of 19,979 rows have a probability of exactly 0 or 1 (the first is row 812): without them \
+the log loss falls from 0.99902 to 0.99844.'
+    """
+    place = "" if first is None else f" (the first is row {first:,})"
+    what = "probability" if vectors else "score"
+    have = f"{rows:,.10g} of {n:,.10g} rows have a {what} of exactly 0 or 1{place}"
+    return f"{have}: without them the log loss {moved}."
+
+
 def others_words(
     same: Sequence[str], unsure: Sequence[str], *, calibrate: bool, noisy: bool, why: str
 ) -> list[str]:

@@ -15,7 +15,8 @@ def test_compare(run, run_json, scores):
     assert losses == sorted(losses)
     assert result["methods"][0]["tied_with_best"]
     assert result["methods"][0]["nll_diff"] == 0
-    assert names[-1] == "none"
+    # A bin whose rate is 0 or 1 costs 36 nats where it is wrong: `histogram` may be the last.
+    assert names.index("none") > max(map(names.index, ("spline", "platt", "beta")))
     code, text, _ = run("compare", scores, "--methods", "none,platt")
     assert code == 0
     assert "noise" not in text.split("none")[1].split("\n")[0]

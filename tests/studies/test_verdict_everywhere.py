@@ -295,3 +295,73 @@ def test_two_columns_of_logits_gain_what_their_score_gains():
     assert whole.log_loss_before == pytest.approx(nll_vector(preds), rel=1e-12)
     assert whole.log_loss_before - whole.log_loss_after == pytest.approx(score.value, rel=1e-9)
     assert whole.calibrate
+
+
+def with_exact(rng, n=3000):
+    """Calibrated scores, of which 30 were set to 0 and 30 to 1, whatever happened."""
+    scores = rng.uniform(0.02, 0.98, n)
+    outcomes = (rng.random(n) < scores).astype(int)
+    scores[7:37], scores[37:67] = 0.0, 1.0
+    return scores, outcomes
+
+
+def test_exact_scores_that_make_the_gain_are_counted_and_left_out(rng, tmp_path, capsys):
+    scores, outcomes = with_exact(rng)
+    preds = Predictions(scores, outcomes, kind="probs")
+    decision = measure(preds).decision
+    assert decision.certain_rows == 60
+    said = "60 of 3,000 rows have a score of exactly 0 or 1 (the first is row 7): without them the"
+    assert said in str(decision)
+    q = fit(preds)(scores)
+    p = np.where(outcomes == 1, scores, 1.0 - scores)[67:]
+    r = np.where(outcomes == 1, q, 1.0 - q)[67:]
+    saved = (np.log(r[p > 0]) - np.log(p[p > 0])).mean()
+    assert decision.gain_without_certain_rows == pytest.approx(
+        saved, abs=0.004
+    )  # of each row left out
+    assert decision.log_loss_before - decision.log_loss_after > 0.2
+    flipped = outcomes.copy()
+    flipped[7:67] = scores[7:67] == 1.0  # all as their scores say: counted, and not spoken of
+    fine = measure(Predictions(scores, flipped, kind="probs")).decision
+    assert fine.certain_rows == 60
+    assert "exactly 0 or 1" not in str(fine)
+
+    file, folder = tmp_path / "a.npz", tmp_path / "log"
+    np.savez(file, scores=scores, outcomes=outcomes)
+    folder.mkdir()
+    lines = [f"{s!r},{y}" for s, y in zip(scores.tolist(), outcomes, strict=True)]
+    (folder / "a.csv").write_text("\n".join(["score,outcome", *lines]) + "\n")
+    for words in (["measure"], ["fit", "-o", str(tmp_path / "c.json")]):
+        for source in (file, folder):
+            out = [*words[1:2], *[w.replace("c.json", f"{source.stem}.json") for w in words[2:]]]
+            assert main([words[0], str(source), *out, "--json"]) == 0
+            found = json.loads(capsys.readouterr().out)
+            assert found["certain_rows"] == 60
+            assert found["gain_without_certain_rows"] == pytest.approx(
+                decision.gain_without_certain_rows, rel=1e-9
+            )
+            assert "60 of 3,000 rows have a score of exactly 0 or 1" in found["verdict"]
+
+
+def test_whole_vectors_with_a_probability_of_0_are_counted(rng):
+    e = rng.normal(0.0, 0.4, (2000, 3))
+    p = np.exp(e) / np.exp(e).sum(axis=1, keepdims=True)
+    y = (p.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1).clip(max=2)
+    p[5::50, 1] = 0.0
+    p /= p.sum(axis=1, keepdims=True)
+    preds = Predictions(p, y, kind="probs")
+    decision = measure(preds).decision
+    assert decision.certain_rows == 40
+    said = "40 of 2,000 rows have a probability of exactly 0 or 1 (the first is row 5): without"
+    assert said in str(decision)
+    gamma = fit(preds, view="vector")
+    assert judge_fit(preds, gamma, fitted_on(preds, gamma, "spline")) == decision
+
+    cal, test = (preds.take(np.arange(*at)) for at in ((0, 1000), (1000, 2000)))
+    compared = compare(cal, test, ["none", "spline"]).decision
+    assert compared.certain_rows == 20
+    q = fit(cal, view="vector")(test)
+    rest = (test.values != 0).all(axis=1)
+    own = np.arange(1000), test.labels
+    saved = (np.log(q[own]) - np.log(np.maximum(test.values[own], 2.0**-52)))[rest].mean()
+    assert compared.gain_without_certain_rows == pytest.approx(saved, rel=1e-9)

@@ -32,14 +32,14 @@ judged by what cross-validation saves in total.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ogive._html import text_form
 from ogive._numerics.logistic import expit, log_add
-from ogive._wording import MAY_BE_NONE, decision_words, loss_words
+from ogive._wording import MAY_BE_NONE, certain_rows_words, decision_words, loss_words
 from ogive.rows.tails import LOG_LOSS_CLIP
 
 if TYPE_CHECKING:
@@ -51,10 +51,12 @@ if TYPE_CHECKING:
 #: new rows as the map was fitted on: 7 % of calibrated samples (seven laws, 200 to 10,000 rows), at
 #: 0.5 9 %. A posterior's expected gain is hardly ever below 0, so that 0 cannot be the limit.
 MIN_EXPECTED_TOTAL = 0.75
-#: The same of what cross-validation saved, which is as often below 0 where nothing can be saved.
+#: The same beside a test set that saved some as well; and of what cross-validation saved in total.
 MIN_SAVED_TOTAL = 0.5
 #: A gain on a test set decides by itself if it is this many standard errors from 0.
 CLEAR_ERRORS = 2.0
+#: Exact scores that make more of the gain than this are named, with the gain of all other rows.
+MAX_SHARE_OF_CERTAIN = 0.1
 #: Log-odds are cut where the log loss raises probabilities.
 _FARTHEST = float(np.log(1.0 / LOG_LOSS_CLIP - 1.0))
 #: And nearer where it is decided: an exact 1 among float32 scores is a rounded score, and charged
@@ -65,6 +67,21 @@ _MIN_SHARE_OF_OTHERS = 0.1  # of a row's own fit: the correction is bounded wher
 # Gauss's nodes and weights for a mean over a normal: errors below 1e-6 up to a deviation of 2.
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _NODE_WEIGHTS = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
+
+
+class Certain(NamedTuple):
+    """Rows that give something exactly 0 or 1, chosen by that and never by the outcome.
+
+    n, of : how many of how many, or the sums of their weights
+    before, value : log loss and gain per row of all others; None where no row, or each, is such
+    first : the place of the first, where rows are at hand
+    """
+
+    n: float
+    of: float
+    before: float | None = None
+    value: float | None = None
+    first: int | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -90,6 +107,8 @@ class Gain:
         The same, summed over as many rows as the map was fitted on.
     tested_on : float or None
         How many rows the test set has, where the gain is that of a test set.
+    certain : Certain or None
+        The rows with a score or probability of exactly 0 or 1; None where it is not known.
     """
 
     method: str
@@ -102,6 +121,7 @@ class Gain:
     expected: float | None = None
     expected_total: float | None = None
     tested_on: float | None = None
+    certain: Certain | None = field(default=None, compare=False)
 
     _repr_html_ = text_form
 
@@ -109,7 +129,8 @@ class Gain:
     def leave_alone(self) -> bool:
         """Whether calibrating is not worth it: see `worth_calibrating`."""
         if self.tested_on is not None:
-            return not worth_calibrating(self.value, self.expected_total, test_error=self.error)
+            known = self.expected_total, MIN_SAVED_TOTAL
+            return not worth_calibrating(self.value, *known, test_error=self.error)
         total = self.n * self.value if self.expected_total is None else self.expected_total
         least = MIN_SAVED_TOTAL if self.expected is None else MIN_EXPECTED_TOTAL
         return not worth_calibrating(self.value, total, least)
@@ -125,7 +146,19 @@ class Gain:
         unsure = self.error is not None and abs(self.value) <= CLEAR_ERRORS * self.error
         may_be_none = unsure and not self.leave_alone
         said = decision_words(words, leave_alone=self.leave_alone)
-        return f"{said} {MAY_BE_NONE}" if may_be_none else said
+        said = f"{said} {MAY_BE_NONE}" if may_be_none else said
+        return f"{said} {self._of_certain()}".rstrip()
+
+    def _of_certain(self) -> str:
+        """Say what is left without exact scores, where they make much of the gain."""
+        rows = self.certain
+        if self.value <= 0.0 or rows is None or rows.before is None or rows.value is None:
+            return ""
+        of_others = rows.value * (1.0 - rows.n / rows.of)
+        if self.value - of_others <= MAX_SHARE_OF_CERTAIN * self.value:
+            return ""
+        moved = loss_words(rows.before, rows.value, leave_alone=self.leave_alone)
+        return certain_rows_words(rows.n, rows.of, rows.first, moved, vectors=self.view == "vector")
 
     @property
     def basis(self) -> str:
@@ -136,7 +169,8 @@ class Gain:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {**asdict(self), "leave_alone": self.leave_alone}
+        certain = None if self.certain is None else self.certain._asdict()
+        return {**asdict(self), "certain": certain, "leave_alone": self.leave_alone}
 
     def __repr__(self) -> str:
         return f"{self.view}, n = {self.n:,}, {self.basis}. {self.verdict}"
@@ -159,7 +193,7 @@ def worth_calibrating(
         Log loss that the posterior expects to save in total, or, of methods that have none, that
         cross-validation saved in total. Without a test set it decides: at least `least`.
     least : float
-        `MIN_EXPECTED_TOTAL`, or `MIN_SAVED_TOTAL` without a posterior.
+        `MIN_EXPECTED_TOTAL`, or `MIN_SAVED_TOTAL` with a test set or without a posterior.
     test_error : float, optional
         The standard error of `value`, where the rows are a test set. A saving or a loss of more
         than two of these decides; a smaller saving does together with what the posterior expects.
@@ -185,14 +219,16 @@ class FitGain(NamedTuple):
     log_loss: float
     expected_gain: float
     expected_total: float
+    certain: Certain
 
 
 class Before(NamedTuple):
-    """The scores as they are: log loss per row, and the shares that are exact 0 and 1.
+    """The scores as they are: rows, log loss per row, and how many are exact 0 and 1.
 
-    certain : (2, 2) of all rows, by score 0 and 1: misses and hits
+    certain : (2, 2) by score, 0 and 1: misses and hits
     """
 
+    n: float
     log_loss: float
     certain: FloatArray
 
@@ -207,7 +243,8 @@ def before_of(curve: Curve) -> Before:
             hits = float(run.hits[at].sum())
             rows = float(np.broadcast_to(run.count, at.shape)[at].sum())
             certain[int(run.high)] += (rows - hits, hits)
-    return Before(loss / float(curve.n), certain / float(curve.n))
+    n = float(curve.n)
+    return Before(n, loss / n, certain)
 
 
 def gain_of_fit(
@@ -233,15 +270,23 @@ def gain_of_fit(
     old = np.stack([_log_sigmoid(-trials.offset), _log_sigmoid(trials.offset)])
     rows = np.stack([trials.count - trials.hits, trials.hits]) / n
     mean, square = (float(np.sum(rows * (after - old) ** power)) for power in (1, 2))
+    shares = before.certain / before.n
+    of_certain = np.zeros(2)  # their log loss, and what is saved of it
     # Exact 0 and 1 lie in the first and in the last row, at the log-odds where the fit placed them.
     for at, certain, exact in (
-        (0, before.certain[0], _CERTAIN),
-        (-1, before.certain[1], _CERTAIN[::-1]),
+        (0, shares[0], _CERTAIN),
+        (-1, shares[1], _CERTAIN[::-1]),
     ):
         mean += float(certain @ (old[:, at] - exact))
+        of_certain -= certain @ exact, certain @ (exact - after[:, at])
         square += float(certain @ ((after[:, at] - exact) ** 2 - (after - old)[:, at] ** 2))
     error = float(np.sqrt(max(square - mean**2, 0.0) / n))
-    return FitGain(mean, error, before.log_loss, total / n, total)
+    count = float(before.certain.sum())
+    certain = Certain(count, before.n)
+    if 0.0 < count < before.n:
+        loss, saved = ((before.log_loss, mean) - of_certain) / (1.0 - count / before.n)
+        certain = certain._replace(before=float(loss), value=float(saved))
+    return FitGain(mean, error, before.log_loss, total / n, total, certain)
 
 
 def _variances(like: Likelihood, covariance: FloatArray) -> FloatArray:

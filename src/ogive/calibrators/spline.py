@@ -230,6 +230,7 @@ def _map(
         values=knots + to_values @ found.mean,
         covariance=low + np.tril(low, -1).T,
         bias=_bias(problem, found),
+        certain=None,
         edf=max(found.edf, 0.0),  # rounding may leave a trace below 0
         keep=float(found.weight[0, 0]),
         linear=min(float(found.weight[0].sum()), 1.0),

@@ -39,7 +39,7 @@ from ogive.calibrators.log_odds import LogOddsMap
 
 if TYPE_CHECKING:
     from ogive._typing import FloatArray
-    from ogive.calibrators.gain import Gain
+    from ogive.calibrators.gain import Certain, Gain
     from ogive.calibrators.maps import Map
     from ogive.calibrators.spline_summary import SplineSummary
 
@@ -122,6 +122,8 @@ class SplineMap(LogOddsMap):
     log_loss, expected_gain, expected_total : float or None
         Log loss per row of the scores as they were, and what the posterior expects to save of it on
         new rows, per row and in total over as many rows. None in calibrators saved before.
+    certain : Certain or None
+        The exact 0 and 1 among the scores of the fit; not saved.
     """
 
     method = "spline"
@@ -149,6 +151,7 @@ class SplineMap(LogOddsMap):
     expected_gain: float | None = None
     expected_total: float | None = None
     bias: FloatArray | None = None
+    certain: Certain | None = None
 
     @cached_property
     def _spline(self) -> NaturalSpline:
@@ -212,7 +215,8 @@ class SplineMap(LogOddsMap):
         if self.gain is None or self.gain_error is None:
             return None
         known = (self.log_loss, self.expected_gain, self.expected_total)
-        return Gain("spline", self.view, self.n, None, self.gain, self.gain_error, *known)
+        own = self.gain, self.gain_error, *known
+        return Gain("spline", self.view, self.n, None, *own, certain=self.certain)
 
     def pieces(self) -> tuple[FloatArray, Pieces]:
         """Return l as cubics: where one ends and the next begins, and the cubics."""

@@ -10,13 +10,19 @@ import numpy as np
 
 from ogive._wording import TAKES_LONG, others_words
 from ogive.calibrators import SCORE_ONLY, read_method
-from ogive.calibrators.gain import Gain
+from ogive.calibrators.gain import Certain, Gain
 from ogive.calibrators.multiclass.class_view import ClassViewMap
 from ogive.calibrators.multiclass.summary import VectorSummary
 from ogive.calibrators.spline_summary import SplineSummary
 from ogive.curve import Curve
 from ogive.errors import OgiveWarning
-from ogive.studies.fitted_on import FOLDS, cross_validated_log_loss, fitted_on, method_of
+from ogive.studies.fitted_on import (
+    FOLDS,
+    cross_fitted,
+    cross_validated_log_loss,
+    fitted_on,
+    method_of,
+)
 from ogive.studies.fitting import (
     TWO_CLASSES,
     VECTOR,
@@ -25,7 +31,7 @@ from ogive.studies.fitting import (
     reads_all_columns,
 )
 from ogive.studies.gain import gain_of
-from ogive.studies.losses import hall_t, scores_of
+from ogive.studies.losses import certain_of, exact_rows, hall_t, scores_of
 from ogive.studies.verdict import judge, look
 from ogive.studies.where_off import spline_of
 
@@ -97,7 +103,7 @@ def _gain(preds: Predictions, view: str, cal: Predictions | None, *, columns: bo
     weights = preds.sample_weight
     n = preds.n if weights is None else float(weights.sum())
     gain = Gain(DEFAULT_METHOD, view, n, FOLDS, found[0] - found[1], None, found[0])
-    return _of_clusters(gain, preds)
+    return _with_certain(_of_clusters(gain, preds), preds)
 
 
 def _of_clusters(gain: Gain, data: Predictions | Curve) -> Gain:
@@ -106,6 +112,23 @@ def _of_clusters(gain: Gain, data: Predictions | Curve) -> Gain:
         return gain
     curve = data if isinstance(data, Curve) else judged_curve(data, gain.view)
     return replace(gain, expected_total=curve.independent_n * gain.value)
+
+
+def _with_certain(gain: Gain, data: Predictions | Curve) -> Gain:
+    """Return a cross-validated gain with that of all rows without an exact 0 or 1.
+
+    Rows are cross-fitted once more, where some are exact.
+    """
+    if isinstance(data, Curve) or gain.folds is None:
+        return gain
+    n = float(data.row_weights.sum())
+    if not exact_rows(data, gain.view).any():
+        return replace(gain, certain=Certain(0.0, n))
+    rows = cross_fitted(data, gain.method, gain.view, gain.folds)
+    assert rows is not None  # noqa: S101 - it was found before
+    as_is = apply(fit(data, "none", gain.view), data, gain.view)
+    before, after = (scores_of(one, data, gain.view)[1] for one in (as_is, rows))
+    return replace(gain, certain=certain_of(data, gain.view, before, before - after))
 
 
 def judged_curve(preds: Predictions, view: str) -> Curve:
@@ -126,7 +149,8 @@ def gain_on_test(fitted: Fitted, cal: Predictions, test: Predictions, method: st
     error = abs(mean / t) if t and np.isfinite(t) else error  # as t stands to normal quantiles
     known = _expected(cal, fitted, method)
     loss = float(np.sum(share * before))
-    return Gain(method, view, cal.n, None, mean, error, loss, *known, tested_on=test.n)
+    certain = certain_of(test, view, before, before - after)
+    return Gain(method, view, cal.n, None, mean, error, loss, *known, test.n, certain)
 
 
 def choose(methods: Sequence[MethodResult]) -> MethodResult:
@@ -201,7 +225,7 @@ def judge_fit(
     if gain is None and before is not None and after is not None and method != "none":
         known = _expected(data, fitted, method)
         gain = Gain(method, fitted.view, fitted.n, info.folds, before - after, None, before, *known)
-        gain = _of_clusters(gain, data)
+        gain = _with_certain(_of_clusters(gain, data), data)
     return judge(seen, gain, method=method)
 
 

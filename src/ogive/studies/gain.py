@@ -28,6 +28,7 @@ from ogive.errors import FallbackWarning, InvalidInput, InvalidType, NotEnoughDa
 from ogive.metrics.proper import nll
 from ogive.rows.predictions import Predictions
 from ogive.rows.tails import outcome_losses
+from ogive.studies.losses import exact_rows
 from ogive.studies.where_off import spline_of
 
 if TYPE_CHECKING:
@@ -142,8 +143,12 @@ def gain_of(data: Predictions | Curve, calibrator: Fitted, *, cv: int = 5) -> Ga
             # It was fitted to logits of another scale: what is saved is of the given ones.
             gamma = spline_of(Curve.from_predictions(data, gamma.view))
         own = gamma.own_gain
-        whole = isinstance(data, Predictions) and not data.one_column
-        return replace(own, view=calibrator.view) if whole and own is not None else own
+        if own is None or isinstance(data, Curve):
+            return own
+        if own.certain is not None and own.certain.n:
+            first = int(exact_rows(data, gamma.view).argmax())
+            own = replace(own, certain=own.certain._replace(first=first))
+        return own if data.one_column else replace(own, view=calibrator.view)
     gamma = calibrator if data.clusters is None else gamma
     if not isinstance(gamma, Map) or gamma.method == "none" or cv < _MIN_FOLDS:
         return None

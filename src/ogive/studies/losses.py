@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri, stdtr
 
+from ogive._numerics.blocks import blocks
 from ogive._numerics.brownian import EXPECTED_KS
 from ogive._numerics.exact_shares import sides_and_tails
 from ogive._numerics.mean_interval import HALF_WIDTH_95
+from ogive.calibrators.gain import Certain
 from ogive.curve.clusters import summed
 from ogive.metrics.binned import BINS, ece, mce
 from ogive.metrics.ks import ks_error
@@ -17,10 +19,11 @@ from ogive.metrics.onepass import read
 from ogive.metrics.significance import VarianceReader, ks_test
 from ogive.metrics.vector import vector_rows
 from ogive.rows.tails import LOG_LOSS_CLIP, outcome_losses
+from ogive.rows.views import score_rows
 from ogive.studies.fitting import VECTOR, curve_of
 
 if TYPE_CHECKING:
-    from ogive._typing import FloatArray, IntArray
+    from ogive._typing import BoolArray, FloatArray, IntArray
     from ogive.curve import Curve
     from ogive.rows.predictions import Predictions
     from ogive.studies.fitting import Rows
@@ -60,6 +63,33 @@ def scores_of(
         "base_rate": float(np.average(hit, weights=weights)),
     }
     return numbers, losses
+
+
+def exact_rows(preds: Predictions, view: str) -> BoolArray:
+    """Return the rows that give exactly 0 or 1: as the score of a view, or to a class.
+
+    >>> from ogive import Predictions
+    >>> exact_rows(Predictions([[0.2, 0.8, 0.0], [0.1, 0.3, 0.6]], kind="probs"), "vector")
+    array([ True, False])
+    """
+    if view != VECTOR or preds.one_column:
+        exact: BoolArray = score_rows(preds, None if view == VECTOR else view).tail == 0.0
+        return exact
+    found = np.empty(preds.n, dtype=np.bool_)
+    for at in blocks(preds.n, width=preds.K):
+        found[at] = (preds.probabilities(at) == 0.0).any(axis=1)
+    return found
+
+
+def certain_of(preds: Predictions, view: str, before: FloatArray, saved: FloatArray) -> Certain:
+    """Return the rows that give exactly 0 or 1, and the losses of all others; (N,) each."""
+    exact, weights = exact_rows(preds, view), preds.row_weights
+    count, n = float(weights[exact].sum()), float(weights.sum())
+    if not exact.any() or exact.all():
+        return Certain(count, n)
+    rest = weights * ~exact
+    loss, gain = (float(np.average(x, weights=rest)) for x in (before, saved))
+    return Certain(count, n, loss, gain, int(exact.argmax()))
 
 
 def _expected(curve: Curve) -> float:

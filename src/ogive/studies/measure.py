@@ -201,7 +201,7 @@ def _measure_view(
     preds: Predictions, view: str | View | None, how: _How, vectors: VectorScores | None
 ) -> Measurement:
     whole = view == VECTOR
-    one = _measure_curve(Curve.from_predictions(preds, None if whole else view), how)
+    one = _measure_curve(Curve.from_predictions(preds, None if whole else view), how, preds)
     if vectors is None:
         return one
     return replace(
@@ -213,7 +213,7 @@ def _measure_view(
 
 
 @one_blas_thread()
-def _measure_curve(curve: Curve, how: _How) -> Measurement:
+def _measure_curve(curve: Curve, how: _How, preds: Predictions | None = None) -> Measurement:
     """Measure one curve: one pass for all that a pass can give, then the rest of the table.
 
     From a million rows on, what is smooth in the scores is read off a coarse copy of the curve.
@@ -236,6 +236,7 @@ def _measure_curve(curve: Curve, how: _How) -> Measurement:
             decide=how.decide,
             fitted_on=how.fitted_on,
             decided=how.decided,
+            rows=preds,
         ),
         more=more,
         intervals=_intervals(curve, how) if how.resamples else {},

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ogive.calibrators.gain import Gain
     from ogive.curve import Curve
     from ogive.metrics.significance import CalibrationTest
+    from ogive.rows.predictions import Predictions
     from ogive.studies.deciding import Decided
 
 #: With fewer rows than this nothing is decided.
@@ -65,6 +66,10 @@ class Verdict:
         And the standard error of the difference.
     basis : str or None
         On which rows the log losses were found.
+    certain_rows : float or None
+        How many of them have a score or probability of exactly 0 or 1.
+    gain_without_certain_rows : float or None
+        Log loss saved per row by all others.
     sentences : tuple of str
     """
 
@@ -82,6 +87,8 @@ class Verdict:
     log_loss_error: float | None
     basis: str | None
     sentences: tuple[str, ...]
+    certain_rows: float | None = None
+    gain_without_certain_rows: float | None = None
 
     def __str__(self) -> str:
         return " ".join(self.sentences)
@@ -95,6 +102,7 @@ class Verdict:
         unknown = (
             *("calibrate", "miscalibrated", "pvalue", "rows_needed", "method", "basis"),
             *("log_loss_before", "log_loss_after", "log_loss_error"),
+            *("certain_rows", "gain_without_certain_rows"),
         )
         none: Any = dict.fromkeys(unknown)
         none |= {"too_few_rows": False, "direction": wording.NONE_FOUND, "sentences": (sentence,)}
@@ -116,6 +124,8 @@ class Verdict:
             "direction": self.direction,
             "calibration_pvalue": self.pvalue,
             "rows_needed": self.rows_needed,
+            "certain_rows": self.certain_rows,
+            "gain_without_certain_rows": self.gain_without_certain_rows,
         }
         return {key: value for key, value in values.items() if value is not None}
 
@@ -208,6 +218,7 @@ def judge(
         decision = [lead, *decision]
     sentences = [*decision, *more, *shown] if lead else [*shown, *decision, *more]
     known = gain is not None and gain.before is not None
+    exact = gain.certain if gain is not None else None
     return Verdict(
         view=seen.view if gain is None else gain.view,
         n=seen.n,
@@ -223,6 +234,8 @@ def judge(
         log_loss_error=gain.error if gain else None,
         basis=gain.basis if gain else None,
         sentences=tuple(sentences),
+        certain_rows=None if exact is None else int(exact.n) if exact.n % 1 == 0 else exact.n,
+        gain_without_certain_rows=None if exact is None else exact.value,
     )
 
 
@@ -233,11 +246,13 @@ def judge_curve(
     decide: bool,
     fitted_on: float | None = None,
     decided: Decided | None = None,
+    rows: Predictions | None = None,
 ) -> Verdict:
     """Return the verdict on a curve: its default calibrator decides, or what has decided already.
 
     It does not for calibrated scores: a calibrator belongs on the model's own outputs.
     decided : of whole vectors, or of a test set: see `ogive.studies.deciding.decide`
+    rows : of which the curve is, where they are at hand
     """
     gamma = spline_of(curve) if ks.sigma > 0.0 else None
     seen = look(curve, ks, calibrator=gamma, fitted_on=fitted_on)
@@ -246,7 +261,7 @@ def judge_curve(
             seen = seen._replace(ks=decided.seen.ks, rows_needed=decided.seen.rows_needed)
         return judge(seen, decided.gain, method="spline", more=decided.more)
     decide = decide and fitted_on is None
-    gain = gain_of(curve, gamma) if decide and gamma is not None else None
+    gain = gain_of(curve if rows is None else rows, gamma) if decide and gamma is not None else None
     again = fitted_on is not None and seen.pvalue < LEVEL
     more = (wording.REFIT,) if again else ()
     return judge(seen, gain, method="spline", more=more)
