@@ -1,9 +1,12 @@
-"""Safe writing of files: never over an input, and the result is whole or absent.
+"""Safe writing of files: never over an input or a stranger's file, and whole or absent.
 
-`safe_output` finds the file a path really leads to, and refuses inputs. `replacing` writes: to
-a temporary file in the target's folder, flushed to disk and renamed. A process that is killed at
-any moment leaves the old file or the new one. It may also leave its temporary file, whose name
-says which process it belongs to; the next writer removes it once that process has ended.
+`safe_output` finds the file a path really leads to, and refuses inputs. `Output.claim` is what a
+command does before it works: a file that stands there already is refused, unless ogive wrote one
+of that kind, or it may be replaced (``--force``). `replacing` writes: to a temporary file in the
+target's folder, flushed to disk and renamed, or, where nothing stood, linked without replacing. A
+process that is killed at any moment leaves the old file or the new one. It may also leave its
+temporary file, whose name says which process it belongs to; the next writer removes it once that
+process has ended.
 """
 
 from __future__ import annotations
@@ -15,13 +18,14 @@ import platform
 import re
 import secrets
 import stat
+import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from ogive.errors import OutputRefused
+from ogive.errors import OgiveWarning, OutputRefused
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -49,11 +53,104 @@ _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a de
           stat.S_IFBLK: "a device"}  # fmt: skip
 
 
+class Kind(NamedTuple):
+    """How a file that ogive wrote is told from others.
+
+    words : what it is called
+    marks : bytes one of which it holds, in its first or last part
+    always : whether files of 0.1 have one, too
+    """
+
+    words: str
+    marks: tuple[bytes, ...]
+    always: bool = True
+
+
+KINDS = {
+    "calibrator": Kind("calibrator", (b'"format": "ogive-calibrator"',)),
+    "curve": Kind("saved curve", (b"bucket.npy",)),
+    "report": Kind(
+        "report",
+        (b'<meta name="generator" content="ogive', b'<meta name="referrer" content="no-referrer">'),
+    ),
+    "figure": Kind("graph", (b"Software\0ogive", b"<dc:title>ogive", b"/Creator (ogive"), False),
+    "tables": Kind("page of tables", (b"<!-- written by ogive -->",)),
+    "arena": Kind("result of an arena", (b'{"experiments"',)),
+    "onnx": Kind("export", (b"\x12\x05ogive",)),
+    "torch": Kind("export", (b"extra/ogive",), False),
+    "python": Kind("export", (b"\nWritten by ogive ",), False),
+    "sql": Kind("export", (b"; written by ogive ",), False),
+    "sidecar": Kind("note of ogive", (b'"fitted_parts"',)),
+}
+_BYTES_SEARCHED = 1 << 20  # of the beginning, and of the end
+if TYPE_CHECKING:
+    _Base = Path
+else:
+    _Base = type(Path())  # until Python 3.12 only the kind of the system can be derived from
+
+
+class Output(_Base):
+    """The path that a command writes to, with what stood there when the command began.
+
+    before : of the file that stood there; None: nothing
+    free : whether the file may be replaced, whatever has become of it
+    """
+
+    before: os.stat_result | None = None
+    free: bool = True
+
+    def hold(self) -> None:
+        """Note what stands there, which alone may then be replaced."""
+        self.before, self.free = _status(Path(os.path.realpath(self))), False
+
+    def claim(
+        self,
+        inputs: Iterable[AnyPath] | Mapping[Identity, Path],
+        kind: str | None,
+        *,
+        force: bool,
+        kinds: Collection[str] = (),
+    ) -> None:
+        """Refuse an input, and a file that stands there and is not ogive's own of that kind.
+
+        kind : a name of `KINDS`; None: every file that stands there is refused
+        """
+        target = safe_output(self, inputs, kinds=kinds)
+        self.hold()
+        self.free = force
+        if self.before is None or force:
+            return
+        known = None if kind is None else KINDS[kind]
+        if known is not None and _holds(target, known.marks):
+            return
+        if known is not None and not known.always:
+            warnings.warn(
+                f"{self} is replaced, and does not say that ogive wrote it. The next release "
+                "refuses this: give another name, or --force.",
+                OgiveWarning,
+                stacklevel=3,
+            )
+            return
+        why = "" if known is None else f", and is no {known.words} that ogive wrote"
+        msg = (
+            f"{self} exists already{why}. Give another name, or --force (force=True) to replace it."
+        )
+        raise OutputRefused(msg)
+
+
+def _holds(path: Path, marks: Iterable[bytes]) -> bool:
+    """Return whether the beginning or the end of a file holds one of some marks."""
+    with path.open("rb") as file:
+        text = file.read(_BYTES_SEARCHED)
+        file.seek(max(path.stat().st_size - _BYTES_SEARCHED, len(text)))
+        text += file.read()
+    return any(mark in text for mark in marks)
+
+
 def safe_output(
     path: AnyPath,
     inputs: Iterable[AnyPath] | Mapping[Identity, Path] = (),
     *,
-    replace: bool = True,
     folder: bool = False,
     kinds: Collection[str] = (),
 ) -> Path:
@@ -65,8 +162,6 @@ def safe_output(
         Where a result should go. Symbolic links are followed: their target is what is written.
     inputs : paths, or what `identities` returned for them
         Files and folders that are read. Neither they nor their hard links are written.
-    replace : bool
-        Whether an existing file may be replaced.
     folder : bool
         The output is a folder: it must not be, hold, or lie inside an input.
     kinds : suffixes
@@ -86,9 +181,6 @@ def safe_output(
     _check_inputs(path, target, known, inside=folder or target.name.lower().endswith(tuple(kinds)))
     if folder:
         _check_holds_none(path, target, known)
-    elif status is not None and not replace:
-        msg = f"{path} exists already. Give another name, or --force (force=True) to replace it."
-        raise OutputRefused(msg)
     return target
 
 
@@ -204,14 +296,47 @@ def replacing(
             os.fsync(file.fileno())
         if before is not None:
             _keep_permissions(beside, before)
+        if isinstance(path, Output) and not path.free:
+            _check_untouched(path, target)
         try:
-            beside.replace(target)
+            if isinstance(path, Output) and not path.free and path.before is None:
+                _link(path, beside, target)
+            else:
+                beside.replace(target)
         except PermissionError as error:  # on Windows, a file that is open somewhere stays
             raise _unwritable(path, error) from error
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
     _flush_folder(target.parent)
+
+
+def _check_untouched(path: Output, target: Path) -> None:
+    """Refuse to replace what came, or was changed, while the command ran."""
+    now, then = _status(target), path.before
+    traits = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
+    same = [getattr(now, name, None) == getattr(then, name, None) for name in traits]
+    if not all(same):
+        raise _taken(path)
+
+
+def _taken(path: AnyPath) -> OutputRefused:
+    return OutputRefused(
+        f"{path} was written by another run while this one worked, and stays as it is. Give "
+        "another name, or --force (force=True) to replace it."
+    )
+
+
+def _link(path: Output, beside: Path, target: Path) -> None:
+    """Give the temporary file its name, unless another has it: of several runs one is first."""
+    try:
+        os.link(beside, target)
+    except FileExistsError as error:
+        raise _taken(path) from error
+    except OSError:  # a file system without links; `_check_untouched` has just looked
+        beside.replace(target)
+    else:
+        beside.unlink()
 
 
 def _create_beside(path: AnyPath, target: Path, mode: int) -> Path:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import warnings
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,21 +37,43 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def entry() -> None:
     """Leave the process with the command's exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a letter the terminal lacks is no failure
-            stream.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, _terminate)
-    from ogive.cli import interrupt  # noqa: PLC0415 - tests and notebooks keep their signals
+    try:
+        _open_streams()
+        from ogive.cli import interrupt  # noqa: PLC0415 - tests and notebooks keep their signals
 
-    interrupt.watch()
-    code = main()
+        interrupt.watch()
+        code = main()
+    except Terminated:  # while modules were loaded, before there was anything to clean up
+        print("ogive: terminated", file=sys.stderr)  # noqa: T201
+        sys.exit(TERMINATED)
     if code == interrupt.INTERRUPTED:
         interrupt.end()
     sys.exit(code)
 
 
+def _open_streams() -> None:
+    """Let no file that is opened later become the output of a process that was given none."""
+    for handle, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(handle)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+        if getattr(sys, name) is None:
+            nothing = Path(os.devnull).open("w" if handle else "r", encoding="utf-8")  # noqa: SIM115
+            setattr(sys, name, nothing)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a letter the terminal lacks is no failure
+            stream.reconfigure(errors="backslashreplace")
+
+
+class Terminated(BaseException):
+    """The process was asked to end (SIGTERM)."""
+
+
+TERMINATED = 143
+
+
 def _terminate(*_: object) -> None:
     """End by an exception, so that temporary files and workers are cleaned up."""
-    from ogive.cli.terminal import Terminated  # noqa: PLC0415
-
     raise Terminated

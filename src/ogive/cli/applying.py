@@ -25,6 +25,7 @@ from ogive.cli.values import INPUT
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ogive._files import Output
     from ogive.studies.apply_file import AppliedFile
     from ogive.studies.apply_log import Applied
 
@@ -41,14 +42,13 @@ if TYPE_CHECKING:
 @click.argument("file", type=INPUT)
 @output_option("The file or folder to write.")
 @band_options
-@click.option("--force", is_flag=True, help="Replace an existing output (never an input).")
 @on_engines
 @reads_files
 @as_json_option
 def apply(
     calibrator: Path,
     file: Path,
-    output: Path,
+    output: Output,
     *,
     force: bool,
     as_json: bool,
@@ -71,7 +71,7 @@ def apply(
     if is_streamed(file, output, engine_of(options)[0]):
         _apply_log(calibrator, file, output, options, force=force, as_json=as_json)
         return
-    check_output(output, [calibrator, file], replace=force, data=True)
+    check_output(output, [calibrator, file], None, force=force)
     _check_kind(file, output)
     with progress("calibrating"):
         how: Any = {"experiment": options["experiment"], "note": note, "band": band_of(options)}
@@ -97,7 +97,7 @@ def _check_kind(file: Path, output: Path) -> None:
 def _apply_log(
     calibrator: Path,
     file: Path,
-    output: Path,
+    output: Output,
     options: dict[str, Any],
     *,
     force: bool,
@@ -109,7 +109,7 @@ def _apply_log(
     engine, where = engine_of(options)
     one = file.is_file() and engine == "local"
     if one:
-        check_output(output, [calibrator, file], replace=force, data=True)
+        check_output(output, [calibrator, file], None, force=force)
     with terminal.progress("calibrating") as step:
         how: dict[str, Any] = {"engine": engine, "force": force, "progress": step, **where}
         done = apply_log(

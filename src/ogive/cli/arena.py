@@ -17,12 +17,13 @@ from ogive.cli.options import (
     check_score_only,
     methods_option,
     names_of,
+    output_option,
     score_only_option,
     seed_option,
     view_option,
 )
 from ogive.cli.terminal import Command, as_text
-from ogive.cli.values import COUNT, INPUT, OUTPUT, WORD
+from ogive.cli.values import COUNT, INPUT, WORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from ogive._files import Output
     from ogive.studies.arena.result import Arena
     from ogive.studies.arena.standings import Standing
 
@@ -63,9 +65,7 @@ if TYPE_CHECKING:
 )
 @click.option("--jobs", type=COUNT, metavar="N", help="Number of processes. [default: all cores]")
 @seed_option("Random seed of the intervals.")
-@click.option(
-    "-o", "--output", type=OUTPUT, metavar="PATH", help="Also write the JSON object to this file."
-)
+@output_option("Also write the JSON object to this file.", required=False)
 @as_json_option
 def arena(
     source: Path,
@@ -77,7 +77,8 @@ def arena(
     jobs: int | None,
     seed: int,
     score_only: bool,
-    output: Path | None,
+    output: Output | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Compare methods over many experiments: ranks, wins, worst cases.
@@ -90,7 +91,7 @@ def arena(
     names = names_of(methods)
     check_score_only(view)
     others = [source, *([] if families is None else [families]), *map(Path, peers)]
-    check_output(output, others)
+    check_output(output, others, "arena", force=force)
     with terminal.progress("reading") as step:
         result = compared(
             source,

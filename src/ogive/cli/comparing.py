@@ -16,6 +16,7 @@ from ogive.cli.options import (
     check_score_only,
     cluster_option,
     columns_of,
+    force_option,
     methods_option,
     names_of,
     reads_files,
@@ -30,6 +31,7 @@ from ogive.cli.values import INPUT, OUTPUT
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ogive._files import Output
     from ogive.curve import Curve
     from ogive.rows.predictions import Predictions
     from ogive.studies.compare import Comparison
@@ -148,8 +150,9 @@ def _compared(
 @click.option(
     "--save", type=OUTPUT, metavar="PATH", help="Also save the predictions to this .npz file."
 )
+@force_option
 @as_json_option
-def demo(save: Path | None, *, as_json: bool) -> None:
+def demo(save: Output | None, *, force: bool, as_json: bool) -> None:
     """Measure, calibrate and compare on real data that is bundled.
 
     The predictions are those of a LeNet-5 on Fashion-MNIST: 10 classes, 15,000 images. The table
@@ -165,7 +168,9 @@ def demo(save: Path | None, *, as_json: bool) -> None:
     with as_file(files("ogive") / "data" / "fmnist_lenet5.npz") as path:
         source = open_file(path)
         if save is not None:
-            with replacing(save, [path]) as beside:
+            same = save.is_file() and save.read_bytes() == path.read_bytes()
+            save.claim([path], None, force=force or same)
+            with replacing(save) as beside:
                 beside.write_bytes(path.read_bytes())
     _show_demo(source.predictions("cal"), source.predictions("test"), as_json=as_json)
 

@@ -21,6 +21,8 @@ from ogive.cli.values import INPUT, WORD, one_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ogive._files import Output
+
 
 @click.command(
     cls=Command,
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
 def export(
     calibrator: Path,
     to: str,
-    output: Path,
+    output: Output,
     *,
     kind: str | None,
     dtype: str,
@@ -77,7 +79,7 @@ def export(
     """
     from ogive.export.targets import export_file  # noqa: PLC0415
 
-    check_output(output, [calibrator])
+    check_output(output, [calibrator], to, force=options["force"])
     band = band_of(options)
     if to in {"python", "sql"}:
         refuse(f"{to} computes in double", "dtype")

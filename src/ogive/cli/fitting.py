@@ -33,6 +33,7 @@ from ogive.cli.values import FOLDS, INPUT, NOTE, WORD, one_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ogive._files import Output
     from ogive._typing import Progress
     from ogive.calibrators.grouped_map import GroupedMap
     from ogive.calibrators.maps import Fitted
@@ -95,7 +96,7 @@ if TYPE_CHECKING:
 @as_json_option
 def fit(
     file: Path,
-    output: Path,
+    output: Output,
     part: str | None,
     method: str,
     view: str | None,
@@ -118,7 +119,7 @@ def fit(
     from ogive.studies.fitted_on import fitted_on  # noqa: PLC0415
 
     check_columns([file])
-    check_output(output, [file])
+    check_output(output, [file], "calibrator", force=options["force"])
     if (options["since"] is None) != (options["time"] is None):
         msg = "--since and --time go together: --time names the column, --since the first day."
         raise click.UsageError(msg)
@@ -309,7 +310,7 @@ def _worse_groups(asked: _Asked, gamma: Fitted) -> dict[str, Any]:
 
 def _save_groups(
     made: _Groups,
-    output: Path,
+    output: Output,
     asked: _Asked,
     *,
     date: str | None,

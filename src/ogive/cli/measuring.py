@@ -18,6 +18,7 @@ from ogive.cli.options import (
     cluster_option,
     columns_of,
     depth_of,
+    force_option,
     groups_option,
     part_option,
     reads_files,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 @cluster_option
 @seed_option("Random seed of resamples and simulated p-values.")
 @groups_option("Measure each group that these columns name, and their intersections.")
+@force_option
 @click.option(
     "--save-curve",
     type=OUTPUT,
@@ -106,7 +108,7 @@ def measure(
     from ogive.studies.measure import measure as measured  # noqa: PLC0415
 
     check_columns(files)
-    check_output(options["save_curve"], files, data=True)
+    check_output(options["save_curve"], files, "curve", force=options["force"])
     limits = limits_of(options, view)
     check_depth(options)
     how: dict[str, Any] = {"bins": bins, "random_state": seed, "resamples": resamples, "more": more}

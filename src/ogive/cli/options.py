@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive._files import identities, safe_output
+from ogive._files import identities
 from ogive.calibrators import read_method, words_of_options
 from ogive.cli.help import ALL_METHODS, PARTS, QUICK_METHODS, VIEWS, Listed
 from ogive.cli.values import (
@@ -31,7 +31,7 @@ from ogive.cli.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ogive._files import Identity
+    from ogive._files import Identity, Output
     from ogive._typing import BandKind
     from ogive.readers.source import Columns
 
@@ -91,9 +91,17 @@ def methods_option(help_: str = "") -> Callable[..., Any]:
     )
 
 
-def output_option(help_: str) -> Callable[..., Any]:
-    """Return the option that names what is written."""
-    return click.option("-o", "--output", required=True, type=OUTPUT, metavar="PATH", help=help_)
+force_option = click.option(
+    "--force", is_flag=True, help="Replace an existing output (never an input)."
+)
+
+
+def output_option(help_: str, *, required: bool = True) -> Callable[..., Any]:
+    """Return the options that name what is written, and whether it may replace a file."""
+    named = click.option(
+        "-o", "--output", required=required, type=OUTPUT, metavar="PATH", help=help_
+    )
+    return lambda command: named(force_option(command))
 
 
 def seed_option(help_: str) -> Callable[..., Any]:
@@ -347,18 +355,21 @@ def check_columns(files: Iterable[Path]) -> None:
 
 
 def check_output(
-    output: Path | None, inputs: Sequence[Path], *, replace: bool = True, data: bool = False
+    output: Output | None, inputs: Sequence[Path], kind: str | None, *, force: bool
 ) -> None:
-    """Refuse an output that is an input, or that has the suffix of `data` and is none."""
+    """Refuse an output that is an input, or that stands there and is not ogive's own of a kind.
+
+    kind : of `ogive._files.KINDS`; None is data, of which every file that stands there is refused
+    """
     from ogive.readers import FORMATS  # noqa: PLC0415
     from ogive.readers.guard import suffix_of  # noqa: PLC0415
 
     if output is None:
         return
-    if not data and suffix_of(output) in FORMATS:
+    if kind not in {None, "curve"} and suffix_of(output) in FORMATS:
         msg = f"{output}: {output.suffix} is for files of predictions. Give another suffix."
         raise click.UsageError(msg)
-    safe_output(output, read_from(inputs), replace=replace, kinds=FORMATS)
+    output.claim(read_from(inputs), kind, force=force, kinds=FORMATS)
 
 
 def read_from(paths: Iterable[Path]) -> dict[Identity, Path]:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ogive._files import replacing
+from ogive._files import Output, replacing
 from ogive.cli import terminal
-from ogive.cli.options import as_json_option, check_output, methods_option, names_of
+from ogive.cli.options import as_json_option, check_output, methods_option, names_of, output_option
 from ogive.cli.terminal import Command, as_text, say
 from ogive.cli.values import INPUT, OUTPUT
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _STYLES = {"best": "bold", "second": "underline", "": ""}
 _SUFFIXES = (".md", ".html", ".htm")
+_MARK = "<!-- written by ogive -->"
 
 
 @click.command(
@@ -36,7 +37,7 @@ _SUFFIXES = (".md", ".html", ".htm")
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
 @methods_option("[default: those of the paper]")
-@click.option("-o", "--output", type=OUTPUT, metavar="PATH", help="Write a page: .html or .md.")
+@output_option("Write a page: .html or .md.", required=False)
 @click.option(
     "--figures",
     type=OUTPUT,
@@ -47,9 +48,10 @@ _SUFFIXES = (".md", ".html", ".htm")
 def paper(
     files: tuple[Path, ...],
     methods: str | None,
-    output: Path | None,
+    output: Output | None,
     figures: Path | None,
     *,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Make the paper's tables for your predictions.
@@ -60,14 +62,15 @@ def paper(
     """
     from ogive.studies.paper.study import paper_tables  # noqa: PLC0415
 
-    check_output(output, files)
+    kind = "tables" if output is not None and output.suffix.lower() == ".md" else "report"
+    check_output(output, files, kind, force=force)
     if output is not None and output.suffix.lower() not in _SUFFIXES:
         msg = f"{output}: the output must end in {', '.join(_SUFFIXES)}."
         raise click.UsageError(msg)
     with terminal.progress("the paper's tables") as step:
         result = paper_tables(files, names_of(methods), progress=step)
         if figures is not None:
-            _draw(files, figures, step)
+            _draw(files, figures, step, force=force)
     if output is not None:
         _write(result, output, ", ".join(file.name for file in files))
     if as_json:
@@ -98,7 +101,7 @@ def _cell(text: str, mark: str) -> Text:
     return cell
 
 
-def _write(result: PaperTables, output: Path, source: str) -> None:
+def _write(result: PaperTables, output: Output, source: str) -> None:
     """Write the tables as Markdown or as a page."""
     from ogive.report.paper import paper_page  # noqa: PLC0415
 
@@ -106,10 +109,12 @@ def _write(result: PaperTables, output: Path, source: str) -> None:
         paper_page(result, source).save(output)
         return
     with replacing(output) as beside:
-        beside.write_text(result.to_markdown() + "\n", encoding="utf-8")
+        beside.write_text(f"{_MARK}\n\n{result.to_markdown()}\n", encoding="utf-8")
 
 
-def _draw(files: Sequence[Path], folder: Path, step: Callable[[str, float, int], None]) -> None:
+def _draw(
+    files: Sequence[Path], folder: Path, step: Callable[[str, float, int], None], *, force: bool
+) -> None:
     """Draw the four panels of each view: as it is, and calibrated by the paper's spline."""
     from ogive.errors import OgiveError, need  # noqa: PLC0415
     from ogive.plotting.figures import figure, save_figure  # noqa: PLC0415
@@ -131,4 +136,6 @@ def _draw(files: Sequence[Path], folder: Path, step: Callable[[str, float, int],
             name = "score" if test.one_column else view
             knots = ":knots=14" if view.startswith("within") else ""
             drawn = diagrams_of("panels", test, cal, view=name, method=f"paper-spline{knots}")
-            save_figure(figure(*drawn), folder / f"{path.stem}-{name}.png")
+            out = Output(folder / f"{path.stem}-{name}.png")
+            check_output(out, files, "figure", force=force)
+            save_figure(figure(*drawn), out)

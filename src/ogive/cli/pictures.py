@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from ogive._files import Output
     from ogive.diagrams import Diagram
     from ogive.readers.source import Source
     from ogive.rows.predictions import Predictions
@@ -74,7 +75,7 @@ OF_ROWS = ("view", "method", "split", *FILE_OPTIONS)
 @as_json_option
 def plot(
     file: Path,
-    output: Path,
+    output: Output,
     graph: str,
     view: str | None,
     method: str,
@@ -95,7 +96,7 @@ def plot(
     from ogive.readers.sample import open_sampled  # noqa: PLC0415
     from ogive.studies.graphs import diagrams_of  # noqa: PLC0415
 
-    check([file], output, FORMATS, split)
+    check([file], output, FORMATS, split, "figure", force=options["force"])
     _check_graph(graph, options)
     need("matplotlib", extra="plot")
     watch = watch_in(file)
@@ -116,14 +117,20 @@ def plot(
 
 
 def check(
-    files: Sequence[Path], output: Path, suffixes: Sequence[str], split: float | None
+    files: Sequence[Path],
+    output: Output,
+    suffixes: Sequence[str],
+    split: float | None,
+    kind: str,
+    *,
+    force: bool,
 ) -> None:
     """Refuse, before anything is read, what cannot be written and what would be ignored."""
     if output.suffix.lower() not in suffixes:
         msg = f"{output}: the output must end in {', '.join(suffixes)}."
         raise click.UsageError(msg)
     check_columns(files)
-    check_output(output, files)
+    check_output(output, files, kind, force=force)
     if split is None:
         refuse("nothing is drawn at random without --split", "seed")
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from ogive._files import Output
     from ogive.curve import Curve
     from ogive.report.models import ModelsReport, Subject
     from ogive.report.page import About, Page
@@ -86,7 +87,7 @@ def _described(command: Callable[..., None]) -> Callable[..., None]:
 @as_json_option
 def report(
     files: tuple[Path, ...],
-    output: Path,
+    output: Output,
     *,
     as_json: bool,
     **options: Any,  # noqa: ANN401
@@ -104,7 +105,7 @@ def report(
     if output.suffix.lower() == ".pdf":
         msg = f"{output}: {PRINT_IT.format(output.with_suffix('.html'))}"
         raise click.UsageError(msg)
-    check(files, output, FORMATS, options["split"])
+    check(files, output, FORMATS, options["split"], "report", force=options["force"])
     about = _about(options)
     need("jinja2", extra="cli")
     page, words = _one(files[0], options) if len(files) == 1 else _several(files, options)

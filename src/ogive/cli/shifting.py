@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from ogive._files import Output
+
 
 @click.command(
     cls=Command,
@@ -87,7 +89,7 @@ if TYPE_CHECKING:
 @as_json_option
 def shift(
     calibrator: Path,
-    output: Path,
+    output: Output,
     *,
     base_rate: str | None,
     trained_at: str | None,
@@ -103,13 +105,13 @@ def shift(
     """
     from ogive.studies.shifting import shift_file  # noqa: PLC0415
 
-    check_output(output, [calibrator])
+    check_output(output, [calibrator], "calibrator", force=options["force"])
     if sum(given is not None for given in (base_rate, kept_negatives, like)) != 1:
         msg = "give one of --base-rate R, --kept-negatives SHARE and --like LOG, and only one."
         raise click.UsageError(msg)
     before = _rates(trained_at, "trained-at")
     if like is not None:
-        check_output(output, [like])
+        check_output(output, [calibrator, like], "calibrator", force=options["force"])
         _shift_like(calibrator, output, like, before, date, options, as_json=as_json)
         return
     reading = "ignore_outcomes", "part", "memory", "skip_bad"
@@ -134,7 +136,7 @@ def shift(
 
 def _shift_like(  # noqa: PLR0917 - internal
     calibrator: Path,
-    output: Path,
+    output: Output,
     like: Path,
     trained_at: Any,  # noqa: ANN401
     date: str | None,

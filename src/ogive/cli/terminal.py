@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from ogive.cli import TERMINATED, Terminated
 from ogive.cli.help import HelpfulCommand
 from ogive.cli.interrupt import INTERRUPTED
 from ogive.errors import DoesNotApply, OgiveError, OutputRefused, UnknownName
@@ -27,17 +28,13 @@ if TYPE_CHECKING:
 
 #: Below this many seconds a progress bar would only flicker.
 _PATIENCE = 1.0
-_DONE, _FAILED, _WRONG_USAGE, _TERMINATED = 0, 1, 2, 143
+_DONE, _FAILED, _WRONG_USAGE = 0, 1, 2
 #: Classes of characters that move the cursor, colour, or turn the direction of what follows.
 _UNSHOWN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 #: Joiners are part of words and emoji, and change nothing else.
 _JOINERS = "\u200c\u200d"
 #: Longer errors of other libraries are cut: they may quote a file.
 _MAX_FOREIGN_LENGTH = 300
-
-
-class Terminated(BaseException):
-    """The process was asked to end (SIGTERM)."""
 
 
 class Interrupted(BaseException):
@@ -117,7 +114,7 @@ def run(group: click.Group, argv: Sequence[str] | None) -> int:  # noqa: PLR0911
     except (click.Abort, KeyboardInterrupt, Interrupted):
         return _fail("interrupted", INTERRUPTED)
     except Terminated:
-        return _fail("terminated", _TERMINATED)
+        return _fail("terminated", TERMINATED)
     except BrokenPipeError:
         # The reader of our output has gone (`ogive … | head`): that is no failure.
         _close_stdout()

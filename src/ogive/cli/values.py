@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive._files import special_kind
+from ogive._files import Output, special_kind
 from ogive.errors import OgiveError, UnknownName
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _no_number(_: Any, number: float) -> str | None:  # noqa: ANN401
 
 
 INPUT = _Checked(click.Path(path_type=Path), _no_input)
-OUTPUT = _Checked(click.Path(path_type=Path), _no_output)
+OUTPUT = _Checked(click.Path(path_type=Output), _no_output)
 WORD, NOTE = _Checked(click.STRING, _no_name), _Checked(click.STRING, _no_note)
 LONG_NOTE = _Checked(click.STRING, lambda typed, _: _no_note(typed, _, MAX_PAGE_NOTE_LENGTH))
 MEMORY = _Checked(click.STRING, _no_size)

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ogive._files import safe_output
 from ogive.cli import terminal
 from ogive.cli.logs import on_engines, read, reads_once
 from ogive.cli.options import (
     as_json_option,
     check_columns,
-    check_output,
     cluster_option,
     columns_of,
     part_option,
+    read_from,
     reads_files,
     refuse,
     view_option,
@@ -133,7 +134,8 @@ def watch(
     from ogive.studies.watch.state import save_state  # noqa: PLC0415
 
     check_columns(files)
-    check_output(state, files)
+    if state is not None:
+        safe_output(state, read_from(files))  # it is read, and goes on
     if options["by"] and options["cluster"]:
         refuse("with --by a cluster may be in several groups", "cluster")
     time = options["label_time"] or options["time"]

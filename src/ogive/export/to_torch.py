@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import ogive
 from ogive.calibrators.grouped_map import NO_GROUP, GroupedMap
 from ogive.errors import need
 from ogive.export.group_arrays import GroupProgram
@@ -125,7 +126,7 @@ def write(
     free = {0: torch.export.Dim("batch")}
     if not one and not hasattr(calibrator, "K"):
         free[1] = torch.export.Dim.AUTO  # as many classes as the view needs, or more
-    given, shapes, beside = [example], [free], {}
+    given, shapes, beside = [example], [free], {"ogive": ogive.__version__}
     if isinstance(calibrator, GroupedMap):
         given.append(torch.zeros((3, calibrator.width), dtype=torch.int64))
         shapes.append({0: free[0]})

@@ -193,7 +193,9 @@ def save_figure(result: Figure, path: str | os.PathLike[str], *, dpi: float = 16
     `dpi` is the resolution of .png, in dots per inch.
     """
     suffix = check_suffix(path)
-    options = {"dpi": dpi} if suffix == ".png" else {"metadata": _undated(suffix)}
+    options: dict[str, Any] = {"metadata": _marked(suffix)}
+    if suffix == ".png":
+        options["dpi"] = dpi
     with replacing(path) as beside:
         result.savefig(beside, format=suffix[1:], facecolor="white", **options)
 
@@ -207,6 +209,9 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
-def _undated(suffix: str) -> dict[str, None]:
-    """Leave the date out, so that the same data make the same file."""
-    return {"Date": None} if suffix == ".svg" else {"CreationDate": None}
+def _marked(suffix: str) -> dict[str, str | None]:
+    """Say who wrote it, and leave the date out, so that the same data make the same file."""
+    if suffix == ".png":
+        return {"Software": "ogive"}
+    date = "Date" if suffix == ".svg" else "CreationDate"
+    return {"Creator": "ogive", date: None}

@@ -16,10 +16,8 @@ from ogive.readers.folders import find_files
 from ogive.readers.guard import suffix_of
 from ogive.readers.memory import LEAST_LIMIT, as_limit
 from ogive.readers.provenance import (
-    BESIDE,
     mark_calibrated,
     provenance_of_all,
-    write_sidecar,
 )
 from ogive.readers.source import Source, check_agree, joined
 
@@ -155,8 +153,6 @@ def write_like(
         msg = f"{path}: the output must be the kind of file that came in ({source.path.suffix})."
         raise FileFormatError(msg)
     importlib.import_module(f"ogive.readers.{module}").write(source, path, results)
-    if suffix_of(path) in BESIDE:
-        write_sidecar(path, origin)
 
 
 def _as_arrays(source: Source) -> dict[str, np.ndarray]:

@@ -13,6 +13,7 @@ from ogive.readers.classes import is_positive
 from ogive.readers.columns import check_meaning
 from ogive.readers.guard import check_letters, check_regular
 from ogive.readers.memory import check_fits, needed_bytes
+from ogive.readers.provenance import write_sidecar
 from ogive.readers.source import WHOLE, Part, Source
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def read(path: Path, ask: Ask) -> Source:
     return Source(path, {WHOLE: part})
 
 
-def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:  # noqa: ARG001
+def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
     """Write the calibrated values, and nothing else: labels stay in their own file."""
     (result,) = results.values()
     if result.band is not None:
@@ -47,6 +48,8 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:  
         raise DoesNotApply(msg)
     with replacing(path) as beside, beside.open("wb") as file:
         np.save(file, result.values)
+        file.flush()
+        write_sidecar(path, source.origin, beside)
 
 
 def _kind(path: Path, values: AnyArray, columns: Columns) -> ValueKind:

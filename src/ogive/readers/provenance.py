@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 import zipfile
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ogive._files import replacing
-from ogive.errors import OgiveError, need
+from ogive.errors import OgiveError, OgiveWarning, need
 from ogive.readers.arrow import parquet
 from ogive.readers.guard import TEXT, suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from ogive._typing import AnyArray
     from ogive.rows.predictions import Predictions
@@ -149,23 +150,40 @@ def mark_calibrated(preds: Predictions, origin: Provenance | None, part: str | N
         preds.rate_estimated = origin.estimated
 
 
-def write_sidecar(path: Path, origin: Provenance | None) -> None:
-    """Write what calibrated a file of text beside it."""
-    beside_it = path.with_name(path.name + _SIDECAR)
-    if origin is None:
+def sidecar_of(path: Path) -> Path | None:
+    """Return the file that says what calibrated a file of text; None of other formats."""
+    return Path(f"{path}{_SIDECAR}") if suffix_of(path) in BESIDE else None
+
+
+def write_sidecar(path: Path, origin: Provenance | None, content: Path) -> None:
+    """Write what calibrated a file of text beside it, just before the file itself lands.
+
+    `content` is that file under its temporary name.
+    """
+    beside_it = sidecar_of(path)
+    if origin is None or beside_it is None:
         return
-    text = json.dumps({**asdict(origin), "content": file_checksum(path)})
+    text = json.dumps({**asdict(origin), "content": file_checksum(content)})
     with replacing(beside_it) as beside:
         beside.write_text(text + "\n", encoding="utf-8")
 
 
 def _of_text(path: Path) -> bytes | None:
-    beside = path.with_name(path.name + _SIDECAR)
-    if not beside.is_file() or beside.stat().st_size > _MAX_BYTES:
+    beside = sidecar_of(path)
+    if beside is None or not beside.is_file() or beside.stat().st_size > _MAX_BYTES:
         return None
     text = beside.read_bytes()
     entry = json.loads(text)
-    return text if isinstance(entry, dict) and entry.get("content") == file_checksum(path) else None
+    if not isinstance(entry, dict) or "content" not in entry:
+        return None
+    if entry["content"] != file_checksum(path):
+        warnings.warn(
+            f"{beside} is of another content of {path.name}, and is ignored.",
+            OgiveWarning,
+            stacklevel=2,
+        )
+        return None
+    return text
 
 
 def _of_npz(path: Path) -> str | None:

@@ -28,7 +28,7 @@ from ogive.readers.csv_text import separator_of
 from ogive.readers.guard import CSV, TEXT, printable, suffix_of
 from ogive.readers.json_lines import load_json_lines
 from ogive.readers.memory import check_fits
-from ogive.readers.provenance import KEY
+from ogive.readers.provenance import KEY, write_sidecar
 from ogive.readers.sizes import table_bytes
 from ogive.readers.source import WHOLE, Columns, Part, Source
 
@@ -114,6 +114,7 @@ def write(source: Source, path: Path, results: dict[str, Calibrated]) -> None:
         decimal = decimal_of(source.path, number_columns(source.rest.layout))
     with replacing(path) as beside:
         _store(table, beside, suffix_of(path), source.path, decimal)
+        write_sidecar(path, source.origin, beside)
 
 
 def stamped(table: Any, origin: Provenance | None) -> Any:  # noqa: ANN401

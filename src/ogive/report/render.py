@@ -12,6 +12,7 @@ import re
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+import ogive
 from ogive._files import replacing
 from ogive._wording import percent
 from ogive.errors import need
@@ -68,6 +69,7 @@ def render_html(report: Page) -> str:
     page = environment.get_template(report.template)
     text: str = page.render(
         r=report,
+        version=ogive.__version__,
         style=markup(style),
         digest=_digest(style),
         script=markup(script),

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ogive._files import Output
 from ogive.calibrators.grouped_map import GroupedMap
 from ogive.curve.ties import squares
 from ogive.export.artifact import load_map
 from ogive.readers import open_file
 from ogive.readers.multi_file import write_like
+from ogive.readers.provenance import sidecar_of
 from ogive.rows.views import score_rows
 from ogive.studies.apply_mark import origin_of, warn_if_calibrated
 from ogive.studies.fitting import calibrated
@@ -20,7 +22,7 @@ from ogive.studies.same_model import check_classes, warn_of_kind
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from ogive._typing import BandKind
@@ -56,6 +58,7 @@ def apply_file(
         Is given which label is which column, where the file or `columns` say so.
     """
     gamma = load_map(calibrator)
+    _check_sidecar(output, [calibrator, file])
     source = open_file(file, columns, experiment=experiment)
     warn_of_kind(calibrator, source.kind, str(file))
     warn_if_calibrated(file)
@@ -72,6 +75,13 @@ def apply_file(
     write_like(source, output, results, origin)
     n = sum(one.values.shape[0] for one in results.values())
     return AppliedFile(n, gamma, warn_of_harm(harm))
+
+
+def _check_sidecar(output: Path, inputs: Sequence[str | os.PathLike[str]]) -> None:
+    """Refuse a name beside the output that is an input, or not ogive's own to replace."""
+    sidecar = sidecar_of(output)
+    if sidecar is not None:
+        Output(sidecar).claim(inputs, "sidecar", force=False)
 
 
 class AppliedFile(NamedTuple):

@@ -13,13 +13,21 @@ import os
 import re
 import tempfile
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ogive._files import identities, only_writer, remove_left_over, replacing, safe_output
+from ogive._files import (
+    Output,
+    identities,
+    only_writer,
+    remove_left_over,
+    replacing,
+    safe_output,
+)
 from ogive._numerics.blocks import thread_count
 from ogive.engines import find_engine
 from ogive.engines.files import open_log
@@ -43,6 +51,8 @@ from ogive.studies.apply_mark import (
     is_ours,
     mark_of,
     origin_of,
+    source_marked,
+    source_of_mark,
 )
 from ogive.studies.group_harm import Harm
 from ogive.studies.logs import is_log
@@ -132,9 +142,11 @@ def apply_log(
     out = Path(folder)
     one = len(log.files) == 1 and out.suffix.lower() == ".parquet" and not out.is_dir()
     safe_output(out, read, folder=not one)
-    pairs = [(log.files[0], out)] if one else list(targets(log.files, out))
+    pairs = [(log.files[0], out)] if one else list(targets(log.files, out, _roots(paths)))
     inputs = read | identities([calibrator])
     _check_targets([target for _, target in pairs], inputs, force=force)
+    if not one:
+        _check_names(pairs, out)
     jobs = [FileJob(file, target, columns, band) for file, target in pairs]
     if not one:
         out.mkdir(parents=True, exist_ok=True)
@@ -195,6 +207,19 @@ def _check_targets(
             raise OutputRefused(msg)
 
 
+def _check_names(pairs: Sequence[tuple[Path, Path]], out: Path) -> None:
+    """Refuse a folder that holds the rows of an input under another name: twice the same rows."""
+    of_input = {source_of_mark(file): (file, target) for file, target in pairs}
+    for path in sorted(out.rglob("*.parquet")) if out.is_dir() else ():
+        file, target = of_input.get(source_marked(path) or ("", 0, 0), (path, path))
+        if path.resolve() != target.resolve() and file != path:
+            msg = (
+                f"{path} holds the calibrated rows of {file}, which would now become {target}: "
+                "they would be there twice. Remove it, or give another folder."
+            )
+            raise OutputRefused(msg)
+
+
 def _clean(outputs: set[Path]) -> None:
     """Remove the temporary files of killed runs, also those named as earlier versions did."""
     for folder in {target.parent for target in outputs}:
@@ -226,18 +251,46 @@ def _on_threads(
     return counts
 
 
-def targets(files: Sequence[Path], folder: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield each file with where its calibrated rows go: below `folder` as below the log's root.
+def _roots(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+) -> list[Path]:
+    """Return what was named: folders, what comes before a glob's first *, folders of files."""
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    found = []
+    for path in map(Path, several):
+        wild = next((i for i, part in enumerate(path.parts) if set(part) & set("*?[")), None)
+        if path.is_dir():
+            root = path
+        else:
+            root = path.parent if wild is None or path.exists() else Path(*path.parts[:wild])
+        root = Path(os.path.abspath(root))  # noqa: PTH100 - without following links
+        while "=" in root.name:  # such as country=DE: a column, which stays in the path
+            root = root.parent
+        found.append(root)
+    return found
 
-    A Parquet file keeps its name and others get .parquet behind it; where that name is another
-    file's, a number comes between.
+
+def targets(
+    files: Sequence[Path], folder: Path, roots: Sequence[Path]
+) -> Iterator[tuple[Path, Path]]:
+    """Yield each file with where its calibrated rows go: below `folder` as below what was named.
+
+    So a name does not depend on what else is there. A Parquet file keeps its name and others get
+    .parquet behind it; where that name is another file's, a number comes between.
     """
     full = [Path(os.path.abspath(file)) for file in files]  # noqa: PTH100 - without following links
-    root = Path(os.path.commonpath([file.parent for file in full]))
-    # Folders such as country=DE are columns, and stay in the path.
-    while "=" in root.name:
-        root = root.parent
-    inside = [file.relative_to(root) for file in full]
+    inside = []
+    for file in full:
+        root = max((one for one in roots if file.is_relative_to(one)), key=lambda r: len(r.parts))
+        inside.append(file.relative_to(root))
+    twice = next((path for path, times in Counter(inside).items() if times > 1), None)
+    if twice is not None:
+        both = [str(file) for file, path in zip(files, inside, strict=True) if path == twice]
+        msg = (
+            f"{' and '.join(both[:2])} would both become {folder / twice}. Calibrate them one by "
+            "one, into a folder each."
+        )
+        raise OutputRefused(msg)
     taken = {path for path in inside if path.suffix == ".parquet"}
     for file, path in zip(files, inside, strict=True):
         name, number = path, 1
@@ -273,7 +326,9 @@ class FileJob:
         if done is not None:
             return FileDone(done, False, {})
         self.target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(self.target, clean=False) as beside:
+        out = Output(self.target)
+        out.hold()
+        with replacing(out, clean=False) as beside:
             harm = Harm()
             n = self._write(calibrator, beside, mark, stop or threading.Event(), harm)
             if self._mark(calibrator) != mark:

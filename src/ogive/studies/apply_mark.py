@@ -36,15 +36,29 @@ def _columns_as_json(columns: Columns) -> dict[str, Any]:
 
 def mark_of(file: Path, calibrator: str | os.PathLike[str], columns: Columns) -> dict[str, Any]:
     """Return what identifies the rows, the map, and how the rows are read."""
-    status = file.stat()
     return {
-        "source": file.name,
-        "size": status.st_size,
-        "modified": status.st_mtime_ns,
+        **dict(zip(("source", "size", "modified"), source_of_mark(file), strict=True)),
         "content": file_checksum(file),
         "calibrator": hashlib.sha256(Path(calibrator).read_bytes()).hexdigest(),
         "columns": _columns_as_json(columns),
     }
+
+
+def source_of_mark(file: Path) -> tuple[str, int, int]:
+    """Return what tells an input from others without reading it: name, size and time."""
+    status = file.stat()
+    return file.name, status.st_size, status.st_mtime_ns
+
+
+def source_marked(target: Path) -> tuple[str, int, int] | None:
+    """Return the same of the file that a calibrated file was made of; None if nothing says it."""
+    mark = _metadata(target)
+    if mark is None:
+        return None
+    name, size, modified = (mark.get(key) for key in ("source", "size", "modified"))
+    if not isinstance(size, int) or not isinstance(modified, int):
+        return None
+    return str(name), size, modified
 
 
 def finished_metadata(mark: dict[str, Any], rows: int) -> dict[bytes, bytes]:
