@@ -137,14 +137,6 @@ def test_what_reading_a_folder_would_take_for_data_is_not_put_there(tmp_path):
             safe_output(tmp_path / name, [tmp_path], kinds=[".csv"])
 
 
-def test_existing_files_are_replaced_only_where_that_is_asked_for(tmp_path):
-    path = tmp_path / "x"
-    assert safe_output(path, replace=False) == path
-    path.write_text("old")
-    with pytest.raises(OutputRefused, match=r"exists already.*--force"):
-        safe_output(path, replace=False)
-
-
 @pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="the superuser may write anything")
 def test_a_read_only_file_is_not_replaced(tmp_path):
     (tmp_path / "x").write_text("old")

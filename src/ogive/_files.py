@@ -78,8 +78,8 @@ KINDS = {
     "arena": Kind("result of an arena", (b'{"experiments"',)),
     "onnx": Kind("export", (b"\x12\x05ogive",)),
     "torch": Kind("export", (b"extra/ogive",), False),
-    "python": Kind("export", (b"\nWritten by ogive ",), False),
-    "sql": Kind("export", (b"; written by ogive ",), False),
+    "python": Kind("export", (b"\nWritten by ogive ",)),
+    "sql": Kind("export", (b"; written by ogive ",)),
     "sidecar": Kind("note of ogive", (b'"fitted_parts"',)),
 }
 _BYTES_SEARCHED = 1 << 20  # of the beginning, and of the end

@@ -231,7 +231,7 @@ def test_a_row_that_breaks_a_rule_stops_its_file(log, cal, tmp_path):
 
 
 def test_targets_keep_the_tree(log, tmp_path):
-    pairs = dict(targets(open_log(log / "country=DE").files, tmp_path / "out"))
+    pairs = dict(targets(open_log(log / "country=DE").files, tmp_path / "out", [log]))
     assert list(pairs.values()) == [tmp_path / "out" / "country=DE" / "b.csv.parquet"]
 
 

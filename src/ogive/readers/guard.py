@@ -99,6 +99,9 @@ def guarded(path: Path | str) -> Iterator[None]:
             msg = f"{path} cannot be opened ({error.strerror}). Check its permissions."
             raise FileFormatError(msg) from error
         raise FileFormatError(_damaged(path, error)) from error
+    except UnicodeEncodeError as error:
+        msg = f"{path}: this format is read from names in UTF-8 alone. Rename the file."
+        raise FileFormatError(msg) from error
     except Exception as error:
         raise FileFormatError(_damaged(path, error)) from error
 

@@ -267,6 +267,8 @@ def _roots(
         while "=" in root.name:  # such as country=DE: a column, which stays in the path
             root = root.parent
         found.append(root)
+    if len(found) > 1:  # of several, names keep apart what they do not share
+        found = [Path(os.path.commonpath(found))]
     return found
 
 
