@@ -61,7 +61,7 @@ def test_errors_leave_files_alone(run, tmp_path):
     assert "print it as PDF" in err
     old = tmp_path / "old.html"
     old.write_text("kept")
-    code, _, err = run("report", DEMO, "-o", old, "--view", "class-99")
+    code, _, err = run("report", DEMO, "-o", old, "--view", "class-99", "--force")
     assert code == 2
     assert "class-k needs k in [0, 10)" in err
     assert old.read_text() == "kept"
