@@ -109,6 +109,7 @@ TOPIC_TESTS = {
     "calibrators/curve_methods",
     "cli/counts",
     "cli/hostile",
+    "cli/outputs",
     "engines/memory",
     "estimators/checks",
     "export/frozen",
