@@ -203,8 +203,8 @@ SHIFT = {
 SHIFT_LIKE = {
     "type": "object",
     "properties": {
-        **dict.fromkeys(("base_rate", "low", "high"), RATES),
-        "misfit_pvalue": WITHHELD,
+        "base_rate": RATES,
+        **dict.fromkeys(("low", "high", "misfit_pvalue"), WITHHELD),
         "out": {"type": "string"},
     },
     "required": ["base_rate", "low", "high", "misfit_pvalue", "out"],

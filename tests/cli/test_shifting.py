@@ -1,7 +1,6 @@
 """`ogive shift`."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +10,6 @@ from pyarrow import parquet as pq
 
 from ogive import load
 from ogive.errors import InvalidInput, OgiveWarning
-from ogive.export.artifact import load_fitted_on, save
 from ogive.studies.base_rate import BaseRate
 from ogive.studies.shifting import _check_estimate
 from tests.cli import schemas
@@ -272,14 +270,13 @@ def test_the_shares_of_three_classes(run, run_json, tmp_path, three):
     found = run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", tmp_path / "new.npz", "-o", out)
     assert len(found["base_rate"]) == 3
     assert sum(found["base_rate"]) == pytest.approx(1.0)
-    assert (np.array(found["low"]) < shares).all()
-    assert (shares < np.array(found["high"])).all()
-    assert found["misfit_pvalue"] > 0.001
+    np.testing.assert_allclose(found["base_rate"], shares, atol=0.05)
+    assert found["low"] is found["high"] is found["misfit_pvalue"] is None
     np.testing.assert_allclose(load(out).base_rate, found["base_rate"])
     code, text, _ = run("shift", cal, "--like", tmp_path / "new.npz", "-o", out)
     assert code == 0
     assert "Class 2: base rate " in text
-    assert "No sign that more than the base rate has changed (misfit test: p = " in text
+    assert "now (estimated)." in text
     np.savez(tmp_path / "new.npz", logits=new, labels=np.zeros(3000, dtype=int))
     code, _, err = run("shift", cal, "--like", tmp_path / "new.npz", "-o", out)
     assert code == 1
@@ -302,7 +299,7 @@ def test_estimated_shares_of_three_classes_give_no_intervals(run, run_json, tmp_
 @pytest.mark.filterwarnings("default::ogive.errors.OgiveWarning")
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_a_log_of_three_classes_is_read_in_one_pass(run, run_json, tmp_path, three, suffix):
-    """All rows where they fit; else a random sample, whose intervals are that much wider."""
+    """All rows where they fit; else a random sample."""
     cal, new, shares = three
     out, log = tmp_path / "new.json", tmp_path / "log"
     np.savez(tmp_path / "new.npz", logits=new)
@@ -316,18 +313,15 @@ def test_a_log_of_three_classes_is_read_in_one_pass(run, run_json, tmp_path, thr
         (pq.write_table if suffix == ".parquet" else csv.write_csv)(table, log / f"{k}{suffix}")
     whole = run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", tmp_path / "new.npz", "-o", out)
     found = run_json(schemas.SHIFT_LIKE, "shift", cal, "--like", log, "-o", out)
-    for name in ("base_rate", "low", "high"):
-        np.testing.assert_allclose(found[name], whole[name], rtol=1e-9)
+    np.testing.assert_allclose(found["base_rate"], whole["base_rate"], rtol=1e-9)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ogive.engines.row_sample.MAX_ROWS", 750)
         code, text, err = run("shift", cal, "--like", log, "-o", out, "--json")
     assert code == 0
     assert "a random sample of 750 of them" in " ".join(err.split())
     some = json.loads(text)
-    width = [np.subtract(one["high"], one["low"]) for one in (some, whole)]
-    assert (np.array(some["low"]) < shares).all()
-    assert (shares < np.array(some["high"])).all()
-    assert (width[0] / width[1] > 1.3).all()
+    assert some["base_rate"] != whole["base_rate"]
+    np.testing.assert_allclose(some["base_rate"], shares, atol=0.1)
     table = pa.table({"logit_0": [1.0], "logit_1": [0.0], "logit_2": [0.0], "label": [0]})
     pq.write_table(table, tmp_path / "labels.parquet")
     code, _, err = run("shift", cal, "--like", tmp_path / "labels.parquet", "-o", out)
@@ -434,23 +428,6 @@ def test_the_rate_of_the_fit_that_a_shift_was_told_is_kept(run, run_json, tmp_pa
     assert run("shift", cal, "--base-rate", 0.1, *told, "-o", first)[0] == 0
     again = run_json(schemas.SHIFT_LIKE, "shift", first, *like)["base_rate"]
     assert again == pytest.approx(direct, rel=1e-6)
-
-
-def test_rows_of_another_number_of_classes_are_refused(run, tmp_path, rng):
-    logits = rng.normal(size=(90, 3))
-    np.savez(tmp_path / "m.npz", logits=logits, labels=rng.integers(3, size=90))
-    np.savez(tmp_path / "new.npz", logits=logits)
-    cal, out = tmp_path / "cal.json", tmp_path / "new.json"
-    words = ["--method", "vector", "--folds", 0]
-    assert run("fit", tmp_path / "m.npz", "-o", cal, *words)[0] == 0
-    four = np.ones((4, 4)).tolist()
-    info = replace(load_fitted_on(cal), class_scores={"edges": [], "rows": four, "variance": four})
-    save(load(cal), tmp_path / "altered.json", info)
-    altered = ["shift", tmp_path / "altered.json", "--like", tmp_path / "new.npz", "-o", out]
-    code, _, err = run(*altered)
-    assert code == 1
-    assert "holds the rows of 4 classes in bins, but has 3 classes" in " ".join(err.split())
-    assert not out.exists()
 
 
 def test_a_calibrator_that_cannot_be_moved_is_not_asked_for_a_rate(run, tmp_path, rng):

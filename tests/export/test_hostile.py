@@ -158,12 +158,6 @@ CASES = [
         "each class has rows",
     ),
     (
-        "vector.vector",
-        "fitted_on.class_scores",
-        {"edges": [], "rows": [[1.0, 0.0], [0.0, 0.0]], "variance": [[1.0, 1.0]] * 2},
-        "each class has rows",
-    ),
-    (
         "platt.score",
         "fitted_on.scores",
         {"edges": [], "class_0": [1e300], "class_1": [3.0], "variance": [1.0]},

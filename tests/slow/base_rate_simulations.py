@@ -1,8 +1,8 @@
 """How often intervals of estimated base rates hold the true ones.
 
 The tables of docs/theory/base-rate.md:
-``python -m tests.slow.base_rate_simulations two RUNS [SHIFT]`` prints that of two classes, and
-``... three RUNS [SHIFT]`` that of three. With a shift, the scores within the classes change too.
+``python -m tests.slow.base_rate_simulations two RUNS [SHIFT]`` prints that of base rates; with a
+shift, the scores within the classes change too.
 ``... expect RUNS`` prints that of what is expected after an estimate.
 """
 
@@ -13,14 +13,11 @@ import numpy as np
 from scipy.special import logit
 from sklearn.metrics import roc_auc_score
 
-from ogive import Curve, Predictions, expected_performance, fit_multiclass, fit_spline
+from ogive import Curve, expected_performance, fit_spline
 from ogive.calibrators.shifted import shifted
 from ogive.studies.base_rate import CalibrationScores, calibration_scores, estimate_base_rate
-from ogive.studies.base_rates import ClassScores, class_scores, estimate_base_rates
 
 RATES = (0.001, 0.01, 0.1, 0.5, 0.9)
-SHARES = ((0.6, 0.3, 0.1), (0.1, 0.1, 0.8), (0.945, 0.05, 0.005))
-TRAINED_AT = (0.4, 0.3, 0.3)  # of three classes; of two it is 0.3
 
 
 def scores(rng, n, rate, shift=0.0):
@@ -28,15 +25,6 @@ def scores(rng, n, rate, shift=0.0):
     y = rng.random(n) < rate
     eta = rng.normal(np.where(y, 1.5, -1.5), np.sqrt(3.0), n) + shift
     return 1 / (1 + np.exp(-eta)), y
-
-
-def vectors(rng, n, shares, shift=0.0):
-    """Logits that are normal around the class's corner, and the classes."""
-    y = rng.choice(3, n, p=shares)
-    logits = rng.normal(size=(n, 3)) * 1.4
-    logits[np.arange(n), y] += 2.0
-    logits[:, 0] += shift
-    return logits, y
 
 
 def one_rate(rng, rate, rows, fitted, trained_at, shift):
@@ -49,17 +37,6 @@ def one_rate(rng, rate, rows, fitted, trained_at, shift):
     new, _ = scores(rng, rows, rate, shift)
     given = gamma(new), np.ones(rows), curve.total_hits / curve.n
     return estimate_base_rate(*given, known), estimate_base_rate(*given)
-
-
-def all_shares(rng, shares, rows, fitted, method, shift):
-    """The estimate of three classes, and that without the calibrator's uncertainty."""
-    logits, y = vectors(rng, fitted, TRAINED_AT)
-    preds = Predictions(logits, y, kind="logits")
-    gamma = fit_multiclass(preds, method, multiclass="ovr" if method != "vector" else "keep")
-    known = _binned(ClassScores, class_scores(gamma(preds), y, np.ones(fitted)))
-    q = gamma(Predictions(vectors(rng, rows, shares, shift)[0], kind="logits"))
-    given = q, np.ones(rows), np.bincount(y) / fitted
-    return estimate_base_rates(*given, known), estimate_base_rates(*given)
 
 
 def expected_after(rate, runs, rows=2000, fitted=2000, trained_at=0.3, fit=fit_spline, known=False):
@@ -108,12 +85,6 @@ def two_classes(runs, rows=10_000, fitted=20_000, trained_at=0.3, shift=0.0, rat
         yield rate, *_summed(runs, rate, one_rate, rows, fitted, trained_at, shift)
 
 
-def three_classes(runs, rows=5000, fitted=20_000, method="vector", shift=0.0, every=SHARES):
-    """Yield shares, coverage of each, relative width of each, share of misfits found at 5 %."""
-    for shares in every:
-        yield shares, *_summed(runs, shares, all_shares, rows, fitted, method, shift)
-
-
 def _summed(runs, truth, estimate, *arguments):
     rng = np.random.default_rng(int(1e6 * np.ravel(truth)[0]))
     inside, ratio, misfit = [], [], []
@@ -151,8 +122,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "expect":
         print_expected(int(sys.argv[2]))
         sys.exit()
-    table = {"two": two_classes, "three": three_classes}[sys.argv[1]]
     moved = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
-    for truth, inside, width, misfit in table(int(sys.argv[2]), shift=moved):
+    for truth, inside, width, misfit in two_classes(int(sys.argv[2]), shift=moved):
         cells = _words(100 * np.array(truth), 1), _words(100 * inside, 1), _words(width, 2)
         print(f"| {' | '.join(cells)} | {100 * misfit:.1f} |", flush=True)

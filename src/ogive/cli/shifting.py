@@ -169,10 +169,13 @@ def _shift_like(  # noqa: PLR0917 - internal
         terminal.print_json(done.to_dict())
         return
     found = done.estimate
-    rates = [_each(x) for x in (done.trained_at, found.base_rate, found.low, found.high)]
+    rates = [_each(x) for x in (done.trained_at, found.base_rate)]
+    ends = ""
+    if found.low is not None and found.high is not None:
+        ends = f"; 95 % interval {_percent(found.low)} to {_percent(found.high)}"
     for of, *row in zip(_classes(done.classes, rates[0]), *rates, strict=True):
-        old, new, low, high = map(_percent, row)
-        say(f"{of} {old} before, {new} now (estimated; 95 % interval {low} to {high}).")
+        old, new = map(_percent, row)
+        say(f"{of} {old} before, {new} now (estimated{ends}).")
     if found.misfit_pvalue is not None:
         seen = "More than" if found.misfit_pvalue < MISFIT_LEVEL else "No sign that more than"
         say(

@@ -70,8 +70,6 @@ class FittedOn:
         The share of class 1, or of every class.
     scores : dict or None
         Calibrated scores of both classes, counted in bins: `ogive.studies.base_rate`.
-    class_scores : dict or None
-        The same of three classes or more: `ogive.studies.base_rates`.
     ks_before, ks_after : float or None
         The KS error of the rows as they were, and calibrated by maps that had not seen them.
     log_loss_before, log_loss_after : float or None
@@ -98,7 +96,6 @@ class FittedOn:
     K: int | None = None
     base_rate: float | tuple[float, ...] | None = None
     scores: dict[str, list[float]] | None = None
-    class_scores: dict[str, Any] | None = None
     ks_before: float | None = None
     ks_after: float | None = None
     log_loss_before: float | None = None

@@ -510,21 +510,6 @@ _BINNED = Object(
     ),
     "The calibrated scores of both classes, counted in bins of their log-odds.",
 )
-_IN_CLASS_BINS = Array(shape=("classes", "bins"), item=_ROWS, most=MAX_KNOTS)
-_CLASSES_BINNED = Object(
-    {
-        "edges": Array(shape=("edges",), item=_SHARE, least=0, most=MAX_KNOTS, rising=True),
-        **dict.fromkeys(("rows", "variance"), _IN_CLASS_BINS),
-    },
-    (
-        Relation(
-            "there are as many bins as classes times one more than `edges`",
-            lambda s: len(s["rows"][0]) == len(s["rows"]) * (len(s["edges"]) + 1),
-        ),
-        Relation("each class has rows", lambda s: all(sum(rows) > 0 for rows in s["rows"])),
-    ),
-    "The calibrated vectors of each class, counted in bins of the most probable class.",
-)
 _KS = Number(low=0.0, high=1.0, null=True, optional=True)
 _LOSS = Number(low=0.0, null=True, optional=True)
 FITTED_ON = Object(
@@ -537,7 +522,6 @@ FITTED_ON = Object(
         "K": Number(low=2, high=MAX_CLASSES, whole=True, null=True, optional=True),
         "base_rate": Rates(optional=True),
         "scores": Nullable(_BINNED, optional=True),
-        "class_scores": Nullable(_CLASSES_BINNED, optional=True),
         "ks_before": _KS,
         "ks_after": _KS,
         **dict.fromkeys(("log_loss_before", "log_loss_after"), _LOSS),

@@ -79,16 +79,18 @@ class BaseRate:
 
     Attributes
     ----------
-    base_rate, low, high : float, or (K,) lists
-        The estimate, and its 95 % interval; of three classes or more those of each.
+    base_rate : float, or (K,) list
+    low, high : float or None
+        The 95 % interval of two classes.
     misfit_pvalue : float or None
-        Of the hypothesis that a change of the base rate explains the new scores; None where the
-        calibrator does not say how the scores of its own rows were distributed.
+        Of the hypothesis that a change of the base rate explains the new scores; None of three
+        classes or more, and where the calibrator does not say how the scores of its own rows were
+        distributed.
     """
 
     base_rate: Any
-    low: Any
-    high: Any
+    low: float | None
+    high: float | None
     misfit_pvalue: float | None
 
     @property
@@ -181,7 +183,9 @@ def estimate_base_rate(
     rate = _root(new.total, 0.0, 1.0)
     low, high = new.interval(rate)
     found = BaseRate(rate, low, high, None)
-    return found if known is None else replace(found, misfit_pvalue=_misfit(q, count, known, found))
+    if known is None:
+        return found
+    return replace(found, misfit_pvalue=_misfit(q, count, known, rate, low, high))
 
 
 def _end(deviations: Callable[[float], float], rate: float) -> float:
@@ -216,13 +220,12 @@ class Bins(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """New rows as a mixture of a class and the others: the score function, and its variance.
+    """New rows as a mixture of both classes: the score function, and its variance.
 
-    a, c : (m,) densities of the class and of the others, over that of the calibration rows
+    a, c : (m,) densities of class 1 and of class 0, over that of the calibration rows
     count : (m,) rows
-    rate : the share of the class in the calibration rows
+    rate : the share of class 1 in the calibration rows
     bins : None without the uncertainty of the calibrator
-    wider : how many times the variance is larger because the shares of the others are unknown
     """
 
     a: FloatArray
@@ -230,7 +233,6 @@ class Mixture:
     count: FloatArray
     rate: float
     bins: Bins | None
-    wider: float = 1.0
 
     def interval(self, rate: float) -> tuple[float, float]:
         """Return the ends of the 95 % interval around the estimate."""
@@ -251,7 +253,7 @@ class Mixture:
         total = float(self.count @ r) - self.total(estimate)
         rows = self.count * mixture / self._mixture(estimate)
         variance = float(rows @ r**2) + self._of_calibrator(mixture, rows)
-        return total / float(np.sqrt(max(self.wider * variance, 1e-300)))
+        return total / float(np.sqrt(max(variance, 1e-300)))
 
     def _of_calibrator(self, mixture: FloatArray, rows: FloatArray) -> float:
         if self.bins is None:
@@ -264,8 +266,13 @@ class Mixture:
         return max(free - known, 0.0)
 
 
-def _misfit(
-    q: FloatArray, count: FloatArray, known: CalibrationScores, found: BaseRate
+def _misfit(  # noqa: PLR0917 - internal
+    q: FloatArray,
+    count: FloatArray,
+    known: CalibrationScores,
+    estimate: float,
+    low: float,
+    high: float,
 ) -> float | None:
     """Return the p-value of "the base rate explains the new scores"; None with too few bins."""
     from scipy.stats import chi2  # noqa: PLC0415 - slow to load
@@ -286,10 +293,8 @@ def _misfit(
         rate = float(np.clip(along @ inverse @ gap / (along @ inverse @ along), 0.0, 1.0))
     left = gap - rate * along
     shape = float(chi2.sf(left @ inverse @ left, tables.shape[1] - 2))
-    off = rate - found.base_rate
-    spread = (found.high - found.base_rate if off > 0.0 else found.base_rate - found.low) / (
-        HALF_WIDTH_95
-    )
+    off = rate - estimate
+    spread = (high - estimate if off > 0.0 else estimate - low) / HALF_WIDTH_95
     same = float(chi2.sf(off**2 / max(1.0 / (along @ inverse @ along), spread**2), 1))
     return min(2.0 * min(shape, same), 1.0)
 

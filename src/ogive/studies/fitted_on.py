@@ -29,7 +29,6 @@ from ogive.metrics.vector import nll_vector
 from ogive.readers.provenance import file_checksum, rows_checksum
 from ogive.rows.predictions import Predictions
 from ogive.studies.base_rate import calibration_scores
-from ogive.studies.base_rates import MAX_CLASSES_IN_BINS, class_scores
 from ogive.studies.fitting import (
     TWO_CLASSES,
     VECTOR,
@@ -118,7 +117,6 @@ def fitted_on(
         K=None if names is None else len(names),
         base_rate=_base_rate(data, calibrator),
         scores=_scores(data, calibrator),
-        class_scores=_class_scores(data, calibrator),
         ks_before=before.ks,
         ks_after=None if after is None else after.ks,
         log_loss_before=before.log_loss,
@@ -160,16 +158,6 @@ def _scores(data: Predictions | Curve, calibrator: Fitted) -> dict[str, list[flo
         count = data.row_weights
         return calibration_scores(calibrator(data)[:, 1], count, count * (data.labels == 1))
     return None
-
-
-def _class_scores(data: Predictions | Curve, calibrator: Fitted) -> dict[str, Any] | None:
-    """Return the calibrated vectors of three classes or more in bins."""
-    if not isinstance(calibrator, MatrixMap) or isinstance(data, Curve) or data.labels is None:
-        return None
-    if not TWO_CLASSES < data.K <= MAX_CLASSES_IN_BINS:
-        return None
-    count = data.row_weights
-    return class_scores(calibrator(data), data.labels, count)
 
 
 def most_folds(data: Predictions | Curve) -> int:

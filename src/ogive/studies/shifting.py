@@ -21,11 +21,11 @@ from ogive.calibrators.shifted import (
     shifted,
 )
 from ogive.curve.ties import squares
-from ogive.errors import ArtifactError, DoesNotApply, InvalidInput, OgiveWarning
+from ogive.errors import DoesNotApply, InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map, save
 from ogive.readers import Columns
 from ogive.studies.base_rate import estimate_base_rate, scores_in
-from ogive.studies.base_rates import class_scores_in, estimate_base_rates
+from ogive.studies.base_rates import estimate_base_rates
 from ogive.studies.fitting import TWO_CLASSES
 from ogive.studies.unlabelled import unlabelled, unlabelled_rows
 
@@ -98,7 +98,7 @@ def shift_file(
 class EstimatedShift:
     """A calibrator that was moved to the estimated base rate of new data.
 
-    estimate : the base rate of class 1, with its interval and the test of misfit
+    estimate : the base rate of class 1, with its interval and the test of misfit; or all shares
     trained_at : the base rate of the rows of the fit, or that of every class
     classes : the labels of the classes, where they have names
     """
@@ -162,14 +162,8 @@ def shift_like(
     if rate is None:
         raise _unknown_rate(calibrator)
     before = as_rates(rate, "trained_at", classes)
-    known: Any = scores_in(info) if classes == TWO_CLASSES else class_scores_in(info)
-    if classes > TWO_CLASSES and known is not None and known.rows.shape[0] != classes:
-        msg = (
-            f"{calibrator} holds the rows of {known.rows.shape[0]} classes in bins, but has "
-            f"{classes} classes: it was altered. Fit it again."
-        )
-        raise ArtifactError(msg)
-    if known is None:
+    known = scores_in(info)
+    if known is None and classes == TWO_CLASSES:
         warnings.warn(
             f"{calibrator} does not hold the scores of its own rows in bins: the interval has no "
             "uncertainty of the calibrator, and no misfit is tested. Fit it again.",
@@ -183,7 +177,7 @@ def shift_like(
     if classes == TWO_CLASSES:
         found = estimate_base_rate(q, count, float(before[1]), known)
     else:
-        found = estimate_base_rates(q, count, before, known)
+        found = estimate_base_rates(q, count, before)
     _check_estimate(found)
     how = {"trained_at": before, "how": "estimated", "date": date}
     if classes == TWO_CLASSES:
@@ -202,8 +196,7 @@ def _unknown_rate(calibrator: str | os.PathLike[str]) -> InvalidInput:
 
 def _check_estimate(found: BaseRate) -> None:
     """Refuse an estimate of 0 or 1; warn where a base rate does not explain the scores."""
-    rates, low, high = (np.atleast_1d(x) for x in (found.base_rate, found.low, found.high))
-    misfit = ""
+    rates, misfit = np.atleast_1d(found.base_rate), ""
     if found.misfit_pvalue is not None and found.misfit_pvalue < MISFIT_LEVEL:
         misfit = (
             "another base rate does not explain the new scores (misfit test: "
@@ -213,15 +206,16 @@ def _check_estimate(found: BaseRate) -> None:
         )
     if not ((rates > 0.0) & (rates < 1.0)).all():
         k = int(np.argmax((rates <= 0.0) | (rates >= 1.0)))
-        which, seen = "", "show a single class"
-        if rates.size > 1:
-            which, seen = f" of class {k}", "do not show this class, or no other"
+        which, seen, ends = f" of class {k}", "do not show this class, or no other", ""
+        if found.low is not None and found.high is not None:
+            which, seen = "", "show a single class"
+            ends = f" (95 % interval {100 * found.low:.3g} % to {100 * found.high:.3g} %)"
         why = f"the new scores {seen}, and nothing was written. Give more rows, or a base rate"
         if misfit:
             why = f"nothing was written, since {misfit} Or give a base rate"
         msg = (
-            f"the estimated base rate{which} is {100 * rates[k]:g} % (95 % interval "
-            f"{100 * low[k]:.3g} % to {100 * high[k]:.3g} %): {why} that you know: --base-rate."
+            f"the estimated base rate{which} is {100 * rates[k]:g} %{ends}: {why} that you know: "
+            "--base-rate."
         )
         raise InvalidInput(msg)
     if misfit:
