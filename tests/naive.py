@@ -1327,3 +1327,24 @@ def base_rates_by_em(q, trained_at, steps=2000):
     for _ in range(steps):
         rates = np.mean([row / row.sum() for row in q * (rates / trained_at)], axis=0)
     return rates
+
+
+def hat_limits(knots, k, eta, hits, line, most):
+    """How far below and above `line` a hat at knot k may move it, by likelihood."""
+    hat = np.interp(eta, knots, np.eye(len(knots))[k])
+
+    def deviance(t):
+        p = expit(line + t * hat)
+        return -2 * sum(
+            math.log(max(q if y else 1 - q, 1e-300)) for q, y in zip(p, hits, strict=True)
+        )
+
+    best = minimize_scalar(deviance, bounds=(-72, 72), method="bounded", options={"xatol": 1e-9})
+    limit = min(best.fun, deviance(-72), deviance(72)) + most
+    ends = []
+    for side in (-1, 1):
+        if deviance(side * 72) <= limit:
+            ends.append(72.0)
+        else:
+            ends.append(max(side * brentq(lambda t: deviance(t) - limit, best.x, side * 72), 0.0))
+    return ends

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import logit, softmax
 
-from ogive import Curve, Predictions, fit_isotonic, fit_multiclass, fit_platt, fit_spline
+from ogive import Curve, Predictions, fit_isotonic, fit_multiclass, fit_platt, fit_spline, read
 from ogive._numerics.logistic import expit
 from ogive.calibrators.spline_band import simultaneous_factor
 from ogive.calibrators.spline_map import LIMIT
 from ogive.errors import DoesNotApply
-from tests import simulate
+from tests import naive, simulate
+from tests.bundled import DEMO
 
 ETAS = np.concatenate([np.linspace(-12, 12, 481), [-300.0, 300.0, -40.0, 40.0]])
 
@@ -20,13 +21,15 @@ def gamma():
     return fit_spline(Curve.from_scores(scores, outcomes))
 
 
-@pytest.mark.parametrize("old", [{}, {"bias": None}, {"below": None, "above": None, "rise": None}])
+@pytest.mark.parametrize(
+    "old", [{}, {"cut": None}, {"bias": None}, {"below": None, "above": None, "rise": None}]
+)
 @pytest.mark.parametrize("monotone", [False, True])
 def test_the_polynomials_are_the_half_width(gamma, old, monotone):
     known = replace(gamma, **old, monotone=monotone)
     eta = np.clip(ETAS, known.lowest, known.highest)
-    half = known.half_width(eta)
     for side, end in zip((-1, 1), known.band_ends(), strict=True):
+        half = known.half_width(eta, side)
         logit = np.clip(known.log_odds_at(eta) + side * half, -LIMIT, LIMIT)
         np.testing.assert_allclose(end.from_log_odds(ETAS), expit(logit), rtol=1e-9)
 
@@ -63,6 +66,49 @@ def test_the_band_holds_a_wave_that_few_rows_hardly_show():
         at_crests = expit(0.8 * crests + 0.5 * np.sin(2.5 * crests))
         held[seed] = (low <= at_crests) & (at_crests <= high)
     assert held.mean() > 0.9
+
+
+def test_the_cut_is_where_the_rows_near_by_rule_a_hat_out(rng):
+    eta = np.sort(rng.normal(2.0, 2.0, 300))
+    hits = rng.random(300) < expit(0.7 * eta)
+    gamma = fit_spline(Curve.from_scores(expit(eta), hits))
+    line = gamma.log_odds_at(eta.copy())
+    factors = 2.0, max(simultaneous_factor(gamma), 2.0)
+    for cut, f in zip(gamma.cut, factors, strict=True):
+        for k in range(gamma.knots.size):
+            ends = naive.hat_limits(gamma.knots, k, eta, hits, line, (f + 1.0) ** 2)
+            assert cut[:, k] == pytest.approx(np.minimum(ends, 2 * LIMIT), abs=1e-5)
+
+
+def test_where_all_outcomes_agree_the_band_is_no_block(rng):
+    preds = read(DEMO, part="test")
+    curve = Curve.from_predictions(preds, view="top-1")
+    gamma = fit_spline(curve)
+    low, high = gamma.band_from_log_odds(curve.log_odds)
+    assert (high - low > 0.5).sum() <= 20  # of 10,000, and it was 1,760
+    assert low[9000] >= 0.985  # 1,001 of 1,001 rows near by are right, and it was 0.0025
+    below, above = replace(gamma, cut=None).band_from_log_odds(curve.log_odds)
+    assert (low >= below).all()
+    assert (high <= above).all()
+    assert (low - below)[2000:4000].max() < 0.02  # where outcomes differ, little moves
+
+
+def test_few_rows_cut_less_than_many_and_weights_count_as_fewer(rng):
+    eta = np.sort(rng.normal(3.0, 2.0, 2000))
+    hits = rng.random(2000) < expit(eta)
+    at = np.array([5.0, 7.0])
+    every = fit_spline(Curve.from_scores(expit(eta), hits)).band_from_log_odds(at)[0]
+    weights = np.where(np.arange(2000) % 20 == 0, 100.0, 1.0)
+    one = Curve.from_scores(expit(eta), hits, sample_weight=weights, weight_kind="sampling")
+    assert (fit_spline(one).band_from_log_odds(at)[0] < every - 0.01).all()
+
+
+def test_beyond_the_ends_the_slope_adds_to_what_was_left(gamma):
+    end = np.array([gamma._ends[1].place])
+    left = gamma.half_width(end, 1.0)
+    far = gamma.half_width(end + 3.0, 1.0)
+    added = 3.0 * 2.0 * np.sqrt(gamma.slope_variance(gamma._ends[1]))
+    assert far == pytest.approx(np.hypot(left, added))
 
 
 def test_methods_without_a_band_say_which_have_one():

@@ -1,8 +1,9 @@
-"""The default spline on known truths: `python -m tests.slow.spline_simulations [beyond]`.
+"""The default spline on known truths: `python -m tests.slow.spline_simulations [beyond|cut|alike]`.
 
 Prints the tables of docs/theory/spline.md: how often its band covers and how wide it is, and the
 spline's log loss on few rows against Platt's; with `beyond`, its log loss beyond the scores of
-the fit. The tests beside it assert bounds of these numbers.
+the fit; with `cut`, the coverage of its band without and with the cut; with `alike`, that band
+where all outcomes agree. The tests beside it assert bounds.
 """
 
 import sys
@@ -93,16 +94,17 @@ def fitted(fit, curve):
         return fit(curve)
 
 
-def coverage(kind, n, draws, *, simultaneous=False):
+def coverage(kind, n, draws, *, simultaneous=False, **changed):
     """How often the band holds the truth, at each place; not next to a jump.
 
-    With `simultaneous`: how often the simultaneous band holds it at all places at once.
+    With `simultaneous`: how often the simultaneous band holds it at all places at once. `changed`:
+    fields of the map, such as `cut=None` for the band without the cut.
     """
     place, spread, truth = (TRUTHS | OTHERS)[kind]
     at = place + spread * norm.ppf(SHARES)
     at = at[np.abs(at - JUMP.get(kind, np.inf)) > 0.5]
     held = np.zeros(at.size)
-    for low, high in bands(place, spread, truth, n, draws, at, simultaneous):
+    for low, high in bands(place, spread, truth, n, draws, at, simultaneous, **changed):
         inside = (low <= expit(truth(at))) & (expit(truth(at)) <= high)
         held += inside.all() if simultaneous else inside
     return held / draws
@@ -116,13 +118,14 @@ def half_width(kind, n, draws):
     return np.mean([(logit(high) - logit(low)).mean() / 2.0 for low, high in found])
 
 
-def bands(place, spread, truth, n, draws, at, simultaneous):
+def bands(place, spread, truth, n, draws, at, simultaneous, **changed):
     """The ends of the bands of some samples, at the log-odds `at`."""
     for seed in range(draws):
         rng = np.random.default_rng([n, seed])
         eta = draw(rng, n, place, spread)
         curve = Curve.from_scores(expit(eta), rng.random(n) < expit(truth(eta)))
-        yield fitted(fit_spline, curve).band_from_log_odds(at, simultaneous=simultaneous)
+        gamma = replace(fitted(fit_spline, curve), **changed)
+        yield gamma.band_from_log_odds(at, simultaneous=simultaneous)
 
 
 def loss_over_platt(kind, n, draws):
@@ -175,9 +178,88 @@ def print_beyond():
             print(f"| {kind} | {n:,} | " + " | ".join(cells) + " |", flush=True)
 
 
+#: Where all outcomes agree at an end: log-odds of the fit, and the truth (log-odds).
+ALIKE = {
+    "saturated": ((8.0, 6.0), lambda e: e / 2.4),
+    "saturated, label noise 1 %": ((8.0, 6.0), lambda e: logit(0.01 + 0.98 * expit(e / 2.4))),
+    "rare": ((-5.0, 2.0), lambda e: 0.9 * e),
+    "a cliff far up, to 0.9": ((8.0, 6.0), lambda e: np.where(e > 16.0, logit(0.9), e / 2.0)),
+    "a dip to 0.9": ((8.0, 6.0), lambda e: np.where(abs(e - 15.0) < 0.7, logit(0.9), e / 2.0)),
+}
+ALIKE_SIZES = {1000: 200, 5000: 100}
+FAR_SHARES = np.array([0.5, 0.8, 0.88, 0.95, 0.99])  # 0.88 is the middle of the dip
+
+
+def rows_alike(y):
+    """For outcomes by score: how many rows on either side have the same one, at least."""
+    edges = np.flatnonzero(np.diff(y)) + 1
+    first, last = np.append(0, edges), np.append(edges, y.size) - 1
+    run = np.repeat(np.arange(first.size), last - first + 1)
+    place = np.arange(y.size)
+    return np.minimum(place - first[run], last[run] - place)
+
+
+def far_end(curve, gamma):
+    """The share of rows, of those with 10 rows alike on each side, whose band ends in time.
+
+    The far end lies within the exact 97.5 % limit of a 32nd of the rows alike on both sides.
+    """
+    each = 2 * rows_alike(curve.hits)
+    some = each >= 20
+    low, high = gamma.band_from_log_odds(curve.log_odds[some])
+    share = np.where(curve.hits[some] > 0, low, 1.0 - high)
+    return np.mean(share >= 0.025 ** (32.0 / each[some])), some.sum()
+
+
+def alike(kind, n, draws):
+    """Coverage at far places, and mean width there, without the cut and with it; `far_end`."""
+    (place, spread), truth = ALIKE[kind]
+    at = place + np.sign(place) * spread * norm.ppf(FAR_SHARES)
+    held, width, ends = np.zeros((2, at.size)), np.zeros((2, at.size)), []
+    for seed in range(draws):
+        rng = np.random.default_rng([n, seed, 2])
+        eta = np.sort(rng.normal(place, spread, n))
+        curve = Curve.from_scores(expit(eta), rng.random(n) < expit(truth(eta)))
+        gamma = fit_spline(curve)
+        ends.append(far_end(curve, gamma))
+        for i, each in enumerate((replace(gamma, cut=None), gamma)):
+            low, high = each.band_from_log_odds(at)
+            held[i] += (low <= expit(truth(at))) & (expit(truth(at)) <= high)
+            width[i] += high - low
+    share, rows = np.array(ends).T
+    return held / draws, width / draws, share @ rows / rows.sum()
+
+
+def print_cut(n=1000, draws=80):
+    for kind in TRUTHS | OTHERS:
+        cells = []
+        for simultaneous in (False, True):
+            without, held = (
+                coverage(kind, n, draws, simultaneous=simultaneous, **changed)
+                for changed in ({"cut": None}, {})
+            )
+            cells += [f"{without.mean():.3f} → {held.mean():.3f}", f"{(held - without).min():+.3f}"]
+        print(f"| {kind} | " + " | ".join(cells) + " |", flush=True)
+
+
+def print_alike():
+    print("| truth | rows | of the rows | " + " | ".join(f"{s:g}" for s in FAR_SHARES) + " |")
+    for kind in ALIKE:
+        for n, draws in ALIKE_SIZES.items():
+            held, width, share = alike(kind, n, draws)
+            cells = [
+                f"{w[0]:.3f} ({100 * h[0]:.0f} %) → {w[1]:.3f} ({100 * h[1]:.0f} %)"
+                for h, w in zip(held.T, width.T, strict=True)
+            ]
+            print(
+                f"| {kind} | {n:,} | {100 * share:.1f} % | " + " | ".join(cells) + " |", flush=True
+            )
+
+
 def main():
-    if sys.argv[1:] == ["beyond"]:
-        print_beyond()
+    tables = {"beyond": print_beyond, "cut": print_cut, "alike": print_alike}
+    if sys.argv[1:]:
+        tables[sys.argv[1]]()
         return
     print("| truth | " + " | ".join(f"N = {n:,}" for n in SIZES) + " |")
     for kind in TRUTHS:

@@ -35,6 +35,14 @@ def test_few_rows_lose_little_to_platt(kind, n):
     assert error <= 0.02  # enough samples to tell
 
 
+@pytest.mark.parametrize("kind", ["saturated", "saturated, label noise 1 %", "rare"])
+def test_where_all_outcomes_agree_the_band_is_narrower_and_covers(kind):
+    held, width, share = simulations.alike(kind, 1000, 60)
+    assert share >= 0.95
+    assert held[1].min() >= held[0].min() - 0.02
+    assert (width[1][1:4] < 0.9 * width[0][1:4]).any()
+
+
 @pytest.mark.parametrize(("n", "most"), [(1000, 0.125), (10_000, 0.1)])
 def test_beyond_the_scores_of_the_fit_a_plateau_is_not_run_past(n, most):
     more, error = simulations.loss_beyond("plateau", n, 100)

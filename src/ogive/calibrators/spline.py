@@ -34,6 +34,7 @@ from ogive.calibrators.gain import before_of, gain_of_fit
 from ogive.calibrators.grouped_trials import log_odds, trials_of
 from ogive.calibrators.log_odds import NEAREST_TO_ONE, seen_ends, seen_range
 from ogive.calibrators.platt import platt_line
+from ogive.calibrators.spline_band import cut_of
 from ogive.calibrators.spline_map import LIMIT, MIN_SLOPE, SplineMap
 from ogive.calibrators.spline_problem import (
     MIN_ROWS,
@@ -231,6 +232,7 @@ def _map(
         covariance=low + np.tril(low, -1).T,
         bias=_bias(problem, found),
         certain=None,
+        cut=None,  # to come
         edf=max(found.edf, 0.0),  # rounding may leave a trace below 0
         keep=float(found.weight[0, 0]),
         linear=min(float(found.weight[0].sum()), 1.0),
@@ -248,7 +250,7 @@ def _map(
     rows = float(trials.count.sum())
     shift, moved = (float(trials.count @ part) / rows for part in (change, np.abs(change)))
     read_off = {"one": one, "at_one": at_one, "shift": shift, "moved": moved}
-    return draft.completed(**read_off, **gain._asdict())
+    return draft.completed(cut=cut_of(draft, trials), **read_off, **gain._asdict())
 
 
 def _bias(problem: Problem, found: Posterior) -> FloatArray:

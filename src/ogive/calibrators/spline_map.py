@@ -112,6 +112,9 @@ class SplineMap(LogOddsMap):
     tau : float or None
         τ, in log-odds. None, in calibrators saved before it was kept, stands for infinity: those
         go on straight.
+    cut : (2, 2, K) array or None
+        How far from l the rows near each knot let the band go: pointwise and simultaneous, each
+        below and above. None in calibrators saved before it was kept.
     one : float
         The log-odds that stand for a score of exactly 1.0 in the band.
     shift, moved : float
@@ -152,6 +155,7 @@ class SplineMap(LogOddsMap):
     expected_total: float | None = None
     bias: FloatArray | None = None
     certain: Certain | None = None
+    cut: FloatArray | None = None
 
     @cached_property
     def _spline(self) -> NaturalSpline:
@@ -200,7 +204,7 @@ class SplineMap(LogOddsMap):
 
         return variance_of(self)
 
-    def completed(self, **numbers: float) -> SplineMap:
+    def completed(self, **numbers: float | FloatArray) -> SplineMap:
         """Return it with numbers that were read off it; what it has computed stays known."""
         result = replace(self, **numbers)  # type: ignore[arg-type]
         known = ("_spline", "_evaluator", "_grid", "_ends", "beyond")
@@ -248,12 +252,22 @@ class SplineMap(LogOddsMap):
 
         return ends_of(self, simultaneous=simultaneous)
 
-    def half_width(self, eta: FloatArray) -> FloatArray:
-        """Return half the width of the 95 % band of l at finite log-odds, (m,).
+    def half_width(self, eta: FloatArray, side: float) -> FloatArray:
+        """Return how far the 95 % band of l reaches on a side at finite log-odds, (m,).
 
-        It is 2 √(variance + bias²), the bias on straight lines between the knots.
+        It is 2 √(variance + bias²), the bias on straight lines between the knots, or the cut if
+        that is less; beyond the ends, what the slope there may add.
         """
-        return (BAND_WITHOUT_BIAS if self.bias is None else BAND) * self.spread(eta)
+        factor = BAND_WITHOUT_BIAS if self.bias is None else BAND
+        half = factor * self.spread(eta)
+        if self.cut is None or not self._ends:
+            return half
+        low, high = self._ends
+        seen = np.clip(eta, low.place, high.place)
+        at_most = np.interp(seen, self.knots, self.cut[0, int(side > 0.0)])
+        lost = np.maximum((factor * self.spread(seen)) ** 2 - at_most**2, 0.0)
+        result: FloatArray = np.sqrt(np.maximum(half**2 - lost, 0.0))
+        return result
 
     def spread(self, eta: FloatArray) -> FloatArray:
         """Return √(variance + bias²) of l at finite log-odds, (m,)."""
@@ -318,6 +332,7 @@ class SplineMap(LogOddsMap):
             "values": self.values.tolist(),
             "covariance": low.tolist(),
             **({} if self.bias is None else {"bias": self.bias.tolist()}),
+            **({} if self.cut is None else {"cut": self.cut.tolist()}),
         }
 
     @classmethod
@@ -330,8 +345,9 @@ class SplineMap(LogOddsMap):
         covariance[np.tril_indices(knots.size)] = low
         covariance += np.tril(covariance, -1).T
         arrays = {"knots": knots, "values": at_knots, "covariance": covariance}
-        if values.get("bias") is not None:
-            arrays["bias"] = np.array(values["bias"], dtype=np.float64)
+        for name in ("bias", "cut"):
+            if values.get(name) is not None:
+                arrays[name] = np.array(values[name], dtype=np.float64)
         return cls(**{**values, **arrays})
 
 

@@ -159,8 +159,8 @@ def _ranges(gamma: SplineMap) -> list[OffRange]:
     """Return where the band excludes the score, over the scores that were seen."""
     eta = places_of(gamma)
     logit = gamma.log_odds_at(eta)
-    half = gamma.half_width(eta)
-    side = np.where(logit + half < eta, -1, np.where(logit - half > eta, 1, 0))
+    below, above = (gamma.half_width(eta, side) for side in (-1.0, 1.0))
+    side = np.where(logit + above < eta, -1, np.where(logit - below > eta, 1, 0))
     edges = np.flatnonzero(np.diff(side, prepend=0, append=0))
     return [
         _range(eta[start:stop], logit[start:stop]) for start, stop in pairwise(edges) if side[start]

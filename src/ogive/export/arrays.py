@@ -188,7 +188,7 @@ class Bank:
         self.direct = [form.direct for form in forms]
         self.groups: list[tuple[list[int], _Group]] = []
         self.constants: dict[str, AnyArray] = {}
-        kinds = [(type(form), form.direct, _is_end(form)) for form in forms]
+        kinds = [(type(form), form.direct, len(_squares(form))) for form in forms]
         for kind in dict.fromkeys(kinds):
             places = [j for j, own in enumerate(kinds) if own == kind]
             group = _Group([forms[j] for j in places], f"{name}_{len(self.groups)}")
@@ -246,7 +246,7 @@ class _Group:
                 numbers += ["falling", "rising"]
         self.beta = "rising" in numbers
         self.shifted = any(form.odds != 1.0 for form in forms)
-        numbers += ["odds"] * self.shifted
+        numbers += ["odds"] * self.shifted + ["side"] * bool(_squares(forms[0]))
         for number in numbers:
             tables[number] = np.array([getattr(form, number) for form in forms])
         self.beyond = any(getattr(form, "beyond", None) for form in forms)
@@ -255,12 +255,12 @@ class _Group:
             ends = [own.beyond or line for own, line in zip(forms, straight, strict=True)]  # type: ignore[union-attr]
             tables |= dict(zip(("low", "high", "line", "tau"), np.array(ends).T, strict=True))
         self.constants = {f"{name}_{key}": value for key, value in tables.items()}
-        self.square: tuple[int, int] | None = None
-        if _is_end(forms[0]):
-            steps, degree, tables = _tables([form.square for form in forms])  # type: ignore[union-attr,misc]
-            self.square = steps, degree
-            tables["side"] = np.array([form.side for form in forms])  # type: ignore[union-attr]
-            self.constants |= {f"{name}_square_{key}": value for key, value in tables.items()}
+        self.squares: list[tuple[str, int, int]] = []
+        for i, squares in enumerate(zip(*map(_squares, forms), strict=True)):
+            own = f"{name}_square{i}"
+            steps, degree, tables = _tables(squares)
+            self.squares.append((own, steps, degree))
+            self.constants |= {f"{own}_{key}": value for key, value in tables.items()}
 
     def from_tails(self, xp: Namespace, c: Constants, high: Array, tail: Array) -> Array:
         if self.in_log_odds:
@@ -279,10 +279,12 @@ class _Group:
         """Return the pieces at these log-odds, cut to the limit."""
         eta = clip(xp, eta, c[f"{self.name}_lowest"], c[f"{self.name}_highest"])
         logit = _pieces(xp, c, self._drawn_in(xp, c, eta), self.name, self.steps, self.degree)
-        if self.square is not None:
-            square = _pieces(xp, c, eta, f"{self.name}_square", *self.square)
-            half = xp.sqrt(xp.maximum(square, _LEAST_SQUARE))
-            logit = logit + c[f"{self.name}_square_side"] * half
+        if self.squares:
+            least, *others = (_pieces(xp, c, eta, *square) for square in self.squares)
+            for square in others:
+                least = xp.minimum(least, square)
+            half = xp.sqrt(xp.maximum(least, _LEAST_SQUARE))
+            logit = logit + c[f"{self.name}_side"] * half
         if self.beta:
             bend = log1p(xp, xp.exp(-xp.absolute(eta)))
             logit = logit + c[f"{self.name}_rising"] * (xp.maximum(eta, 0.0) + bend)
@@ -308,9 +310,9 @@ class _Group:
         return event / (event + (1.0 - q))
 
 
-def _is_end(form: Form) -> bool:
-    """Return whether a form is an end of a band."""
-    return isinstance(form, LogOddsForm) and form.square is not None
+def _squares(form: Form) -> tuple[Pieces, ...]:
+    """Return the squares of an end of a band."""
+    return form.squares if isinstance(form, LogOddsForm) else ()
 
 
 def _pieces(  # noqa: PLR0917 - internal

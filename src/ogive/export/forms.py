@@ -78,7 +78,7 @@ class TailForm:
 
 @dataclass(frozen=True, eq=False)
 class LogOddsForm:
-    r"""sigmoid(pieces(η) + side · √square(η) − falling · softplus(−η) + rising · softplus(η)).
+    r"""sigmoid(pieces(η) + side · √least(η) − falling · softplus(−η) + rising · softplus(η)).
 
     lowest, highest : η is cut to these first
     beyond : draws η in for the pieces: what they give beyond the log-odds of the fit
@@ -87,7 +87,8 @@ class LogOddsForm:
     grid : η is rounded to multiples of this; 0 for none
     direct : whether log-odds are used directly; if not, they are turned into a tail first
     odds : what the odds of the result are multiplied by
-    square, side : side · √square(η) is added to the pieces: an end of a band
+    squares, side : side · √least(η) is added to the pieces, the least of these squares: an end of
+        a band
     """
 
     pieces: Pieces
@@ -100,7 +101,7 @@ class LogOddsForm:
     grid: float = 0.0
     direct: bool = False
     odds: float = 1.0
-    square: Pieces | None = None
+    squares: tuple[Pieces, ...] = ()
     side: float = 0.0
     beyond: Beyond | None = None
 
@@ -110,8 +111,9 @@ class LogOddsForm:
         eta = self.lowest
         at = np.array([eta])
         logit = float(self.pieces(at if self.beyond is None else self.beyond(at))[0])
-        if self.square is not None:
-            logit += self.side * float(np.sqrt(max(self.square(at)[0], 0.0)))
+        if self.squares:
+            least = min(float(square(at)[0]) for square in self.squares)
+            logit += self.side * float(np.sqrt(max(least, 0.0)))
         logit += self.rising * np.logaddexp(0, eta) - self.falling * np.logaddexp(0, -eta)
         q = expit(np.clip(np.array([logit]), -self.limit, self.limit))
         return float(with_odds(q, self.odds)[0])
@@ -208,10 +210,9 @@ def _of_spline(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a SplineMap
 
 
 def _of_spline_end(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a SplineEnd
-    breaks, (start, powers) = gamma.square_pieces()
-    square = Pieces(breaks, start, powers)
+    squares = tuple(Pieces(breaks, *polynomials) for breaks, polynomials in gamma.squares())
     form = _of_spline(gamma.spline)
-    return replace(form, square=square, side=gamma.side, at_one=_value_at_one(gamma))
+    return replace(form, squares=squares, side=gamma.side, at_one=_value_at_one(gamma))
 
 
 def _of_shifted(gamma: Any) -> Form:  # noqa: ANN401 - a ShiftedMap

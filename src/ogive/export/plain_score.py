@@ -45,8 +45,9 @@ def log_odds_at(form: dict[str, Any], eta: float) -> float:
     if form["grid"]:
         eta = round(eta / form["grid"]) * form["grid"]
     logit = pieces(form, drawn_in(eta, *form["beyond"]) if form["beyond"] else eta)
-    if form["square"]:
-        logit += form["side"] * max(pieces(form["square"], eta), 0.0) ** 0.5
+    if form["squares"]:
+        least = min([pieces(square, eta) for square in form["squares"]])
+        logit += form["side"] * max(least, 0.0) ** 0.5
     if form["falling"] or form["rising"]:
         bend = log1p(exp(-abs(eta)))
         logit += form["rising"] * (max(eta, 0.0) + bend)

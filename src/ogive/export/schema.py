@@ -145,6 +145,9 @@ SCORE_MAPS: dict[str, Object] = {
             "knots": Array(item=_LOG_ODDS, least=3, most=MAX_SPLINE_KNOTS, rising=True),
             "values": Array(item=Number(low=-1e9, high=1e9), least=3, most=MAX_SPLINE_KNOTS),
             "covariance": Array(shape=("triangle",)),
+            "cut": Array(
+                shape=("two", "two", "m"), item=_NOT_NEGATIVE, least=2, most=2, optional=True
+            ),
             "bias": Array(item=_NOT_NEGATIVE, least=3, most=MAX_SPLINE_KNOTS, optional=True),
         },
         _ENDS,

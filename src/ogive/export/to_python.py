@@ -93,7 +93,7 @@ def _plain(form: Form) -> dict[str, Any]:
             numbers[name] = float(getattr(form, name))
         numbers["side"] = float(form.side)
         numbers["beyond"] = form.beyond and tuple(map(float, form.beyond))
-        numbers["square"] = None if form.square is None else _polynomials(form.square)
+        numbers["squares"] = [_polynomials(square) for square in form.squares]
     return numbers
 
 

@@ -289,8 +289,8 @@ def _logit_of(form: LogOddsForm, eta: str, below: Callable[[int], str]) -> str:
     first, last = (int(np.searchsorted(breaks, end)) for end in (form.lowest, form.highest))
     outer = {} if form.beyond is None else _drawn_in(form.beyond, eta, breaks.size)
     logit = _tree(first, last, below, lambda j: _cubic(form.pieces, j, outer.get(j, eta)))
-    if form.square is not None:
-        logit = f"({logit} + {literal(form.side)} * {_half(form.square, eta)})"
+    if form.squares:
+        logit = f"({logit} + {literal(form.side)} * {_half(form.squares, eta)})"
     if not (form.falling or form.rising):
         return logit
     bend = f"ln(1e0 + exp(-abs({eta})))"
@@ -312,14 +312,19 @@ def _drawn_in(beyond: Beyond, eta: str, last: int) -> dict[int, str]:
     return result
 
 
-def _half(square: Pieces, eta: str) -> str:
-    """Return half the width of a band: the root of polynomials on pieces."""
+def _half(squares: Sequence[Pieces], eta: str) -> str:
+    """Return half the width of a band: the root of the least of polynomials on pieces."""
 
-    def below(j: int) -> str:
-        return f"{eta} <= {literal(square.breaks[j])}"
+    def tree(square: Pieces) -> str:
+        def below(j: int) -> str:
+            return f"{eta} <= {literal(square.breaks[j])}"
 
-    tree = _tree(0, square.breaks.size, below, lambda j: _cubic(square, j, eta))
-    return f"sqrt(GREATEST({tree}, 0e0))"
+        return _tree(0, square.breaks.size, below, lambda j: _cubic(square, j, eta))
+
+    least = tree(squares[0])
+    for square in squares[1:]:
+        least = f"LEAST({least}, {tree(square)})"
+    return f"sqrt(GREATEST({least}, 0e0))"
 
 
 def _cubic(pieces: Pieces, j: int, x: str) -> str:
