@@ -80,7 +80,7 @@ def test_killed_workers_lose_no_rows_and_double_none(client, table, tmp_path, co
     """Of two workers, one or both: with both, all that was counted so far is lost, and the plan."""
     monkeypatch.setattr("ogive.engines.cluster.TASKS_PER_CORE", 60)  # many tasks
     log = write_log(tmp_path / "log", table.select(PLAIN), 120)
-    client.wait_for_workers(2, timeout=60)  # a test before this may have killed one
+    client.wait_for_workers(2, timeout=120)  # a test before this may have killed one
     pids, killed = client.run(os.getpid), []
     assert len(pids) == 2
 
@@ -200,7 +200,7 @@ def test_apply_is_resumed_after_a_failure(client, tmp_path):
 def test_apply_with_a_worker_killed_writes_each_row_once(client, table, tmp_path):
     log = write_log(tmp_path / "log", table.select(PLAIN), 40)
     ogive.save(ogive.fit_platt(local.curve(log)), tmp_path / "cal.json")
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=120)
     killed = []
 
     def kill_one(what, done, total):

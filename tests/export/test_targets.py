@@ -34,11 +34,12 @@ def kinds(name, target):
     return ["logits", "probs"]
 
 
+#: Each method in each target once, and in all ways among the long tests.
 CASES = [
-    (name, target, kind)
+    pytest.param(name, target, kind, marks=[pytest.mark.thorough] * bool(at))
     for name in NAMES
     for target in TARGETS
-    for kind in kinds(name, target)
+    for at, kind in enumerate(kinds(name, target))
     if target in {"onnx", "torch"} or name in {"sql": SQL_NAMES, "python": CURVE_NAMES}[target]
 ]
 
