@@ -17,9 +17,9 @@ def as_tail(score):
 
 
 def equals(score, new):
-    """Whether their tails agree to 30 bits."""
+    """Whether float32 cannot tell them apart, or their log-odds."""
     (side, tail), (other, far) = as_tail(score), as_tail(new)
-    return side == other and abs(tail - far) <= 2.0**-30 * tail
+    return side == other and abs(tail - far) < max(2.0**-20 * tail, 2.0**-24 * side) * 0.99
 
 
 @given(strategies.scored(min_size=1, max_size=12, weights=True), st.randoms(use_true_random=False))
@@ -34,8 +34,11 @@ def test_it_is_isotonic_regression_with_the_new_row(data, random):
     beside = s * (1.0 + random.choice([-1, 1]) * 2.0**-40)
     for new in (s, min(beside, 1.0), random.random(), 0.0, 1.0):
         sides = [as_tail(x) for x in every]
-        gaps = [abs(a[1] - b[1]) <= 2.0**-27 * max(a[1], b[1]) for a, b in pairwise(sides)]
-        if any(gaps) or any(0 < abs(x - new) <= 1e-8 and not equals(x, new) for x in every):
+        gaps = [
+            abs(a[1] - b[1]) <= max(2.0**-18 * max(a[1], b[1]), 2.0**-22)
+            for a, b in pairwise(sides)
+        ]
+        if any(gaps) or any(0 < abs(x - new) <= 2.0**-20 and not equals(x, new) for x in every):
             continue  # scores that are hardly apart are another matter
         place = next((x for x in every if equals(x, new)), new)
         low, high = naive.venn_abers(scores, outcomes, place, weights)
@@ -114,3 +117,19 @@ def test_one_of_the_pair_is_calibrated():
 def test_the_smallest_score_of_all_is_a_score():
     gamma = fit_venn_abers(Curve.from_scores([5e-324], [1]))
     np.testing.assert_allclose(gamma.band([0.0, 5e-324, 1.0])[0], [0.0, 0.5, 0.5])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_step_lies_on_a_score_of_the_fit(dtype):
+    rng = np.random.default_rng(7)
+    scores = np.sort(np.concatenate([rng.random(600), 1.0 - rng.random(100) * 1e-3]))
+    gamma = fit_venn_abers(Curve.from_scores(scores, rng.random(700) < scores**2))
+    assert not np.isin(
+        np.where(gamma.edge_high, 1.0 - gamma.edge_tail, gamma.edge_tail), scores
+    ).any()
+    far = np.flatnonzero(np.diff(scores) > 2.0**-22)
+    alone = np.intersect1d(far[1:], far[:-1] + 1)  # float32 can tell them from their neighbours
+    assert alone.size > 500
+    log_odds = np.log(scores) - np.log1p(-scores)
+    for found in (gamma(scores.astype(dtype)), gamma.from_log_odds(log_odds.astype(dtype))):
+        np.testing.assert_array_equal(found[alone], gamma(scores)[alone])

@@ -188,6 +188,7 @@ EXPORT = {
         "max_abs_difference": {"type": "number", "minimum": 0},
         "points": {"type": "integer", "minimum": 1},
         "at_jumps": {"type": "integer", "minimum": 0},
+        "rounded": {"type": "integer", "minimum": 0},
     },
     "required": ["out", "max_abs_difference"],
 }

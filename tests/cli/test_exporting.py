@@ -30,7 +30,7 @@ def test_export(run, run_json, scores, tmp_path, to):
     run_json(schemas.FIT, "fit", scores, "-o", cal, "--method", "platt")
     result = run_json(schemas.EXPORT, "export", cal, "--to", to, "-o", out)
     assert result["out"] == str(out)
-    assert result["max_abs_difference"] <= 1e-9
+    assert result["max_abs_difference"] <= (1e-7 if to == "torch" else 1e-9)  # float32 rounds
     assert out.exists()
     code, text, _ = run("export", cal, "--to", to, "-o", out)
     assert code == 0
@@ -65,7 +65,7 @@ def test_export_takes_what_the_calibrator_was_fitted_to(run_json, tmp_path):
              "--folds", "0")  # fmt: skip
     run_json(schemas.EXPORT, "export", cal, "--to", "onnx", "-o", out)
     preds = ogive.read(DEMO, part="test")
-    rows = preds.values[:20].astype(np.float32)
+    rows = preds.values[:20].astype(float)
     found = onnxruntime.InferenceSession(str(out)).run(None, {"logits": rows})[0]
     np.testing.assert_allclose(found, ogive.load(cal)(preds)[:20], atol=1e-6)
 

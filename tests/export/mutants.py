@@ -225,7 +225,7 @@ def _exported(text, target):
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
         try:
             gamma = ogive.load(path)
-            done = export(gamma, target, out, points=500)
+            done = export(gamma, target, out, dtype="float64", points=500)
         except OgiveError:
             assert [path] == list(Path(folder).iterdir()), "a file was left behind"
             return

@@ -28,7 +28,7 @@ MADE = {"hostile": grouped.hostile, "crossed": grouped.crossed, "three": grouped
 def test_every_export_agrees_with_the_library(to, name, tmp_path):
     for extra in {"onnx": ["onnx", "onnxruntime"], "torch": ["torch"]}.get(to, []):
         pytest.importorskip(extra)
-    done = export(MADE[name](), to, tmp_path / "cal", points=3000)
+    done = export(MADE[name](), to, tmp_path / "cal", dtype="float64", points=3000)
     assert done.max_abs_difference < 1e-9
     assert done.points >= 3000
 
@@ -139,7 +139,7 @@ def test_ten_thousand_groups(to, tmp_path):
     for extra in {"onnx": ["onnx", "onnxruntime"]}.get(to, []):
         pytest.importorskip(extra)
     out = tmp_path / "cal"
-    assert export(grouped.many(), to, out, points=20_000).max_abs_difference < 1e-9
+    assert export(grouped.many(), to, out, dtype="float64", points=20_000).max_abs_difference < 1e-9
     assert out.stat().st_size < 1_500_000  # at most 150 bytes a group
 
 
@@ -152,7 +152,7 @@ def test_arrays_compute_the_score_of_a_view(view, kind, tmp_path):
     gamma = replace(gamma, view=view, overall=replace(gamma.overall, view=view))
     for to, package in (("onnx", "onnxruntime"), ("torch", "torch")):
         pytest.importorskip(package)
-        done = export(gamma, to, tmp_path / "cal", kind=kind, points=3000)
+        done = export(gamma, to, tmp_path / "cal", kind=kind, dtype="float64", points=3000)
         assert done.max_abs_difference < 2e-6
 
 

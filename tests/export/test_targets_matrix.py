@@ -62,10 +62,7 @@ def test_every_method_of_every_view_in_every_target(method, view, tmp_path):
     gamma = fitted(method, view)
     assert gamma.view == view
     for target, kind, from_scores, bound in targets(gamma):
-        dtype = "float64"
-        values = batch(
-            gamma, kind, from_scores=from_scores, dtype=dtype, points=300, random_state=0
-        )
+        values = batch(gamma, kind, from_scores=from_scores, points=300, random_state=0)
         values = values[:: max(1, values.shape[0] // 400)]
         found = run(target, gamma, kind, values)
         if found is None:

@@ -30,7 +30,7 @@ def test_names_shapes_and_the_operator_set():
         (entry,), (result,) = model.graph.input, model.graph.output
         assert (entry.name, shape(entry)) == (given, given_shape)
         assert (result.name, shape(result)) == (out, out_shape)
-        assert entry.type.tensor_type.elem_type == onnx.TensorProto.FLOAT
+        assert entry.type.tensor_type.elem_type == onnx.TensorProto.DOUBLE
         assert result.type.tensor_type.elem_type == onnx.TensorProto.DOUBLE
         assert [(o.domain, o.version) for o in model.opset_import] == [("", 17)]
 

@@ -37,9 +37,7 @@ def agree(gamma, run):
     text = to_sql.write(gamma)
     of_a_score = not hasattr(gamma, "K")
     kind = "probs" if of_a_score else "logits"
-    values = batch(
-        gamma, kind, from_scores=of_a_score, dtype="float64", points=POINTS, random_state=2
-    )
+    values = batch(gamma, kind, from_scores=of_a_score, points=POINTS, random_state=2)
     found = run(text, values, to_sql.default_column(gamma))
     checked = compare(gamma, values, found, kind, from_scores=of_a_score, bound=1e-9)
     assert checked.points * (1 if of_a_score else gamma.K) >= POINTS
@@ -75,7 +73,7 @@ def test_views_of_a_matrix_method_are_one_number(method, view, connection, monke
     import sys
 
     gamma = fit(predictions(), method, view)
-    values = batch(gamma, "logits", from_scores=False, dtype="float64", points=4000, random_state=2)
+    values = batch(gamma, "logits", from_scores=False, points=4000, random_state=2)
     vectors = expected(gamma, values, "logits", from_scores=False)
     falling = -np.sort(-vectors, axis=1)
     kind, _, number = view.rpartition("-")

@@ -20,7 +20,7 @@ greatest convex minorant of the points, at or beyond the end of that block, and 
 the block. For each a the best corner is a tangent, found by bisection, and the maximum over
 :math:`a \le i` is a running maximum. An outcome of 0 is the same from the other end. A new score
 that equals score i has the :math:`p_0` of the interval after it and the :math:`p_1` of the one
-before; tails that agree to 30 bits are taken as equal, since logits round.
+before; new scores that float32 cannot tell from it are taken as equal, up to half-way to the next.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from ogive.curve import Curve
 
 
-_EQUAL = 2.0**-30  # relative distance of tails that are taken as equal
+#: What float32 moves a tail by: of its size, from log-odds up to 16, and in scores near 1.
+_ROUNDED_LOG_ODDS, _ROUNDED_SCORE = 2.0**-20, 2.0**-24
 ROWS_AT_A_TIME = 1 << 15  # a few columns of these rows stay in the processor's cache
 ROWS_OF_A_STEP = 1 << 9  # p₁ is constant over most runs of this many rows
 
@@ -145,7 +146,7 @@ def _edges(
 ) -> tuple[BoolArray, FloatArray, tuple[IntArray, IntArray]]:
     """Return where p₀ or p₁ step, and which value of each the bins between have.
 
-    p₁ steps after score i, and p₀ at it: after the next float below.
+    p₁ steps after score i, and p₀ at it: between it and the next one.
     """
     after, at = (np.flatnonzero(x[1:] != x[:-1]) for x in (up, low))
     at = at[high[at] | (tail[at] > 0.0)] if at.size else at  # no score is below 0
@@ -163,19 +164,21 @@ def _edges(
 
 
 def _beside(high: BoolArray, tail: FloatArray, at: IntArray, step: int) -> FloatArray:
-    """Return the tails just below (−1) or above (1) some scores: new scores up to there equal them.
+    """Return the tails of edges between some scores and the next below (−1) or above (1).
 
-    Tails from logits have 32 bits, and those of served rows may differ by as much. Where the next
-    score is as near, equal is equal.
+    New scores up to there equal them: as far off as float32 rounds a score or its log-odds, and at
+    most half-way. A score of 0 or 1 is not rounded.
     """
     out = np.where(high[at], -step, step)  # above ½ a higher score has a shorter tail
-    exact = tail[at] if step > 0 else np.nextafter(tail[at], np.where(high[at], 1.0, 0.0))
-    wide = np.clip(tail[at] * (1.0 + _EQUAL * out), 0.0, 0.5)
-    wide = np.where(out > 0, np.maximum(wide, exact), np.minimum(wide, exact))  # if subnormal
     next_to = np.clip(at + step, 0, tail.size - 1)
-    near = np.abs(tail[next_to] - tail[at]) <= 4.0 * _EQUAL * tail[at]
-    near &= (high[next_to] == high[at]) & (next_to != at)
-    return np.where(near | (tail[at] == 0.0), exact, wide)
+    gap = np.where(out > 0, np.inf, tail[at])  # to the end, where no score comes before it
+    there = (high[next_to] == high[at]) & (next_to != at)
+    gap = np.where(there, np.abs(tail[next_to] - tail[at]), gap)
+    reach = np.maximum(_ROUNDED_LOG_ODDS * tail[at], np.where(high[at], _ROUNDED_SCORE, 0.0))
+    between = np.clip(tail[at] + out * np.minimum(reach, gap / 2.0), 0.0, 0.5)
+    exact = tail[at] if step > 0 else np.nextafter(tail[at], np.where(high[at], 1.0, 0.0))
+    room = (tail[at] > 0.0) & (gap > 4.0 * np.spacing(tail[at]))
+    return np.where(room, between, exact)
 
 
 def _starts_at_zero(high: BoolArray, tail: FloatArray) -> bool:

@@ -46,10 +46,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--dtype",
-    type=one_of("dtype", "float32", "float64"),
-    default="float32",
-    show_default=True,
-    help="Type of the numbers that onnx and torch are given.",
+    type=one_of("dtype", "float64", "float32"),
+    help="Type of the numbers given; float32 rounds them. [default: float64, for torch float32]",
 )
 @click.option(
     "--column",
@@ -65,7 +63,7 @@ def export(
     output: Output,
     *,
     kind: str | None,
-    dtype: str,
+    dtype: str | None,
     column: str | None,
     as_json: bool,
     **options: Any,  # noqa: ANN401
@@ -94,5 +92,8 @@ def export(
     else:
         say(f"{result.out}: checked at {result.points:,} points, the largest difference is "
             f"{result.max_abs_difference:.1e}")  # fmt: skip
+        if result.rounded:
+            say(f"{result.rounded:,} points differ by more than the usual 2e-06, because float32 "
+                "rounds what they are given: --dtype float64 keeps all digits.")  # fmt: skip
         if result.at_jumps:
             say(f"{result.at_jumps:,} points lie within rounding of a jump: counted apart.")

@@ -40,26 +40,25 @@ class Checked:
     max_abs_difference : largest difference to the artifact, of the points not at a jump
     points : how many rows were compared
     at_jumps : rows within rounding of a jump where the two differ by more than the bound
+    rounded : rows that differ by more than the bound because the export is given fewer digits
     """
 
     max_abs_difference: float
     points: int
     at_jumps: int
+    rounded: int = 0
 
 
 def batch(
-    calibrator: Fitted, kind: Kind, *, from_scores: bool, dtype: str, points: int, random_state: int
-) -> AnyArray:
-    """Return the values on which an export is checked, as the export takes them."""
-    with np.errstate(over="ignore"):  # 1e4 is finite in float32 too; random values may not be
-        if from_scores or (calibrator.view == "score" and kind == "probs"):
-            values = scores_for(calibrator, points, random_state)
-        elif calibrator.view == "score":
-            values = log_odds_for(calibrator, points, random_state)
-        else:
-            values = logits_for(calibrator, points, random_state)
-            values = probabilities_of(values) if kind == "probs" else values
-        return values.astype(dtype)
+    calibrator: Fitted, kind: Kind, *, from_scores: bool, points: int, random_state: int
+) -> FloatArray:
+    """Return the values on which an export is checked, in float64, as a user has them."""
+    if from_scores or (calibrator.view == "score" and kind == "probs"):
+        return scores_for(calibrator, points, random_state)
+    if calibrator.view == "score":
+        return log_odds_for(calibrator, points, random_state)
+    values = logits_for(calibrator, points, random_state)
+    return probabilities_of(values) if kind == "probs" else values
 
 
 def expected(
@@ -117,8 +116,15 @@ def compare(
     one_number: bool = False,
     groups: AnyArray | None = None,
     ends: Sequence[Fitted] = (),
+    dtype: str = "float64",
 ) -> Checked:
-    """Compare the values of an export with the artifact's; raise if they differ."""
+    """Compare what an export gives with the artifact's values; raise if they differ.
+
+    An export that is given float32 is right if it agrees for the rounded values; what rounding
+    them costs is counted.
+    """
+    with np.errstate(over="ignore"):  # of float32
+        asked, values = values, values.astype(dtype)
 
     def of(every: Sequence[Fitted], at: Any = slice(None)) -> FloatArray:  # noqa: ANN401 - an index
         own = None if groups is None else groups[at]
@@ -145,8 +151,13 @@ def compare(
     width = 1 if wanted.ndim == 1 else wanted.shape[1] - len(ends)
     if width > 1:
         _check_vectors(found[~at_jump, :width], wanted[~at_jump, :width])
-    largest = float(difference[~at_jump].max(initial=0.0))
-    return Checked(largest, int(difference.size), int(at_jump.sum()))
+    largest, rounded = float(difference[~at_jump].max(initial=0.0)), 0
+    if values.dtype != asked.dtype:
+        values = asked
+        cost = _per_row(np.abs(found - of(every)))
+        rounded = int((cost > bound).sum())
+        largest = float(cost.max(initial=largest))
+    return Checked(largest, int(difference.size), int(at_jump.sum()), rounded)
 
 
 def _per_row(difference: FloatArray) -> FloatArray:

@@ -22,7 +22,7 @@ from ogive.calibrators.grouped_map import GroupedMap
 from ogive.calibrators.maps import Fitted, Map
 from ogive.errors import ExportError, InvalidInput, InvalidType, UnknownName
 from ogive.export.artifact import check_map, load_fitted_on, load_map
-from ogive.export.check import batch, compare
+from ogive.export.check import Checked, batch, compare
 from ogive.export.grid import groups_for
 from ogive.rows.check import as_choice
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _KINDS: tuple[Kind, Kind] = ("logits", "probs")
 _BANDS: tuple[BandKind, BandKind] = ("pointwise", "simultaneous")
-_DTYPES = ("float32", "float64")
+_DTYPES = ("float64", "float32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,21 @@ class Target:
     module : the module with ``write`` and ``run``
     bound : the largest difference to the artifact that is accepted
     arrays : whether it takes batches of arrays of a given type, and computes a view's score itself
+    dtype : that type, unless another is asked for
     """
 
     name: str
     module: str
     bound: float
     arrays: bool
+    dtype: str = "float64"
 
 
 TARGETS = {
     target.name: target
     for target in (
         Target("onnx", "ogive.export.to_onnx", 2e-6, arrays=True),
-        Target("torch", "ogive.export.to_torch", 2e-6, arrays=True),
+        Target("torch", "ogive.export.to_torch", 2e-6, arrays=True, dtype="float32"),
         Target("python", "ogive.export.to_python", 1e-9, arrays=False),
         Target("sql", "ogive.export.to_sql", 1e-9, arrays=False),
     )
@@ -70,15 +72,19 @@ class Exported:
     ----------
     out : str
     max_abs_difference : float
-        The largest difference over the points compared, those at a jump left out.
+        The largest difference over the points compared, in float64, those at a jump left out. With
+        float32 also what rounding the input costs, at all points.
     points, at_jumps : int
         How many rows were compared; in how many the two differ because a jump is within rounding.
+    rounded : int
+        In how many they differ by more than the target's bound because the input is float32.
     """
 
     out: str
     max_abs_difference: float
     points: int
     at_jumps: int
+    rounded: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of ``ogive export``."""
@@ -91,7 +97,7 @@ def export(
     out: str | os.PathLike[str],
     *,
     kind: Kind | None = None,
-    dtype: str = "float32",
+    dtype: str | None = None,
     column: str | None = None,
     band: BandKind | None = None,
     points: int = 100_000,
@@ -106,8 +112,10 @@ def export(
     out : path
     kind : {"logits", "probs"}, optional
         What the export takes. Default: logits, and probabilities for the score of one column.
-    dtype : {"float32", "float64"}
-        The type of the input of onnx and torch.
+    dtype : {"float64", "float32"}
+        The type of the input of onnx (default float64) and torch (float32, as networks give it: a
+        .pt2 file takes no other than its own). In float32 scores and logits are rounded, which
+        `max_abs_difference` and `rounded` count.
     column : str, optional
         For sql: the score's column, or the beginning of the names of the columns of logits. A
         name such as ``my col`` or ``p.score``; it is quoted.
@@ -148,7 +156,7 @@ def export(
             "(the Python function also takes log_odds=)."
         )
         raise ExportError(msg)
-    dtype = as_choice(dtype, "dtype", _DTYPES) if target.arrays else "float64"
+    dtype = as_choice(dtype or target.dtype, "dtype", _DTYPES) if target.arrays else "float64"
     module = importlib.import_module(target.module)
     options: dict[str, Any] = {"dtype": dtype} if target.arrays else {}
     if to == "sql":
@@ -156,28 +164,22 @@ def export(
     check_map(calibrator)
     ends = _ends(calibrator, band)
     contents = module.write(calibrator, kind=kind, ends=ends, **options)
-    values = batch(
-        calibrator,
-        kind,
-        from_scores=from_scores,
-        dtype=dtype,
-        points=points,
-        random_state=random_state,
-    )
+    how: Any = {"points": points, "random_state": random_state}
+    values = batch(calibrator, kind, from_scores=from_scores, **how)
     groups = None
     if isinstance(calibrator, GroupedMap):
         groups = groups_for(calibrator, len(values), random_state)
         options |= {"groups": groups} | ({"by": calibrator.columns} if to == "sql" else {})
     results = module.run(contents, values, **options)
-    how: Any = {"from_scores": from_scores, "bound": target.bound, "one_number": to == "sql"}
-    checked = compare(calibrator, values, results, kind, ends=ends, groups=groups, **how)
+    how = {"from_scores": from_scores, "bound": target.bound, "one_number": to == "sql"}
+    how |= {"ends": ends, "groups": groups, "dtype": dtype}
+    checked = compare(calibrator, values, results, kind, **how)
     with replacing(out) as beside:
         if isinstance(contents, bytes):
             beside.write_bytes(contents)
         else:
             beside.write_text(contents, encoding="utf-8")
-    found = checked.max_abs_difference, checked.points, checked.at_jumps
-    return Exported(str(Path(out)), *found)
+    return Exported(str(Path(out)), *(getattr(checked, name) for name in Checked.__slots__))
 
 
 def _ends(calibrator: Fitted, band: BandKind | None) -> tuple[Fitted, ...]:
@@ -201,7 +203,7 @@ def export_file(
     out: str | os.PathLike[str],
     *,
     kind: str | None = None,
-    dtype: str = "float32",
+    dtype: str | None = None,
     column: str | None = None,
     band: BandKind | None = None,
 ) -> Exported:

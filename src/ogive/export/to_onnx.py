@@ -48,7 +48,7 @@ def model(
     calibrator: Fitted,
     *,
     kind: Kind = "logits",
-    dtype: str = "float32",
+    dtype: str = "float64",
     ends: Sequence[Fitted] = (),
 ) -> Any:  # noqa: ANN401
     """Return the calibrator as an ``onnx.ModelProto``.
@@ -129,7 +129,7 @@ def write(
     calibrator: Fitted,
     *,
     kind: Kind = "logits",
-    dtype: str = "float32",
+    dtype: str = "float64",
     ends: Sequence[Fitted] = (),
 ) -> bytes:
     """Return the file's contents."""
@@ -138,7 +138,7 @@ def write(
 
 
 def run(
-    contents: bytes, values: AnyArray, dtype: str = "float32", groups: AnyArray | None = None
+    contents: bytes, values: AnyArray, dtype: str = "float64", groups: AnyArray | None = None
 ) -> FloatArray:
     """Run a written model in onnxruntime; groups are (n, columns)."""
     runtime = need("onnxruntime", extra="onnx")
