@@ -35,8 +35,11 @@ def test_measure_more(run_json, run, scores):
     result = run_json(schemas.MEASURE_MORE, "measure", scores, "--more")
     plain = run_json(schemas.MEASURE, "measure", scores)
     assert {key: result[key] for key in plain} == plain
-    for key in ("oe_ratio", "intercept", "slope", "ici", "e50", "e90", "emax", "refinement"):
+    for key in ("oe_ratio", "intercept", "slope", "ici", "refinement"):
         assert result[f"{key}_low"] <= result[key] <= result[f"{key}_high"]
+    for key in ("e50", "e90", "emax"):
+        assert result[key] > 0.0
+        assert result[f"{key}_low"] is result[f"{key}_high"] is None
     data = np.load(scores)
     test = data["test_scores"], data["test_outcomes"]
     assert result["slope"] == ogive.calibration_slope(*test).value

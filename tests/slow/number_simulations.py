@@ -1,7 +1,7 @@
 """How often the intervals of the numbers of ``measure --more`` hold the truth.
 
 ``python -m tests.slow.number_simulations RUNS [KIND [TRUTH]]`` prints the table of
-docs/theory/numbers.md, and with ``RUNS even hard`` that of harder truths.
+docs/theory/numbers.md, and with ``RUNS even hard`` and ``RUNS wide noise`` those of harder truths.
 """
 
 import sys
@@ -9,14 +9,14 @@ import warnings
 
 import numpy as np
 from scipy.optimize import brentq, minimize
-from scipy.special import expit, xlogy
+from scipy.special import expit, logit, xlogy
 from sklearn.metrics import roc_auc_score
 
 from ogive import Curve, expected_performance
 from ogive.errors import OgiveWarning
-from ogive.studies.numbers import NUMBERS, numbers_of
+from ogive.studies.numbers import NUMBERS, WITHOUT_INTERVAL, numbers_of
 
-KEYS = [key for key, *_ in NUMBERS]
+KEYS = [key for key, *_ in NUMBERS if key not in WITHOUT_INTERVAL]
 #: Log-odds of the scores: base rates of about 50 %, 5 %, 1.3 % and 96 %.
 KINDS = {
     "even": lambda rng, n: rng.normal(0.0, 1.5, n),
@@ -24,6 +24,8 @@ KINDS = {
     "rare": lambda rng, n: rng.normal(-5.0, 1.2, n),
     "frequent": lambda rng, n: rng.normal(4.2, 1.5, n),
 }
+#: The scores of a confident net.
+WIDE = {"wide": lambda rng, n: rng.normal(0.0, 4.0, n)}
 #: The true log-odds: calibrated, all too low alike, too extreme, and three that are no line.
 TRUTHS = {
     "calibrated": lambda eta: eta,
@@ -34,40 +36,35 @@ TRUTHS = {
     "arched": lambda eta: 0.85 * eta + 0.5 * np.cos(0.8 * eta),
 }
 #: Harder ones: right below 0 and a slope of 0.5 above, a steep step between two lines, a wave of
-#: twice the frequency, and an error that is largest at the last few scores.
+#: twice the frequency, an error that is largest at the last few scores, and a jump of .1 at ½.
 HARD = {
     "half right": lambda eta: np.where(eta > 0.0, 0.5 * eta, eta),
     "step": lambda eta: eta + 0.6 * np.tanh(4.0 * (eta - 0.5)),
     "fast wave": lambda eta: eta + 0.5 * np.sin(2.5 * eta),
     "cubic": lambda eta: eta - 0.06 * eta**3,
+    "jump": lambda eta: logit((expit(eta) + 0.05 * np.sign(eta)).clip(1e-9, 1.0 - 1e-9)),
 }
-ALL = TRUTHS | HARD
+#: 8 % of the labels are drawn without regard to the score.
+NOISE = {"noise": lambda eta: logit(0.04 + 0.92 * expit(eta))}
+ALL = TRUTHS | HARD | NOISE
 SIZES = (200, 1000, 5000)
 MANY = 200_000  # rows that stand for all rows
 
 
 def population(kind, truth):
     """O/E ratio, intercept, slope and the log loss of the true probabilities, over all rows."""
-    eta = KINDS[kind](np.random.default_rng(99), MANY)
+    eta = (KINDS | WIDE)[kind](np.random.default_rng(99), MANY)
     p, q = expit(eta), expit(ALL[truth](eta))
     shift = brentq(lambda a: np.mean(expit(a + eta)) - q.mean(), -9, 9)
 
     def loss(line):
-        logit = line[0] + line[1] * eta
-        return np.mean(np.logaddexp(0, logit) - q * logit)
+        moved = line[0] + line[1] * eta
+        return np.mean(np.logaddexp(0, moved) - q * moved)
 
     slope = minimize(loss, [0.0, 1.0], tol=1e-9).x[1]
     entropy = -np.mean(xlogy(q, q) + xlogy(1 - q, 1 - q))
     return {"oe_ratio": q.mean() / p.mean(), "intercept": shift, "slope": slope,
             "refinement": entropy}  # fmt: skip
-
-
-def distances(eta, truth):
-    """ICI, E50, E90 and Emax of the truth at the scores of a sample."""
-    error = np.abs(expit(ALL[truth](eta)) - expit(eta))
-    quantiles = np.quantile(error, (0.5, 0.9), method="inverted_cdf")
-    return dict(zip(("ici", "e50", "e90", "emax"), (error.mean(), *quantiles, error.max()),
-                    strict=True))  # fmt: skip
 
 
 def coverage(kind, truth, n, runs, seed=0):
@@ -76,12 +73,14 @@ def coverage(kind, truth, n, runs, seed=0):
     known = population(kind, truth)
     held, width = np.zeros((runs, len(KEYS))), np.zeros((runs, len(KEYS)))
     for run in range(runs):
-        eta = KINDS[kind](rng, n)
-        hits = rng.random(n) < expit(ALL[truth](eta))
-        true = known | distances(eta, truth)
+        eta = (KINDS | WIDE)[kind](rng, n)
+        truly = expit(ALL[truth](eta))
+        hits = rng.random(n) < truly
+        true = known | {"ici": np.abs(truly - expit(eta)).mean()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OgiveWarning)
             found = numbers_of(Curve.from_scores(expit(eta), hits), random_state=run)
+            found = [one for one in found if one.key in KEYS]
         held[run] = [one.low - 1e-12 <= true[one.key] <= one.high for one in found]
         width[run] = [one.high - one.low for one in found]
     return held.mean(axis=0), np.median(width, axis=0)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 
 import ogive
 from ogive import Curve, Predictions, spline_errors
-from ogive.studies.numbers import NUMBERS, numbers_of
+from ogive.studies.numbers import NUMBERS, WITHOUT_INTERVAL, numbers_of
 from tests import strategies
 from tests.simulate import too_high
 
@@ -14,9 +14,14 @@ from tests.simulate import too_high
 def test_any_curve_has_numbers_with_intervals_around_them(data):
     scores, hits, w = data
     for one in numbers_of(Curve.from_scores(scores, hits, sample_weight=w)):
+        assert one.meaning
+        assert not one.percent or 0.0 <= one.value <= 1.0
+        if one.key in WITHOUT_INTERVAL:
+            assert np.isnan([one.low, one.high]).all()
+            assert one.shown()[1] == "no interval"
+            continue
         assert np.isnan(one.value) or one.low <= one.value <= one.high
         assert not one.percent or 0.0 <= one.low <= one.high <= 1.0
-        assert one.meaning
 
 
 def test_weight_two_is_the_row_twice(rng):
@@ -24,7 +29,7 @@ def test_weight_two_is_the_row_twice(rng):
     w = rng.integers(1, 4, 600)
     a, b = numbers_of(Curve.from_scores(scores, hits, sample_weight=w)), numbers_of(
         Curve.from_scores(np.repeat(scores, w), np.repeat(hits, w)))  # fmt: skip
-    assert [x[2:5] for x in a] == [pytest.approx(y[2:5], abs=1e-9) for y in b]
+    assert [x[2:5] for x in a] == [pytest.approx(y[2:5], abs=1e-9, nan_ok=True) for y in b]
 
 
 def test_sampling_weights_widen_the_intervals(rng):
@@ -33,7 +38,7 @@ def test_sampling_weights_widen_the_intervals(rng):
     plain = numbers_of(Curve.from_scores(scores, hits))
     weighted = numbers_of(Curve.from_scores(scores, hits, sample_weight=w, weight_kind="sampling"))
     wider = [b.high - b.low > a.high - a.low for a, b in zip(plain, weighted, strict=True)]
-    assert sum(wider) >= 6
+    assert sum(wider) >= 4
 
 
 def test_a_merged_curve_and_a_summary_have_the_same_numbers(rng):

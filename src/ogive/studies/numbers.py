@@ -37,7 +37,8 @@ class Number(NamedTuple):
         """Return value and interval as words; rows that fitted a calibrator have no interval."""
         value = self._word(self.value)
         if np.isnan(self.low):
-            return value, "unknown" if np.isnan(self.value) else "withheld"
+            why = "no interval" if self.key in WITHOUT_INTERVAL else "withheld"
+            return value, "unknown" if np.isnan(self.value) else why
         return value, f"{self._word(self.low)} … {self._word(self.high)}"
 
     def _word(self, value: float) -> str:
@@ -79,6 +80,8 @@ NUMBERS = (
         "Log loss after cross-fitted calibration: what calibration cannot repair.",
     ),
 )
+#: No interval of these holds the truth often enough: see docs/theory/numbers.md.
+WITHOUT_INTERVAL = {"e50", "e90", "emax"}
 #: The words where there is no number.
 UNKNOWN = {
     "oe_ratio": "Unknown: all scores are 0, so that no outcome is expected.",

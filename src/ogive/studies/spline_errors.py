@@ -1,33 +1,40 @@
-r"""How far scores are from the default spline γ: ICI, E50, E90 and Emax.
+r"""How far scores are from the default spline γ: ICI, with an interval, E50, E90 and Emax.
 
 They are the mean, median, 90 % quantile and maximum of :math:`|\gamma(p) - p|` over the rows
 (Austin and Steyerberg 2019, Harrell's val.prob), without a bandwidth or a number of bins.
 
-**Intervals.** γ leans towards leaving the scores alone, also where all of them are off alike by a
-few standard errors, so that it shows too little of such an error. Platt's line has no prior: that
+**The interval.** γ leans towards leaving the scores alone, also where all of them are off alike by
+a few standard errors, so that it shows too little of such an error. Platt's line has no prior: that
 of what γ gives, :math:`\gamma_0 = \mathrm{sigmoid}(a + b \operatorname{logit} \gamma)`, keeps γ's
 bends and does not lean. Curves are drawn from the posterior of γ, and moved to lie about
 :math:`\gamma_0`.
 
-The lower end is the lower quantile of their numbers, where a draw counts as 0 with the weight that
-the posterior gives to leaving the scores alone: so it is 0 where they may be perfectly calibrated.
-Noise makes every drawn curve rougher, hence its errors larger; this end is moved down by the mean
-excess of the draws over the number of :math:`\gamma_0`.
+Noise makes a fitted curve rougher than the truth, hence its errors larger, and drawn curves rougher
+than :math:`\gamma_0` by as much again. So the lower end lies as far below the number :math:`v_0` of
+:math:`\gamma_0` as the upper quantile u of the draws lies above it. With l their lower quantile,
+where a draw counts as 0 with the weight that the posterior gives to leaving the scores alone, it is
+
+.. math:: \max(2 v_0 - u,\ l / 2), \quad \text{at most } l,
+
+so that it is 0 only where the scores may be perfectly calibrated.
 
 Smoothing makes bends flatter, so the truth is more often above the number than below. With d the
-distance of the upper quantile of the draws from the number v, and b by how much the number of
-:math:`\gamma_0` grows if every row's error grows by the bias that the band allows for, the upper
-end is
+distance of u from the number v, and b by how much :math:`v_0` grows if every row's error grows by
+the bias that the band allows for, the upper end is
 
 .. math:: v + \sqrt{d^2 + b^2 / 2} .
 
-Half of the squared bias, as smoothing moves some rows away from their score, not towards it. Emax
-has b = 0: it would be the bias at the very last score, of which one row says next to nothing.
+Half of the squared bias, as smoothing moves some rows away from their score, not towards it.
+
+Only ICI, a mean over all rows, has an interval that holds: those of E50, E90 and Emax held the
+truth in as few as 19, 60 and 4 % of samples where part of the scores is right, the truth has a
+jump, or the last few scores are off most.
 ``docs/theory/numbers.md`` has the coverage.
 """
 
 from __future__ import annotations
 
+from math import hypot, nan, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -55,7 +62,10 @@ _ROUNDING = 1e-12  # a share that should end on a row does, in spite of rounding
 
 
 class SplineErrors(NamedTuple):
-    """How far the scores are from the default spline, over the rows: fractions with intervals."""
+    """How far the scores are from the default spline, over the rows.
+
+    They are fractions; ``ici`` has an interval, and the ends of the others are NaN.
+    """
 
     ici: Estimate
     e50: Estimate
@@ -77,7 +87,8 @@ def spline_errors(
 ) -> SplineErrors:
     """Return ICI, E50, E90 and Emax: mean, median, 90 % quantile and maximum of |γ(p) − p|.
 
-    γ is the default spline, fitted to the curve: there is no bandwidth to choose.
+    γ is the default spline, fitted to the curve: there is no bandwidth to choose. Only ICI has an
+    interval.
 
     Parameters
     ----------
@@ -86,7 +97,7 @@ def spline_errors(
     outcomes, sample_weight, weight_kind : optional
         Of scores, as in `Curve.from_scores`.
     random_state : int
-        Of the draws that the intervals are made from.
+        Of the draws that the interval is made from.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -98,26 +109,26 @@ def spline_errors(
     given = as_curve(curve, outcomes, sample_weight=sample_weight, weight_kind=weight_kind)
     curve = given.as_independent()
     gamma = spline_of(curve)
-    error = np.abs(gamma.from_tails(curve.high, curve.tail) - curve.score)
-    value = _errors(error[None], curve.count)[0]
+    value, *others = _errors(np.abs(gamma.from_tails(curve.high, curve.tail) - curve.score), curve)
     trials, rng = trials_of(curve), np.random.default_rng(random_state)
-    line = _without_lean(gamma, trials)
-    middle, grown = _of_line(line, gamma, trials)
+    line, score, share = _without_lean(gamma, trials), expit(trials.offset), trials.count
+    share = share / share.sum()
+    bias = 0.0 if gamma.bias is None else np.interp(trials.offset, gamma.knots, gamma.bias)
+    error, above, below = (np.abs(expit(line + b) - score) for b in (0.0, bias, -bias))
+    middle = float(share @ error)
     kept = rng.random(DRAWS) < gamma.keep
-    low, high = _ends(_drawn(gamma, line, trials, rng), kept, value, middle, grown)
-    return SplineErrors(*map(Estimate, value.tolist(), low.tolist(), high.tolist()))
+    curves = drawn_curves(gamma, trials.offset, DRAWS, rng, about=line)
+    drawn = np.concatenate([np.abs(expit(lines) - score) @ share for lines in curves])
+    ends = _ends(drawn, kept, value, middle, float(share @ np.maximum(above, below)) - middle)
+    return SplineErrors(Estimate(value, *ends), *(Estimate(one, nan, nan) for one in others))
 
 
-def _errors(error: FloatArray, count: FloatArray) -> FloatArray:
-    """Return mean, median, 90 % quantile and maximum of rows of errors (k, m): (k, 4)."""
-    order = np.argsort(error, axis=1)
-    ranked = np.take_along_axis(error, order, axis=1)
-    share = np.cumsum(count[order], axis=1) / count.sum()
-    found = [error @ count / count.sum()]
-    for level in (_MEDIAN, _NINETY):
-        at = (share < level - _ROUNDING).sum(axis=1, keepdims=True)
-        found.append(np.take_along_axis(ranked, at, axis=1)[:, 0])
-    return np.stack([*found, ranked[:, -1]], axis=1)
+def _errors(error: FloatArray, curve: Curve) -> list[float]:
+    """Return mean, median, 90 % quantile and maximum of the rows' errors."""
+    order = np.argsort(error)
+    ranked, share = error[order], np.cumsum(curve.count[order]) / curve.n
+    at = np.searchsorted(share, np.array([_MEDIAN, _NINETY]) - _ROUNDING)
+    return [float(error @ curve.count) / curve.n, *ranked[at].tolist(), float(ranked[-1])]
 
 
 def _without_lean(gamma: SplineMap, trials: Trials) -> FloatArray:
@@ -130,37 +141,16 @@ def _without_lean(gamma: SplineMap, trials: Trials) -> FloatArray:
     return found
 
 
-def _drawn(
-    gamma: SplineMap, line: FloatArray, trials: Trials, rng: np.random.Generator
-) -> FloatArray:
-    """Return the numbers of curves drawn from the posterior, which lie about a line, (DRAWS, 4)."""
-    score = expit(trials.offset)
-    found = [
-        _errors(np.abs(expit(lines) - score), trials.count)
-        for lines in drawn_curves(gamma, trials.offset, DRAWS, rng, about=line)
-    ]
-    return np.concatenate(found)
-
-
-def _of_line(line: FloatArray, gamma: SplineMap, trials: Trials) -> tuple[FloatArray, FloatArray]:
-    """Return the numbers of a line, and by how much they grow by the band's bias; 0 for Emax."""
-    eta = trials.offset
-    bias = 0.0 if gamma.bias is None else np.interp(eta, gamma.knots, gamma.bias)
-    error, above, below = (np.abs(expit(line + b) - expit(eta)) for b in (0.0, bias, -bias))
-    own, most = _errors(np.stack([error, np.maximum(above, below)]), trials.count)
-    return own, np.append(most[:-1] - own[:-1], 0.0)
-
-
 def _ends(
-    drawn: FloatArray, kept: BoolArray, value: FloatArray, middle: FloatArray, growth: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the intervals; the module's docstring says how.
+    drawn: FloatArray, kept: BoolArray, value: float, middle: float, growth: float
+) -> tuple[float, float]:
+    """Return the ends of the interval; the module's docstring says how.
 
     kept : draws that count as 0 for the lower end, (k,)
-    middle : the numbers of what the draws lie about
+    middle : the number of what the draws lie about
     """
-    excess = np.maximum(drawn.mean(axis=0) - middle, 0.0)
-    low = np.quantile(np.where(kept[:, None], 0.0, drawn), LOW, axis=0) - excess
-    high = np.quantile(drawn, HIGH, axis=0)
-    high = value + np.hypot(np.maximum(high - value, 0.0), np.sqrt(0.5) * growth)
-    return np.clip(low, 0.0, value), np.minimum(high, 1.0)
+    least = float(np.quantile(np.where(kept, 0.0, drawn), LOW))
+    most = float(np.quantile(drawn, HIGH))
+    low = min(max(2.0 * middle - most, least / 2.0), least, value)
+    high = value + hypot(max(most - value, 0.0), sqrt(0.5) * growth)
+    return low, min(high, 1.0)
