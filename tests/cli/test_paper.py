@@ -20,7 +20,7 @@ def test_paper_prints_its_tables(run):
     assert code == 0
     assert "KS error, within top-2 (%)" in text
     assert "KS errors: how often the lowest" in text
-    assert "of the paper's spline below 1 %: 1 of 1 files" in text
+    assert "of the paper's spline below 1 % on 1 of 1 files" in text
     code, text, _ = run(*WORDS, "--json")
     result = json.loads(text)
     assert {cell["method"] for cell in result["tables"]} == {"none", "temperature", "paper-spline"}

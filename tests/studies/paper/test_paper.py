@@ -193,7 +193,7 @@ def test_the_claim_is_counted_and_its_exceptions_are_named():
              (("a", 0.004), ("b", 0.012), ("c", 0.0099))]  # fmt: skip
     tables = PaperTables((*cells, cell("none", 0.001)), (), {})
     (words,) = tables.claim()
-    assert words.endswith("below 1 %: 2 of 3 files; not on b (1.20 %).")
+    assert words.endswith("below 1 % on 2 of 3 files; not on b (1.20 %).")
     assert tables.counts()[0]["below"] == {"ks-top1": (2, 3)}
 
 

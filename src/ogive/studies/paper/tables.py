@@ -165,7 +165,7 @@ class PaperTables:
                 above = [f"{c.file} ({percent(c.here)})" for c in cells if c.here >= CLAIM]
                 but = f"; not on {', '.join(above)}" if above else ""
                 words = f"{len(cells) - len(above)} of {len(cells)} files{but}."
-                yield f"{column.title} of the paper's spline below 1 %: {words}"
+                yield f"{column.title} of the paper's spline below 1 % on {words}"
 
     def tables(self) -> Iterator[Shown]:
         """Return a table for each metric, and one that counts."""
