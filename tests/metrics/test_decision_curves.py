@@ -70,6 +70,15 @@ def test_the_example_of_dcurves_has_the_published_numbers():
     assert found.treat_all[:3] == pytest.approx(everyone, abs=1e-15)
 
 
+def test_a_normalised_cost_and_its_limits_are_shares():
+    wrong = cost_curve([0.9, 0.8, 0.1, 0.2, 0.6], [0, 0, 1, 1, 1])
+    right = cost_curve([0.9, 0.8, 0.1, 0.2, 0.6], [1, 1, 0, 0, 0])
+    assert wrong.high.max() == 1.0
+    assert right.low.min() == 0.0
+    for found in (wrong, right):
+        assert ((found.low <= found.value) & (found.value <= found.high)).all()
+
+
 def test_values_that_are_refused():
     with pytest.raises(InvalidInput, match=r"`thresholds` must lie in \[0, 1\), but one is 1.0"):
         net_benefit([0.2], [1], [0.5, 1.0])
