@@ -79,17 +79,16 @@ def test_a_timeline_marks_the_change_and_the_level_of_the_alarm(timeline):
     assert len(figure(timeline).axes) == 3
 
 
-def test_a_timeline_of_one_day_and_without_ks(timeline):
+def test_a_timeline_of_one_day(timeline):
     from dataclasses import replace
 
-    one = {name: getattr(timeline, name)[:1] for name in ("times", "evidence", "base_rate",
-                                                          "mean_score")}  # fmt: skip
-    none = dict.fromkeys(("ks", "ks_low", "ks_high", "change", "alarm"))
-    short = replace(timeline, **one, **none)
+    names = ("times", "evidence", "base_rate", "mean_score", "ks", "ks_low", "ks_high")
+    one = {name: getattr(timeline, name)[:1] for name in names}
+    short = replace(timeline, **one, change=None, alarm=None)
     panels = panels_of(short)
-    assert len(panels) == 2
+    assert len(panels) == 3
     assert "There is no alarm." in panels[0].alt
-    assert len(figure(short).axes) == 2
+    assert len(figure(short).axes) == 3
 
 
 def new_axes(n=1):

@@ -305,8 +305,9 @@ def _ends(curve: Curve) -> dict[str, float]:
     """Return `lowest` and `highest`: an exact 0 or 1 that was not seen counts as `EXACT`.
 
     >>> from ogive import Curve
-    >>> _ends(Curve.from_scores([0.2, 0.5], [0, 1]))
-    {'lowest': -36.0436533891172, 'highest': 36.0436533891172}
+    >>> ends = _ends(Curve.from_scores([0.2, 0.5], [0, 1]))
+    >>> {name: round(end, 6) for name, end in ends.items()}
+    {'lowest': -36.043653, 'highest': 36.043653}
     """
     ends, seen = seen_ends(curve), seen_range(curve)
     return {
