@@ -1348,3 +1348,18 @@ def hat_limits(knots, k, eta, hits, line, most):
         else:
             ends.append(max(side * brentq(lambda t: deviance(t) - limit, best.x, side * 72), 0.0))
     return ends
+
+
+def spline_half_width(gamma, eta, side):
+    """How far the pointwise band of a spline reaches on a side: 2 √(variance + bias²), or cut."""
+    factor = 2.24 if gamma.bias is None else 2.0
+    bias = 0.0 if gamma.bias is None else np.interp(eta, gamma.knots, gamma.bias)
+    half = factor * np.hypot(gamma.deviation(eta), bias)
+    if gamma.cut is None or not gamma._ends:
+        return half
+    low, high = gamma._ends
+    seen = np.clip(eta, low.place, high.place)
+    bias = 0.0 if gamma.bias is None else np.interp(seen, gamma.knots, gamma.bias)
+    at_end = factor * np.hypot(gamma.deviation(seen), bias)
+    left = np.minimum(at_end, np.interp(seen, gamma.knots, gamma.cut[0, int(side > 0)]))
+    return np.sqrt(np.maximum(left**2 + half**2 - at_end**2, 0.0))

@@ -15,11 +15,10 @@ def test_too_high_of_the_top_class_is_overconfident(rng):
     assert summary.direction == "overconfident"
     assert summary.shift == pytest.approx(-0.08, abs=0.02)
     assert summary.moved >= abs(summary.shift)
-    (part,) = summary.ranges
-    assert part.way == "too high"
-    assert part.low < 0.5
-    assert part.high > 0.9
-    assert part.change == pytest.approx(-0.09, abs=0.04)
+    assert {part.way for part in summary.ranges} == {"too high"}
+    assert summary.ranges[0].low < 0.5
+    assert summary.ranges[-1].high > 0.9
+    assert min(part.change for part in summary.ranges) == pytest.approx(-0.09, abs=0.04)
     assert "are too high" in repr(summary)
 
 

@@ -252,30 +252,6 @@ class SplineMap(LogOddsMap):
 
         return ends_of(self, simultaneous=simultaneous)
 
-    def half_width(self, eta: FloatArray, side: float) -> FloatArray:
-        """Return how far the 95 % band of l reaches on a side at finite log-odds, (m,).
-
-        It is 2 √(variance + bias²), the bias on straight lines between the knots, or the cut if
-        that is less; beyond the ends, what the slope there may add.
-        """
-        factor = BAND_WITHOUT_BIAS if self.bias is None else BAND
-        half = factor * self.spread(eta)
-        if self.cut is None or not self._ends:
-            return half
-        low, high = self._ends
-        seen = np.clip(eta, low.place, high.place)
-        at_most = np.interp(seen, self.knots, self.cut[0, int(side > 0.0)])
-        lost = np.maximum((factor * self.spread(seen)) ** 2 - at_most**2, 0.0)
-        result: FloatArray = np.sqrt(np.maximum(half**2 - lost, 0.0))
-        return result
-
-    def spread(self, eta: FloatArray) -> FloatArray:
-        """Return √(variance + bias²) of l at finite log-odds, (m,)."""
-        deviation = self.deviation(eta)
-        if self.bias is None:
-            return deviation
-        return np.hypot(deviation, np.interp(eta, self.knots, self.bias))
-
     @one_blas_thread()
     def deviation(self, eta: FloatArray) -> FloatArray:
         """Return the posterior standard deviation of l at finite log-odds, (m,)."""

@@ -157,9 +157,11 @@ def summarise(calibrator: SplineMap, gain: Gain | None = None) -> SplineSummary:
 
 def _ranges(gamma: SplineMap) -> list[OffRange]:
     """Return where the band excludes the score, over the scores that were seen."""
+    from ogive.calibrators.spline_band import ends_of  # noqa: PLC0415 - it reads this file
+
     eta = places_of(gamma)
     logit = gamma.log_odds_at(eta)
-    below, above = (gamma.half_width(eta, side) for side in (-1.0, 1.0))
+    below, above = (end.half(eta) for end in ends_of(gamma, simultaneous=False))
     side = np.where(logit + above < eta, -1, np.where(logit - below > eta, 1, 0))
     edges = np.flatnonzero(np.diff(side, prepend=0, append=0))
     return [
