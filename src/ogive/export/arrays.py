@@ -188,7 +188,9 @@ class Bank:
         self.direct = [form.direct for form in forms]
         self.groups: list[tuple[list[int], _Group]] = []
         self.constants: dict[str, AnyArray] = {}
-        kinds = [(type(form), form.direct, len(_squares(form))) for form in forms]
+        kinds = [
+            (type(form), form.direct, len(form.squares), form.beyond is None) for form in forms
+        ]
         for kind in dict.fromkeys(kinds):
             places = [j for j, own in enumerate(kinds) if own == kind]
             group = _Group([forms[j] for j in places], f"{name}_{len(self.groups)}")
@@ -246,17 +248,16 @@ class _Group:
                 numbers += ["falling", "rising"]
         self.beta = "rising" in numbers
         self.shifted = any(form.odds != 1.0 for form in forms)
-        numbers += ["odds"] * self.shifted + ["side"] * bool(_squares(forms[0]))
+        numbers += ["odds"] * self.shifted + ["side"] * bool(forms[0].squares)
         for number in numbers:
             tables[number] = np.array([getattr(form, number) for form in forms])
-        self.beyond = any(getattr(form, "beyond", None) for form in forms)
+        self.beyond = forms[0].beyond is not None
         if self.beyond:
-            straight = [(form.lowest, form.highest, 1.0, 1.0) for form in forms]  # type: ignore[union-attr]
-            ends = [own.beyond or line for own, line in zip(forms, straight, strict=True)]  # type: ignore[union-attr]
-            tables |= dict(zip(("low", "high", "line", "tau"), np.array(ends).T, strict=True))
+            beyond = np.array([form.beyond for form in forms]).T
+            tables |= dict(zip(("low", "high", "line", "tau"), beyond, strict=True))
         self.constants = {f"{name}_{key}": value for key, value in tables.items()}
         self.squares: list[tuple[str, int, int]] = []
-        for i, squares in enumerate(zip(*map(_squares, forms), strict=True)):
+        for i, squares in enumerate(zip(*(form.squares for form in forms), strict=True)):
             own = f"{name}_square{i}"
             steps, degree, tables = _tables(squares)
             self.squares.append((own, steps, degree))
@@ -308,11 +309,6 @@ class _Group:
             return q
         event = c[f"{self.name}_odds"] * q
         return event / (event + (1.0 - q))
-
-
-def _squares(form: Form) -> tuple[Pieces, ...]:
-    """Return the squares of an end of a band."""
-    return form.squares if isinstance(form, LogOddsForm) else ()
 
 
 def _pieces(  # noqa: PLR0917 - internal

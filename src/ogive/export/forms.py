@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ogive._numerics.logistic import expit
 from ogive.calibrators.maps import Map, PiecewiseMap
-from ogive.calibrators.shifted import with_odds
 from ogive.errors import InvalidType
 
 if TYPE_CHECKING:
@@ -49,31 +47,19 @@ class Pieces:
     start: FloatArray
     powers: FloatArray
 
-    def __call__(self, x: FloatArray) -> FloatArray:
-        """Return the value at each x, (n,)."""
-        piece = np.searchsorted(self.breaks, x)
-        u = x - self.start[piece]
-        result: FloatArray = self.powers[-1, piece]
-        for power in self.powers[-2::-1]:
-            result = result * u + power[piece]
-        return result
-
 
 @dataclass(frozen=True, eq=False)
 class TailForm:
     """Pieces in w, cut to [0, 1]; `odds` is what the odds are multiplied by after that."""
 
     pieces: Pieces
+    at_zero: float
     at_one: float
     odds: float = 1.0
 
     #: Whether log-odds are used directly; if not, they are turned into a tail first, as scores are.
     direct = False
-
-    @property
-    def at_zero(self) -> float:
-        """The value of a score of exactly 0."""
-        return float(with_odds(np.clip(self.pieces(np.zeros(1)), 0.0, 1.0), self.odds)[0])
+    squares, beyond = (), None  # as of a `LogOddsForm`
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +78,7 @@ class LogOddsForm:
     """
 
     pieces: Pieces
+    at_zero: float
     at_one: float
     lowest: float
     highest: float
@@ -104,19 +91,6 @@ class LogOddsForm:
     squares: tuple[Pieces, ...] = ()
     side: float = 0.0
     beyond: Beyond | None = None
-
-    @property
-    def at_zero(self) -> float:
-        """The value of a score of exactly 0."""
-        eta = self.lowest
-        at = np.array([eta])
-        logit = float(self.pieces(at if self.beyond is None else self.beyond(at))[0])
-        if self.squares:
-            least = min(float(square(at)[0]) for square in self.squares)
-            logit += self.side * float(np.sqrt(max(least, 0.0)))
-        logit += self.rising * np.logaddexp(0, eta) - self.falling * np.logaddexp(0, -eta)
-        q = expit(np.clip(np.array([logit]), -self.limit, self.limit))
-        return float(with_odds(q, self.odds)[0])
 
 
 Form: TypeAlias = TailForm | LogOddsForm
@@ -142,7 +116,7 @@ def _of_nodes(gamma: PiecewiseMap) -> TailForm:
     """Return straight lines between nodes; in w the high side comes first, falling to the left."""
     (low_tail, low_value), (high_tail, high_value) = gamma._sides  # noqa: SLF001
     high = _lines(-high_tail[::-1], high_value[::-1])
-    return TailForm(_joined(high, _lines(low_tail, low_value)), _value_at_one(gamma))
+    return TailForm(_joined(high, _lines(low_tail, low_value)), *_ends(gamma))
 
 
 def _lines(x: FloatArray, y: FloatArray) -> Pieces:
@@ -178,24 +152,24 @@ def _of_steps(gamma: StepMap) -> TailForm:
     low_value, high_value = gamma.value[: lows + 1], gamma.value[lows:]
     low = Pieces(edge[~high], np.zeros(lows + 1), low_value[None])
     above = Pieces(-edge[high], np.zeros(high_value.size), high_value[None])
-    return TailForm(_joined(above, low), _value_at_one(gamma))
+    return TailForm(_joined(above, low), *_ends(gamma))
 
 
 def _of_identity(gamma: Map) -> TailForm:
     pieces = Pieces(
         np.array([_SIDES_MEET]), np.zeros(2), np.array([[1.0, 0.0], [1.0, 1.0]])
     )  # 1 + w, then w
-    return TailForm(pieces, _value_at_one(gamma))
+    return TailForm(pieces, *_ends(gamma))
 
 
 def _of_platt(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a PlattMap
     line = Pieces(np.zeros(0), np.zeros(1), np.array([[gamma.intercept], [gamma.slope]]))
-    return LogOddsForm(line, gamma.at_one, gamma.lowest, gamma.highest)
+    return LogOddsForm(line, *_ends(gamma), gamma.lowest, gamma.highest)
 
 
 def _of_beta(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a BetaMap
     constant = Pieces(np.zeros(0), np.zeros(1), np.array([[gamma.c]]))
-    ends = gamma.at_one, gamma.lowest, gamma.highest
+    ends = *_ends(gamma), gamma.lowest, gamma.highest
     return LogOddsForm(constant, *ends, falling=gamma.a, rising=gamma.b)
 
 
@@ -204,23 +178,27 @@ def _of_spline(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a SplineMap
 
     breaks, (start, powers) = gamma.pieces()
     pieces = Pieces(breaks, start, powers)
-    ends = gamma.at_one, gamma.lowest, gamma.highest
+    ends = *_ends(gamma), gamma.lowest, gamma.highest
     grid, beyond = gamma._grid, gamma.beyond  # noqa: SLF001
     return LogOddsForm(pieces, *ends, limit=LIMIT, grid=grid, direct=True, beyond=beyond)
 
 
 def _of_spline_end(gamma: Any) -> LogOddsForm:  # noqa: ANN401 - a SplineEnd
     squares = tuple(Pieces(breaks, *polynomials) for breaks, polynomials in gamma.squares())
+    at_zero, at_one = _ends(gamma)
     form = _of_spline(gamma.spline)
-    return replace(form, squares=squares, side=gamma.side, at_one=_value_at_one(gamma))
+    return replace(form, squares=squares, side=gamma.side, at_zero=at_zero, at_one=at_one)
 
 
 def _of_shifted(gamma: Any) -> Form:  # noqa: ANN401 - a ShiftedMap
-    return replace(form_of(gamma.inner), odds=gamma.odds, at_one=_value_at_one(gamma))
+    at_zero, at_one = _ends(gamma)
+    return replace(form_of(gamma.inner), odds=gamma.odds, at_zero=at_zero, at_one=at_one)
 
 
-def _value_at_one(gamma: Map) -> float:
-    return float(gamma(1.0))
+def _ends(gamma: Map) -> tuple[float, float]:
+    """Return the values of scores of exactly 0 and 1."""
+    at_zero, at_one = gamma([0.0, 1.0]).tolist()
+    return at_zero, at_one
 
 
 _FORMS: dict[str, Callable[[Any], Form]] = {
