@@ -27,6 +27,31 @@ def test_every_graph(run, tmp_path, scores, graph):
     assert out.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_part_is_shown_as_it_is(run, tmp_path, monkeypatch):
+    """All rows of a file that was never fitted, as in a paper's figure; not a part to fit on."""
+    from ogive.plotting import figures
+
+    drawn = []
+    monkeypatch.setattr(figures, "figure", lambda *shown: drawn.append(shown) or _Empty())
+    for part, n in (("all", 15_000), ("cal", 5000), ("test", 10_000)):
+        code, _, err = run(
+            "plot", DEMO, "-o", tmp_path / f"{part}.png", "--part", part, "--method", "platt"
+        )
+        assert code == 0, err
+        (panels,) = drawn.pop()
+        assert panels.difference.summary.n == n
+    for words in (("--graph", "methods"), ("--split", "0.5")):
+        code, _, err = run("plot", DEMO, "-o", tmp_path / "b.png", "--part", "all", *words)
+        assert code == 2
+        assert "does not apply" in err
+    assert not (tmp_path / "b.png").exists()
+
+
+class _Empty:
+    def savefig(self, file, **options):
+        file.write_bytes(b"")
+
+
 def test_report(run, run_json, tmp_path, scores):
     out = tmp_path / "report.html"
     result = run_json(schemas.OUT, "report", scores, "-o", out, "--method", "platt")

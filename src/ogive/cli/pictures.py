@@ -17,8 +17,10 @@ from ogive.cli.options import (
     columns_of,
     depth_of,
     groups_option,
+    is_given,
     method_option,
     output_option,
+    part_option,
     reads_files,
     refuse,
     splits,
@@ -26,7 +28,7 @@ from ogive.cli.options import (
 )
 from ogive.cli.terminal import Command, say
 from ogive.cli.values import INPUT, one_of
-from ogive.studies import GRAPHS, TIMELINE
+from ogive.studies import GRAPHS, NEED_CAL, TIMELINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from ogive.studies.watch import GroupWatch, Watch
 
 #: Options that say how rows are read and fitted: a watch has none of them.
-OF_ROWS = ("view", "method", "split", *FILE_OPTIONS)
+OF_ROWS = ("view", "method", "part", "split", *FILE_OPTIONS)
 
 
 @click.command(
@@ -70,6 +72,7 @@ OF_ROWS = ("view", "method", "split", *FILE_OPTIONS)
 @view_option()
 @method_option(CURVE_METHODS, "What is fitted and shown")
 @cluster_option
+@part_option("test, and cal to fit on")
 @splits
 @reads_files
 @as_json_option
@@ -80,6 +83,7 @@ def plot(
     view: str | None,
     method: str,
     *,
+    part: str | None,
     split: float | None,
     seed: int,
     as_json: bool,
@@ -88,7 +92,8 @@ def plot(
     """Draw calibration graphs as .png, .svg or .pdf.
 
     With parts cal and test, the four panels show the test part as it is, and both parts
-    calibrated by a map that was fitted on the cal part. The graph timeline needs the state of a
+    calibrated by a map that was fitted on the cal part. With --part these rows are shown as they
+    are. The graph timeline needs the state of a
     watch (`ogive watch --state`).
     """
     from ogive.errors import need  # noqa: PLC0415
@@ -111,7 +116,7 @@ def plot(
     with terminal.progress("drawing"):
         how = {"experiment": options["experiment"], "random_state": seed, "note": terminal.note}
         source = open_sampled(file, columns_of(options), **how)
-        cal, test = parts_of(source, split, seed)
+        cal, test = parts_of(source, split, seed, part)
         save_figure(figure(*diagrams_of(graph, test, cal, view=view, method=method)), output)
     done(output, as_json=as_json)
 
@@ -157,7 +162,6 @@ def watch_in(file: Path) -> Watch | GroupWatch | None:
 
 def _timeline(file: Path, watch: Watch | GroupWatch | None, graph: str) -> Diagram:
     """Return the timeline of a watch; other graphs and files are refused."""
-    from ogive.cli.options import is_given  # noqa: PLC0415
     from ogive.studies.graphs import timeline_of  # noqa: PLC0415
 
     if watch is None:
@@ -173,8 +177,12 @@ def _timeline(file: Path, watch: Watch | GroupWatch | None, graph: str) -> Diagr
 def _check_graph(graph: str, options: dict[str, Any]) -> None:
     """Refuse options that a graph does not heed."""
     check_depth(options)
+    if graph in NEED_CAL:
+        refuse(f"the graph {graph!r} is fitted on cal and shows test", "part")
+    if is_given("part"):
+        refuse("with --part the rows are shown as they are", "split")
     if graph == "groups":
-        unheeded = ("method", "split", "seed", "experiment", "cluster")
+        unheeded = ("method", "part", "split", "seed", "experiment", "cluster")
         refuse("this graph shows groups as they are", *unheeded)
         if options["by"] is None:
             msg = "the graph groups needs columns that name them: --by country,device"
@@ -190,11 +198,13 @@ def _check_graph(graph: str, options: dict[str, Any]) -> None:
 
 
 def parts_of(
-    source: Source, split: float | None, seed: int
+    source: Source, split: float | None, seed: int, part: str | None = None
 ) -> tuple[Predictions | None, Predictions]:
     """Return the rows to fit on, if there are any, and the rows to measure."""
     from ogive.readers.multi_file import two_parts  # noqa: PLC0415
 
+    if part is not None:
+        return None, source.predictions(part)
     if split is None and not (source.has_parts and {"cal", "test"} <= set(source.parts)):
         return None, source.predictions("test" if "test" in source.parts else None)
     return two_parts(source, split, seed)

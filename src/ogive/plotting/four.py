@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive._wording import percent
-from ogive.plotting.marks import Axis, Band, Label, Line, Mark, Panel, Segment, axis
+from ogive.plotting.marks import Axis, Band, Line, Mark, Panel, Segment, axis
 from ogive.plotting.panels import (
     FRACTILE,
-    corner,
     difference_words,
-    free_corner,
+    legend,
     reliability_panel,
     with_headroom,
 )
@@ -24,7 +23,9 @@ if TYPE_CHECKING:
     from ogive.diagrams import FourPanel
     from ogive.plotting.marks import Role
 
-_CROWDED = 0.07  # ticks nearer than this share of an axis would touch
+_LETTER = 0.026  # width of a letter as a share of a panel's axis
+#: The scores are wider than the outcomes: where both agree, the line of two colours shows it.
+_WIDE, _THIN = 3.2, 1.4
 
 
 def cumulative_top(diagrams: Sequence[FourPanel]) -> float:
@@ -43,7 +44,7 @@ def four_panels(
     d, t = f.difference, f.difference.summary.trace
     tall = tall or cumulative_top([f]) or 1.0
     words = difference_words(d)
-    warped = t.cumulative_score / (t.cumulative_score[-1] or 1.0)
+    warped = axis("cumulative score", 0.0, float(t.cumulative_score[-1]) or 1.0)
     panels = [
         Panel(
             title,
@@ -54,16 +55,18 @@ def four_panels(
         )
         for title, what, x, x_axis in (
             ("a  cumulative", "Cumulative scores and outcomes.", t.fractile, axis(FRACTILE, 0, 1)),
-            ("b  axis warped by the score",
-             "The same with the axis warped so that the cumulative score is a straight line.",
-             warped, _warped_axis(t.fractile, warped)),
+            ("b  each row as wide as its score",
+             "The same against the cumulative score, which so is a straight line.",
+             t.cumulative_score, warped),
         )
     ]  # fmt: skip
     return (
         panels[0],
         panels[1],
         _against_fractile(f, top),
-        reliability_panel(f.reliability, (0.0, top), title="d  probability by score"),
+        reliability_panel(
+            f.reliability, (0.0, top), title="d  probability by score", letter=_LETTER
+        ),
     )
 
 
@@ -71,43 +74,28 @@ def _cumulative(f: FourPanel, x: FloatArray, x_axis: Axis, y_axis: Axis) -> list
     d, t = f.difference, f.difference.summary.trace
     score, hits = t.cumulative_score, t.cumulative_hits
     marks: list[Mark] = []
-    words: list[tuple[str, Role]] = [("— score", "score"), ("— outcomes", "hits")]
+    words: list[tuple[str, Role]] = [
+        ("— score", "score"),
+        ("— outcomes", "hits"),
+        (f"| gap {percent(d.summary.ks.value)}", "reference"),
+    ]
     if d.half_width is not None:
         at = _every(x)
         low, high = (score - d.half_width)[at], (score + d.half_width)[at]
         marks.append(Band(x[at], low, high, "band"))
-        words.append(("▮ 95 % band if calibrated", "band"))
-        if d.fitted_on is not None:
-            words[-1] = (f"▮ 95 % after {d.fitted_on:,} rows", "band")
-    marks += [Line(x, score, "score"), Line(x, hits, "hits")]
+        known = "if calibrated" if d.fitted_on is None else f"after {d.fitted_on:,} rows"
+        words.append((f"▮ 95 % {known}", "band"))
+    marks += [Line(x, score, "score", width=_WIDE), Line(x, hits, "hits", width=_THIN)]
     where, ends = float(x[t.peak]), (float(score[t.peak]), float(hits[t.peak]))
     marks.append(Segment((where, where), ends, "reference"))
-    text = f"gap {percent(d.summary.ks.value)}"
-    if where > 0.35:  # noqa: PLR2004 - room for the words on the left of the peak, above the lines
-        marks.append(Label(where - 0.02, max(ends), text, "reference", "end", 0.35))
-    else:
-        above = float(np.interp(0.35, x, np.maximum(score, hits)))
-        marks.append(Label(0.03, above, text, "reference", "start", 0.35))
-    upper = free_corner(x_axis, y_axis, (x, score), (x, hits), upper=False)
-    # Where lines run through both corners, as of rare events on a warped axis, they are far apart.
-    lowest = np.minimum(score, hits)[x > 0.45].min() / y_axis.high  # noqa: PLR2004
-    foot = 0.62 if not upper and lowest < 0.28 else 0.24  # noqa: PLR2004
-    return marks + corner(words, x_axis, y_axis, upper=upper, foot=foot)
+    # The panel beside the first has less room, and the same band and gap.
+    shown = words if x is t.fractile else words[:2]
+    return marks + legend(shown, x_axis, y_axis, marks, _LETTER)
 
 
 def _every(x: FloatArray) -> IntArray:
     """Return places of at most 300 points, evenly spread: enough for the edge of a band."""
     return np.unique(np.linspace(0, x.size - 1, min(x.size, 300)).astype(np.intp))
-
-
-def _warped_axis(fractile: FloatArray, warped: FloatArray) -> Axis:
-    """Ticks at round fractiles, where the warp leaves room for them."""
-    ticks: list[tuple[float, str]] = []
-    for at in (0.0, 1.0, 0.2, 0.4, 0.6, 0.8):
-        place = float(np.interp(at, fractile, warped))
-        if all(abs(place - other) > _CROWDED for other, _ in ticks):
-            ticks.append((place, f"{at:g}"))
-    return Axis(FRACTILE, 0.0, 1.0, tuple(sorted(ticks)))
 
 
 def _against_fractile(f: FourPanel, top: float) -> Panel:
@@ -116,11 +104,13 @@ def _against_fractile(f: FourPanel, top: float) -> Panel:
     if f.low is not None and f.high is not None:
         at = _every(t.fractile)
         marks.append(Band(t.fractile[at], f.low[at], f.high[at], "hits"))
-    marks += [Line(t.fractile, t.score, "score"), Line(t.fractile, f.probability, "hits")]
+    marks += [
+        Line(t.fractile, t.score, "score", width=_WIDE),
+        Line(t.fractile, f.probability, "hits", width=_THIN),
+    ]
     x, y = axis(FRACTILE, 0.0, 1.0), with_headroom("probability", 0.0, top)
-    lines = (t.fractile, t.score), (t.fractile, f.probability)
     words: list[tuple[str, Role]] = [("— score", "score"), ("— outcomes", "hits")]
-    marks += corner(words, x, y, upper=free_corner(x, y, *lines, upper=False))
+    marks += legend(words, x, y, marks, _LETTER)
     return Panel(
         title="c  not cumulative",
         alt=(

@@ -29,7 +29,10 @@ _SHARE = "share of outcomes that are 1"
 HOW_TO_READ_GAPS = f"line falls: scores {TOO_HIGH}; line rises: {TOO_LOW}"
 _DENSITY_HEIGHT = 0.16
 _MIN_GAP_WITH_WORDS = 0.15  # a peak below this share of the axis has no room for words
-
+_REFERENCES: tuple[tuple[str, Role], ...] = (
+    ("- - perfect calibration", "reference"),
+    ("▮ rows with that score", "band"),
+)
 
 Align: TypeAlias = Literal["start", "middle", "end"]
 
@@ -157,13 +160,10 @@ def reliability_pair_panel(before: Reliability, after: Reliability) -> Panel:
         marks.append(Line(r.score, r.probability, role))
     x, y = axis("score", low, high), with_headroom(_SHARE, low, high)
     names: list[tuple[str, Role]] = [
-        ("— before calibration, 95 % band", "before"),
-        ("— after", "after"),
-        ("- - perfect calibration", "reference"),
-        ("▮ rows with that score", "band"),
+        (f"— {name}{'' if r.low is None else ', 95 % band'}", role)
+        for (r, role), name in zip(lines, ("before calibration", "after"), strict=True)
     ]
-    tops = [(r.score, r.probability) for r, _ in lines]
-    marks += corner(names, x, y, upper=free_corner(x, y, *tops, upper=True), foot=0.46)
+    marks += legend([*names, *_REFERENCES], x, y, marks)
     words = "; ".join(
         f"{role}: {percent(float(r.probability[0]), 1)} at score {r.score[0]:.3g}, "
         f"{percent(float(r.probability[-1]), 1)} at {r.score[-1]:.3g}"
@@ -179,7 +179,11 @@ def reliability_pair_panel(before: Reliability, after: Reliability) -> Panel:
 
 
 def reliability_panel(
-    r: Reliability, limits: tuple[float, float] | None = None, *, title: str = ""
+    r: Reliability,
+    limits: tuple[float, float] | None = None,
+    *,
+    title: str = "",
+    letter: float = 0.017,
 ) -> Panel:
     """Draw probability against score with its band, and how many rows have which score."""
     low, high = limits or score_range([r])
@@ -193,10 +197,8 @@ def reliability_panel(
     words: list[tuple[str, Role]] = [("— outcomes", "hits")]
     if r.low is not None:
         words[0] = ("— outcomes, 95 % band", "hits")
-    words += [("- - perfect calibration", "reference"), ("▮ rows with that score", "band")]
     x, y = axis("score", low, high), with_headroom("probability", low, high)
-    tops = r.probability if r.high is None else r.high
-    marks += corner(words, x, y, upper=free_corner(x, y, (r.score, tops), upper=True), foot=0.36)
+    marks += legend([*words, *_REFERENCES], x, y, marks, letter)
     middle = float(np.interp(0.5 * (r.score[0] + r.score[-1]), r.score, r.probability))
     return Panel(
         title=title,
@@ -232,30 +234,53 @@ def with_headroom(name: str, low: float, high: float) -> Axis:
     return replace(axis(name, low, high), high=high + 0.02 * (high - low))
 
 
-def free_corner(x: Axis, y: Axis, *lines: tuple[FloatArray, FloatArray], upper: bool) -> bool:
-    """Return whether names go into the upper left corner (else: lower right); `upper` if both do.
-
-    A corner is taken if a line runs through it.
-    """
-    taken = {True: False, False: False}
-    for a, b in lines:
-        across, up = (a - x.low) / (x.high - x.low), (b - y.low) / (y.high - y.low)
-        taken[True] |= bool(((across < 0.62) & (up > 0.76)).any())  # noqa: PLR2004
-        taken[False] |= bool(((across > 0.45) & (up < 0.28)).any())  # noqa: PLR2004
-    return upper if taken[upper] == taken[not upper] else not taken[True]
-
-
-def corner(
-    words: Sequence[tuple[str, Role]], x: Axis, y: Axis, *, upper: bool, foot: float = 0.24
+def legend(
+    words: Sequence[tuple[str, Role]],
+    x: Axis,
+    y: Axis,
+    marks: Sequence[Mark],
+    letter: float = 0.017,
 ) -> list[Mark]:
-    """Write coloured names into the upper left or the lower right corner, one to a line."""
-    left = x.low + 0.03 * (x.high - x.low)
-    right = x.high - 0.03 * (x.high - x.low)
-    if upper:
-        top = y.high - 0.02 * (y.high - y.low)
-        return [Label(left, top, w, r, "start", -1.0 - 1.2 * i) for i, (w, r) in enumerate(words)]
-    start = y.low + foot * (y.high - y.low)
-    return [Label(right, start, w, r, "end", -1.2 * i) for i, (w, r) in enumerate(words)]
+    """Write coloured names where the marks leave most room, one to a line.
+
+    `letter` is the width of a letter as a share of the axis. Corners are tried first.
+    """
+    left, right, low, high, weight = np.concatenate([_boxes(mark, x, y) for mark in marks], axis=1)
+    line = 3.6 * letter
+    wide = np.array([letter * len(text) for text, _ in words])
+    down = line * np.arange(len(words))
+
+    def covered(align: Align, at: float, top: float) -> float:
+        first, last = (at, at + wide) if align == "start" else (at - wide, at)
+        across = (left[:, None] < last + 0.02) & (right[:, None] > first - 0.02)
+        up = (low[:, None] < top - down + 0.02) & (high[:, None] > top - down - line - 0.02)
+        outside = max(float(np.max(last)) - 1.0, -float(np.min(first)), 0.0)
+        return float(weight @ (across & up).sum(axis=1)) + 1e4 * outside
+
+    tops = np.linspace(0.98, min(line * len(words) + 0.02, 0.98), 13)
+    places: list[tuple[Align, float, float]] = []
+    for inwards in (0.03, 0.2, 0.4):
+        places += [("start", inwards, float(top)) for top in tops]
+        places += [("end", 1.0 - inwards, float(top)) for top in tops[::-1]]
+    align, at, top = min(places, key=lambda place: covered(*place))
+    where = x.low + at * (x.high - x.low), y.low + top * (y.high - y.low)
+    return [Label(*where, w, r, align, -1.0 - 1.2 * i) for i, (w, r) in enumerate(words)]
+
+
+def _boxes(mark: Mark, x: Axis, y: Axis) -> FloatArray:
+    """Return what a mark covers, as boxes in shares of the axes, and how much each matters."""
+    if isinstance(mark, Bars):
+        mark = Band(mark.left, np.full(mark.left.size, y.low), mark.height, mark.role)
+    assert isinstance(mark, Line | Band | Segment)  # noqa: S101 - names come before other words
+    ends = (mark.low, mark.high) if isinstance(mark, Band) else (mark.y, mark.y)
+    places = np.linspace(0.0, len(mark.x) - 1.0, 400)
+    across, lows, highs = (
+        (np.interp(places, np.arange(len(mark.x)), at) - along.low) / (along.high - along.low)
+        for at, along in ((mark.x, x), (ends[0], y), (ends[1], y))
+    )
+    bottom, top = np.minimum(lows[1:], lows[:-1]), np.maximum(highs[1:], highs[:-1])
+    weight = np.full(bottom.size, 3.0 if isinstance(mark, Line) else 1.0)
+    return np.array([across[:-1], across[1:], bottom, top, weight])
 
 
 def binned_panel(b: BinnedReliability, *, title: str = "") -> Panel:

@@ -11,7 +11,7 @@ from ogive._wording import percent
 from ogive.diagrams import BeforeAfter
 from ogive.plotting.figures import panels_of
 from ogive.plotting.marks import Axis, Band, Bars, Dots, Label, Line, Panel, Segment, axis
-from ogive.plotting.panels import corner, free_corner
+from ogive.plotting.panels import legend
 from ogive.plotting.tables import short_name
 from ogive.report.graphs import Graph, Table, spread, trace_table
 from ogive.report.series import MIN_ROWS_TO_SHOW_A_RATE, THRESHOLDS, enough_rows, rows_near
@@ -101,8 +101,7 @@ def _reliability(lines: Sequence[Series]) -> Panel:
     words += [("- - perfect calibration", "reference"), ("▮ rows, by square root", "band")]
     x = axis("score", low, high, percent=True)
     y = axis("share of outcomes that are 1", low, high + 0.02 * (high - low), percent=True)
-    tall = [(one.line[0][ok], one.line[1][ok]) for one, ok in shown]
-    marks += corner(words, x, y, upper=free_corner(x, y, *tall, upper=True), foot=0.42)
+    marks += legend(words, x, y, marks)
     names = _NAMES if len(lines) > 1 else ("",)
     alt = " ".join(_reliability_words(one, name) for one, name in zip(lines, names, strict=True))
     return Panel("", f"Share of outcomes that are 1 against the score. {alt}", x, y, tuple(marks))

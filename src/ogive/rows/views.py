@@ -280,9 +280,9 @@ def _ranked_hits(preds: Predictions, at: slice, first: int, last: int) -> BoolAr
 def rate_name(view: str) -> str:
     """Return what the share of outcomes that are 1 is called in a view.
 
-    >>> rate_name("top-1"), rate_name("within-top-2"), rate_name("class-3"), rate_name("score")
+    >>> rate_name("top-1"), rate_name("within-top-2"), rate_name("top-2"), rate_name("score")
     ('accuracy', 'share in the top 2', 'base rate', 'base rate')
     """
     if view.startswith("within-top-"):
         return f"share in the top {view.removeprefix('within-top-')}"
-    return "accuracy" if view == "vector" or view.startswith("top-") else "base rate"
+    return "accuracy" if view in {"vector", "top-1"} else "base rate"

@@ -19,5 +19,7 @@ GRAPHS = (
     "groups",
     *DECISION_GRAPHS,
 )
+#: Graphs that need rows to fit on.
+NEED_CAL = ("before-after", "methods")
 #: The graph of a watch, made of its state.
 TIMELINE = "timeline"

@@ -25,7 +25,7 @@ from ogive.diagrams import (
 )
 from ogive.errors import InvalidInput, UnknownName
 from ogive.metrics.decisions import check_two_outcomes
-from ogive.studies import CURVE_GRAPHS, DECISION_GRAPHS, GRAPHS
+from ogive.studies import CURVE_GRAPHS, DECISION_GRAPHS, GRAPHS, NEED_CAL
 from ogive.studies.compare import compare
 from ogive.studies.fitting import TWO_CLASSES, apply, curve_of, fit
 
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 #: Groups that one graph has room for.
 MAX_GROUPS_DRAWN = 30
-#: Graphs that need rows to fit on.
-_NEED_CAL = ("before-after", "methods")
 
 
 def diagrams_of(
@@ -70,7 +68,7 @@ def diagrams_of(
     if graph == "groups":
         msg = "the graph 'groups' needs groups: give ogive.measure_groups(...) to group_diagram."
         raise InvalidInput(msg)
-    if graph in _NEED_CAL and cal is None:
+    if graph in NEED_CAL and cal is None:
         msg = f"the graph {graph!r} needs rows to fit on: a cal part, or --split 0.5."
         raise InvalidInput(msg)
     if graph == "classes":
