@@ -1350,16 +1350,32 @@ def hat_limits(knots, k, eta, hits, line, most):
     return ends
 
 
+def spline_deviation(gamma, eta):
+    """The posterior standard deviation of l, with that of the slope beyond the ends."""
+    ends = gamma._ends
+    seen = eta if ends is None else np.clip(eta, *ends.place)
+    rows = gamma._spline.basis(seen)
+    variance = np.einsum("ij,jk,ik->i", rows, gamma.covariance, rows)
+    if ends is not None:
+        width = gamma.knots[-1] - gamma.knots[0]
+        for side, place, slope in zip((-1.0, 1.0), ends.place, ends.slope, strict=True):
+            row = np.diff(gamma._spline.basis(np.array([place, place + side * width])), axis=0)[0]
+            row /= side * width  # the spline is straight there
+            cut = row @ gamma.values - slope
+            spread = row @ gamma.covariance @ row + cut**2 + ((gamma.rise or 0.0) / 2.0) ** 2
+            variance += np.maximum(side * (eta - place), 0.0) ** 2 * spread
+    return np.sqrt(np.maximum(variance, 0.0))
+
+
 def spline_half_width(gamma, eta, side):
     """How far the pointwise band of a spline reaches on a side: 2 √(variance + bias²), or cut."""
     factor = 2.24 if gamma.bias is None else 2.0
     bias = 0.0 if gamma.bias is None else np.interp(eta, gamma.knots, gamma.bias)
-    half = factor * np.hypot(gamma.deviation(eta), bias)
-    if gamma.cut is None or not gamma._ends:
+    half = factor * np.hypot(spline_deviation(gamma, eta), bias)
+    if gamma.cut is None or gamma._ends is None:
         return half
-    low, high = gamma._ends
-    seen = np.clip(eta, low.place, high.place)
+    seen = np.clip(eta, *gamma._ends.place)
     bias = 0.0 if gamma.bias is None else np.interp(seen, gamma.knots, gamma.bias)
-    at_end = factor * np.hypot(gamma.deviation(seen), bias)
+    at_end = factor * np.hypot(spline_deviation(gamma, seen), bias)
     left = np.minimum(at_end, np.interp(seen, gamma.knots, gamma.cut[0, int(side > 0)]))
     return np.sqrt(np.maximum(left**2 + half**2 - at_end**2, 0.0))

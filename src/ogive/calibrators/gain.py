@@ -62,7 +62,8 @@ _FARTHEST = float(np.log(1.0 / LOG_LOSS_CLIP - 1.0))
 #: And nearer where it is decided: an exact 1 among float32 scores is a rounded score, and charged
 #: as the log loss does it would call for calibration in up to all calibrated samples.
 _FARTHEST_TO_DECIDE = float(np.log(1e7 - 1.0))
-_CERTAIN = np.log([1.0 - LOG_LOSS_CLIP, LOG_LOSS_CLIP])  # of a miss and of a hit at an exact 0
+# Of a miss and of a hit at an exact 0 and 1.
+_CERTAIN = np.log([[1.0 - LOG_LOSS_CLIP, LOG_LOSS_CLIP], [LOG_LOSS_CLIP, 1.0 - LOG_LOSS_CLIP]])
 _MIN_SHARE_OF_OTHERS = 0.1  # of a row's own fit: the correction is bounded where it is smaller
 # Gauss's nodes and weights for a mean over a normal: errors below 1e-6 up to a deviation of 2.
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
@@ -211,17 +212,6 @@ def _two_digits(value: float) -> str:
     return np.format_float_positional(value, precision=2, fractional=False, trim="-")
 
 
-class FitGain(NamedTuple):
-    """The gain of a fit, with the names of `SplineMap`'s fields."""
-
-    gain: float
-    gain_error: float
-    log_loss: float
-    expected_gain: float
-    expected_total: float
-    certain: Certain
-
-
 class Before(NamedTuple):
     """The scores as they are: rows, log loss per row, and how many are exact 0 and 1.
 
@@ -249,8 +239,8 @@ def before_of(curve: Curve) -> Before:
 
 def gain_of_fit(
     like: Likelihood, trials: Trials, coef: FloatArray, covariance: FloatArray, before: Before
-) -> FitGain:
-    """Return the gain of rows left out, and what the posterior expects of new rows.
+) -> dict[str, Any]:
+    """Return the gain of rows left out, and what the posterior expects: fields of `SplineMap`.
 
     coef : (d,) the fitted coefficients; covariance : (d, d) their posterior covariance.
     """
@@ -269,24 +259,28 @@ def gain_of_fit(
     )
     old = np.stack([_log_sigmoid(-trials.offset), _log_sigmoid(trials.offset)])
     rows = np.stack([trials.count - trials.hits, trials.hits]) / n
-    mean, square = (float(np.sum(rows * (after - old) ** power)) for power in (1, 2))
-    shares = before.certain / before.n
-    of_certain = np.zeros(2)  # their log loss, and what is saved of it
     # Exact 0 and 1 lie in the first and in the last row, at the log-odds where the fit placed them.
-    for at, certain, exact in (
-        (0, shares[0], _CERTAIN),
-        (-1, shares[1], _CERTAIN[::-1]),
-    ):
-        mean += float(certain @ (old[:, at] - exact))
-        of_certain -= certain @ exact, certain @ (exact - after[:, at])
-        square += float(certain @ ((after[:, at] - exact) ** 2 - (after - old)[:, at] ** 2))
+    exact = before.certain.T / before.n
+    rows[:, 0] -= exact[:, 0]
+    rows[:, -1] -= exact[:, 1]
+    share = np.hstack([rows, exact])
+    gained = np.hstack([after - old, after[:, [0, -1]] - _CERTAIN])
+    mean, square = (float(np.sum(share * gained**power)) for power in (1, 2))
     error = float(np.sqrt(max(square - mean**2, 0.0) / n))
-    count = float(before.certain.sum())
-    certain = Certain(count, before.n)
-    if 0.0 < count < before.n:
-        loss, saved = ((before.log_loss, mean) - of_certain) / (1.0 - count / before.n)
-        certain = certain._replace(before=float(loss), value=float(saved))
-    return FitGain(mean, error, before.log_loss, total / n, total, certain)
+    certain = Certain(float(before.certain.sum()), before.n)
+    if 0.0 < certain.n < certain.of:
+        others = 1.0 - certain.n / certain.of
+        loss = before.log_loss + float(np.sum(exact * _CERTAIN))
+        saved_of_others = float(np.sum(rows * (after - old)))
+        certain = certain._replace(before=loss / others, value=saved_of_others / others)
+    return {
+        "gain": mean,
+        "gain_error": error,
+        "log_loss": before.log_loss,
+        "expected_gain": total / n,
+        "expected_total": total,
+        "certain": certain,
+    }
 
 
 def _variances(like: Likelihood, covariance: FloatArray) -> FloatArray:

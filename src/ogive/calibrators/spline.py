@@ -22,6 +22,7 @@ constants.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -249,8 +250,8 @@ def _map(
     change = expit(problem.like.logit(found.mean)) - expit(trials.offset)
     rows = float(trials.count.sum())
     shift, moved = (float(trials.count @ part) / rows for part in (change, np.abs(change)))
-    read_off = {"one": one, "at_one": at_one, "shift": shift, "moved": moved}
-    return draft.completed(cut=cut_of(draft, trials), **read_off, **gain._asdict())
+    cut = cut_of(draft, trials)
+    return replace(draft, cut=cut, one=one, at_one=at_one, shift=shift, moved=moved, **gain)
 
 
 def _bias(problem: Problem, found: Posterior) -> FloatArray:

@@ -88,9 +88,10 @@ class SplineEnd(LogOddsMap):
 
         Of each: where a piece ends, and polynomials of degree 6 or 2.
         """
-        every = [self.spline.square]
-        if self.cut is not None and self.spline._ends:  # noqa: SLF001
-            every.append(_to_the_ends(self.spline, _squared(self.spline, self.cut / self.factor)))
+        gamma = self.spline
+        every = [gamma.square]
+        if self.cut is not None and gamma.below is not None:
+            every.append(gamma.to_the_ends(gamma.squared_lines(self.cut / self.factor)))
         return [
             (breaks, Pieces(start, self.factor**2 * powers)) for breaks, (start, powers) in every
         ]
@@ -111,17 +112,18 @@ def ends_of(gamma: SplineMap, *, simultaneous: bool) -> tuple[SplineEnd, SplineE
     if simultaneous:
         factor = max(simultaneous_factor(gamma), factor)
     middle = logit(gamma.at_one)
-    known = {"view": gamma.view, "n": gamma.n, "lowest": gamma.lowest, "highest": gamma.highest}
 
     def end(side: float) -> SplineEnd:
-        cut = None if gamma.cut is None else gamma.cut[int(simultaneous), int(side > 0.0)]
         made = SplineEnd(
-            **known,  # type: ignore[arg-type]
-            at_one=0.5,
+            view=gamma.view,
+            n=gamma.n,
+            lowest=gamma.lowest,
+            highest=gamma.highest,
+            at_one=0.5,  # to come
             spline=gamma,
             side=side,
             factor=factor,
-            cut=cut,
+            cut=None if gamma.cut is None else gamma.cut[int(simultaneous), int(side > 0.0)],
         )
         at_one = middle + side * made.half(np.array([gamma.one]))
         return replace(made, at_one=float(expit(np.clip(at_one, -LIMIT, LIMIT))[0]))
@@ -129,86 +131,51 @@ def ends_of(gamma: SplineMap, *, simultaneous: bool) -> tuple[SplineEnd, SplineE
     return end(-1.0), end(1.0)
 
 
-def variance_of(gamma: SplineMap) -> tuple[FloatArray, Pieces]:
-    """Return C + B² as polynomials in the log-odds, on the pieces of l."""
-    inner = gamma._spline.pieces(np.eye(gamma.knots.size))  # noqa: SLF001
-    powers = np.zeros((7, inner.start.size))
-    for p, one in enumerate(inner.powers):
-        left = one @ gamma.covariance
-        for q, other in enumerate(inner.powers):
-            powers[p + q] += np.einsum("ij,ij->i", left, other)
-    if gamma.bias is not None:
-        powers[:3] += _squared(gamma, gamma.bias)
-    return _to_the_ends(gamma, powers)
+def _hats(gamma: SplineMap, trials: Trials) -> Callable[[FloatArray], FloatArray]:
+    """Return a function: the deviance at t, (K,), and its first two derivatives, (3, K).
 
+    It is that of rows moved by hats at the knots, each row under the hats of both knots beside it.
+    """
+    knots, eta = gamma.knots, trials.offset
+    j = np.searchsorted(knots[1:-1], eta, side="right")
+    y = ((eta - knots[j]) / np.diff(knots)[j]).clip(0.0, 1.0)
+    knot, height = np.concatenate([j, j + 1]), np.concatenate([1.0 - y, y])
+    rows = gamma.log_odds_at(eta.copy()), trials.count, trials.hits
+    line, count, hits = (np.tile(each, 2) for each in rows)
 
-def _squared(gamma: SplineMap, at_knots: FloatArray) -> FloatArray:
-    """Return the squares of straight lines between the knots, constant beyond: (3, K + 1)."""
-    slope = np.concatenate([[0.0], np.diff(at_knots) / np.diff(gamma.knots), [0.0]])
-    at = np.concatenate([at_knots[:1], at_knots])
-    return np.stack([at**2, 2.0 * at * slope, slope**2])
-
-
-def _to_the_ends(gamma: SplineMap, powers: FloatArray) -> tuple[FloatArray, Pieces]:
-    """Return polynomials on the pieces of l, (degree + 1, K + 1); the slope's variance is added."""
-    start = np.concatenate([gamma.knots[:1], gamma.knots])
-    ends = gamma._ends  # noqa: SLF001
-    if not ends:
-        return gamma.knots, Pieces(start, powers)
-    outer = np.zeros((powers.shape[0], 2))
-    place = np.array([end.place for end in ends])
-    u = place - start[[0, -1]]
-    outer[0] = (powers[:, [0, -1]] * u ** np.arange(powers.shape[0])[:, None]).sum(axis=0)
-    outer[2] = [gamma.slope_variance(end) for end in ends]
-    start = np.concatenate([place[:1], start, place[1:]])
-    breaks = np.concatenate([place[:1], gamma.knots, place[1:]])
-    return breaks, Pieces(start, np.hstack([outer[:, :1], powers, outer[:, 1:]]))
-
-
-class _Hats:
-    """Rows moved by hats at the knots: each row is under the hats of both knots beside it."""
-
-    def __init__(self, gamma: SplineMap, trials: Trials) -> None:
-        knots, eta = gamma.knots, trials.offset
-        j = np.searchsorted(knots[1:-1], eta, side="right")
-        y = ((eta - knots[j]) / np.diff(knots)[j]).clip(0.0, 1.0)
-        self.knot, self.height = np.concatenate([j, j + 1]), np.concatenate([1.0 - y, y])
-        rows = gamma.log_odds_at(eta.copy()), trials.count, trials.hits
-        self.line, self.count, self.hits = (np.tile(each, 2) for each in rows)
-
-    def __call__(self, t: FloatArray) -> FloatArray:
-        """Return the deviance at t, (K,), and its first two derivatives, (3, K)."""
-        x = self.line + t[self.knot] * self.height
+    def deviance(t: FloatArray) -> FloatArray:
+        x = line + t[knot] * height
         p = expit(x)
         parts = (
-            self.count * log_add(0.0, x) - self.hits * x,
-            (self.count * p - self.hits) * self.height,
-            self.count * p * (1.0 - p) * self.height**2,
+            count * log_add(0.0, x) - hits * x,
+            (count * p - hits) * height,
+            count * p * (1.0 - p) * height**2,
         )
-        sums = [np.bincount(self.knot, part, t.size) for part in parts]
+        sums = [np.bincount(knot, part, t.size) for part in parts]
         return np.array(sums, dtype=np.float64) * 2.0
+
+    return deviance
 
 
 def cut_of(gamma: SplineMap, trials: Trials) -> FloatArray:
     """Return `SplineMap.cut`, (2, 2, K): where the deviance of the rows near by is (f + 1)²."""
-    hats, far = _Hats(gamma, trials), np.full(gamma.knots.size, _FAR)
+    hats, far = _hats(gamma, trials), np.full(gamma.knots.size, _FAR)
     best = _roots(lambda t: hats(t)[1:], 0.0 * far, -far, far)
     least, _, bend = hats(best)
+
+    def reach(factor: float, side: float) -> FloatArray:
+        limit = (factor + 1.0) ** 2
+
+        def over(t: FloatArray) -> FloatArray:
+            deviance, slope, _ = hats(side * t)
+            return np.stack([deviance - least - limit, side * slope])
+
+        start = side * best + np.sqrt(limit / np.maximum(bend, limit / _FAR**2))
+        found = _roots(over, np.minimum(start, far), side * best, far)
+        return np.where(over(far)[0] > 0.0, np.maximum(found, 0.0), _FAR)
+
     factors = BAND, max(simultaneous_factor(gamma), BAND)
-    result = np.full((2, 2, far.size), _FAR)
-    for i, side in enumerate((-1.0, 1.0)):
-        most = hats(side * far)[0] - least
-        for cut, factor in zip(result[:, i], factors, strict=True):
-            limit = (factor + 1.0) ** 2
-
-            def over(t: FloatArray, side: float = side, limit: float = limit) -> FloatArray:
-                deviance, slope, _ = hats(side * t)
-                return np.stack([deviance - least - limit, side * slope])
-
-            start = side * best + np.sqrt(limit / np.maximum(bend, limit / _FAR**2))
-            found = _roots(over, np.minimum(start, far), side * best, far)
-            cut[:] = np.where(most > limit, np.maximum(found, 0.0), _FAR)
-    return result
+    return np.array([[reach(factor, side) for side in (-1.0, 1.0)] for factor in factors])
 
 
 def _roots(

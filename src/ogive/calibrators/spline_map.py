@@ -25,14 +25,12 @@ score never gets a lower value, and only scores closer than the grid can become 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ogive._numerics.blas import one_blas_thread
-from ogive._numerics.blocks import blocks
 from ogive._numerics.logistic import expit_in_place
 from ogive._numerics.natural_spline import Evaluator, NaturalSpline, Pieces
 from ogive.calibrators.log_odds import LogOddsMap
@@ -53,13 +51,12 @@ _LIMITS = np.array(-LIMIT), np.array(LIMIT)
 _ROUNDINGS = 32  # two values of l, each by Horner's rule: 16 roundings of the sum of its terms
 
 
-class _End(NamedTuple):
-    """An end of the log-odds seen: its side (−1 or 1), its place, l there, the slope beyond."""
+class _Ends(NamedTuple):
+    """Both ends of the log-odds seen, the slopes beyond them and their variance, (2,) each."""
 
-    side: float
-    place: float
-    value: float
-    slope: float
+    place: FloatArray
+    slope: FloatArray
+    variance: FloatArray
 
 
 class Beyond(NamedTuple):
@@ -178,38 +175,62 @@ class SplineMap(LogOddsMap):
         return float(2.0 ** np.ceil(np.log2(_ROUNDINGS * largest * 2.0**-52 / slope)))
 
     @cached_property
-    def _ends(self) -> tuple[_End, ...]:
-        """Both ends of what was seen; none in calibrators saved before their slopes were kept."""
+    def _ends(self) -> _Ends | None:
+        """None in calibrators saved before their slopes were kept."""
         if self.below is None or self.above is None:
-            return ()
-        low, high = min(self.first, self.knots[0]), max(self.last, self.knots[-1])
-        value = Evaluator(self.knots, self._spline.pieces(self.values))(np.array([low, high]))
-        return (
-            _End(-1.0, float(low), float(value[0]), self.below),
-            _End(1.0, float(high), float(value[1]), self.above),
-        )
+            return None
+        place = min(self.first, self.knots[0]), max(self.last, self.knots[-1])
+        slope = np.array([self.below, self.above])
+        rows = self._spline.slopes()[[0, self.knots.size - 1]]
+        variance = np.einsum("ij,ij->i", rows @ self.covariance, rows)
+        variance += (rows @ self.values - slope) ** 2 + ((self.rise or 0.0) / 2.0) ** 2
+        return _Ends(np.array(place), slope, variance)
 
     @cached_property
     def beyond(self) -> Beyond | None:
         """How far l goes on beyond what was seen; None where it goes on straight."""
-        if self.tau is None or not self._ends:
+        if self.tau is None or self._ends is None:
             return None
-        low, high = self._ends
-        return Beyond(low.place, high.place, self.linear, self.tau)
+        low, high = self._ends.place.tolist()
+        return Beyond(low, high, self.linear, self.tau)
 
     @cached_property
     def square(self) -> tuple[FloatArray, Pieces]:
         """Variance and squared bias of l: where a piece ends, and polynomials of degree 6."""
-        from ogive.calibrators.spline_band import variance_of  # noqa: PLC0415 - it reads this file
+        inner = self._spline.pieces(np.eye(self.knots.size)).powers
+        powers = np.zeros((7, self.knots.size + 1))
+        for p, one in enumerate(inner):
+            left = one @ self.covariance
+            for q, other in enumerate(inner):
+                powers[p + q] += np.einsum("ij,ij->i", left, other)
+        if self.bias is not None:
+            powers[:3] += self.squared_lines(self.bias)
+        return self.to_the_ends(powers)
 
-        return variance_of(self)
+    def squared_lines(self, at_knots: FloatArray) -> FloatArray:
+        """Return the squares of straight lines between the knots, constant beyond: (3, K + 1)."""
+        slope = np.concatenate([[0.0], np.diff(at_knots) / np.diff(self.knots), [0.0]])
+        at = np.concatenate([at_knots[:1], at_knots])
+        return np.stack([at**2, 2.0 * at * slope, slope**2])
 
-    def completed(self, **numbers: float | FloatArray) -> SplineMap:
-        """Return it with numbers that were read off it; what it has computed stays known."""
-        result = replace(self, **numbers)  # type: ignore[arg-type]
-        known = ("_spline", "_evaluator", "_grid", "_ends", "beyond")
-        result.__dict__.update({name: vars(self)[name] for name in known if name in vars(self)})
-        return result
+    def to_the_ends(
+        self, powers: FloatArray, *, straight: bool = False
+    ) -> tuple[FloatArray, Pieces]:
+        """Return polynomials on pieces, (degree + 1, K + 1), from the ends on as they go on there.
+
+        straight : as l does; if not, by the variance of the slope, as squares do
+        """
+        start = np.concatenate([self.knots[:1], self.knots])
+        if self._ends is None:
+            return self.knots, Pieces(start, powers)
+        low, high = np.split(self._ends.place, 2)
+        outer = np.zeros((powers.shape[0], 2))
+        u = self._ends.place - start[[0, -1]]
+        outer[0] = (powers[:, [0, -1]] * u ** np.arange(powers.shape[0])[:, None]).sum(axis=0)
+        outer[1 if straight else 2] = self._ends.slope if straight else self._ends.variance
+        powers = np.hstack([outer[:, :1], powers, outer[:, 1:]])
+        start = np.concatenate([low, start, high])
+        return np.concatenate([low, self.knots, high]), Pieces(start, powers)
 
     @property
     def own_gain(self) -> Gain | None:
@@ -218,20 +239,13 @@ class SplineMap(LogOddsMap):
 
         if self.gain is None or self.gain_error is None:
             return None
-        known = (self.log_loss, self.expected_gain, self.expected_total)
+        known = self.log_loss, self.expected_gain, self.expected_total
         own = self.gain, self.gain_error, *known
         return Gain("spline", self.view, self.n, None, *own, certain=self.certain)
 
     def pieces(self) -> tuple[FloatArray, Pieces]:
         """Return l as cubics: where one ends and the next begins, and the cubics."""
-        inner = self._spline.pieces(self.values)
-        if not self._ends:
-            return self.knots, inner
-        _, place, value, slope = np.array(self._ends).T
-        lines = np.stack([value, slope, *np.zeros((2, 2))])
-        start = np.concatenate([place[:1], inner.start, place[1:]])
-        powers = np.hstack([lines[:, :1], inner.powers, lines[:, 1:]])
-        return np.concatenate([place[:1], self.knots, place[1:]]), Pieces(start, powers)
+        return self.to_the_ends(self._spline.pieces(self.values).powers, straight=True)
 
     def log_odds_at(self, eta: FloatArray) -> FloatArray:
         """Return l at finite log-odds, (m,), not cut."""
@@ -251,30 +265,6 @@ class SplineMap(LogOddsMap):
         from ogive.calibrators.spline_band import ends_of  # noqa: PLC0415 - it reads this file
 
         return ends_of(self, simultaneous=simultaneous)
-
-    @one_blas_thread()
-    def deviation(self, eta: FloatArray) -> FloatArray:
-        """Return the posterior standard deviation of l at finite log-odds, (m,)."""
-        seen = eta
-        if self._ends:
-            low, high = self._ends
-            seen = np.clip(eta, low.place, high.place)
-        variance = np.empty(eta.size)
-        for at in blocks(eta.size, width=self.knots.size):
-            rows = self._spline.basis(seen[at])
-            variance[at] = np.einsum("ij,ij->i", rows @ self.covariance, rows)
-        for end in self._ends:
-            distance = np.maximum(end.side * (eta - end.place), 0.0)
-            variance += distance**2 * self.slope_variance(end)
-        return np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
-
-    def slope_variance(self, end: _End) -> float:
-        """Return the variance of the slope beyond an end, about the slope that is used."""
-        width = float(self.knots[-1] - self.knots[0])  # the spline is straight beyond its knots
-        places = end.place + np.array([0.0, end.side * width])
-        row = np.diff(self._spline.basis(places), axis=0)[0] / (end.side * width)
-        cut = float(row @ self.values) - end.slope
-        return float(row @ self.covariance @ row) + cut**2 + ((self.rise or 0.0) / 2.0) ** 2
 
     def summary(self, gain: Gain | None = None) -> SplineSummary:
         """Return a summary of what the map did to the scores.
@@ -301,39 +291,21 @@ class SplineMap(LogOddsMap):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values; of the covariance, the lower triangle."""
-        low = self.covariance[np.tril_indices(self.knots.size)]
-        later = [name for name in _LATER if getattr(self, name) is not None]
-        return {name: getattr(self, name) for name in (*_NUMBERS, *later)} | {
-            "knots": self.knots.tolist(),
-            "values": self.values.tolist(),
-            "covariance": low.tolist(),
-            **({} if self.bias is None else {"bias": self.bias.tolist()}),
-            **({} if self.cut is None else {"cut": self.cut.tolist()}),
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values["covariance"] = self.covariance[np.tril_indices(self.knots.size)]
+        del values["certain"]
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in values.items()
+            if value is not None
         }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> SplineMap:
         """Rebuild a map from `to_dict`."""
-        knots, at_knots, low = (
-            np.array(values[name], dtype=np.float64) for name in ("knots", "values", "covariance")
-        )
-        covariance = np.zeros((knots.size, knots.size))
-        covariance[np.tril_indices(knots.size)] = low
+        arrays = {name: np.array(x, float) for name, x in values.items() if isinstance(x, list)}
+        low, size = arrays["covariance"], arrays["knots"].size
+        covariance = np.zeros((size, size))
+        covariance[np.tril_indices(size)] = low
         covariance += np.tril(covariance, -1).T
-        arrays = {"knots": knots, "values": at_knots, "covariance": covariance}
-        for name in ("bias", "cut"):
-            if values.get(name) is not None:
-                arrays[name] = np.array(values[name], dtype=np.float64)
-        return cls(**{**values, **arrays})
-
-
-# The fields that are plain already.
-_NUMBERS = (
-    *("view", "n", "lowest", "highest", "at_one", "edf", "keep", "linear", "bend"),
-    *("monotone", "first", "last", "one", "shift", "moved"),
-)
-# The fields that calibrators saved by earlier versions do not have.
-_LATER = (
-    *("gain", "gain_error", "log_loss", "expected_gain", "expected_total"),
-    *("below", "above", "rise", "tau"),
-)
+        return cls(**{**values, **arrays, "covariance": covariance})
