@@ -117,3 +117,15 @@ def test_quick_work_shows_no_bar(monkeypatch, capsys):
     with terminal.progress("fitting") as step:
         step("fitting", 1, 2)
     assert capsys.readouterr().err == ""
+
+
+def test_long_work_writes_lines_where_there_is_no_terminal(monkeypatch, capsys):
+    with terminal.progress("fitting") as step:
+        step("quick", 1, 2)
+        assert capsys.readouterr().err == ""
+    monkeypatch.setattr(terminal, "_FIRST_LINE", 0.0)
+    with terminal.progress("fitting") as step:
+        step("fits of the grid", 1, 4)
+        step("fits of the grid", 2, 4)  # too soon after the first line
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "ogive: fits of the grid (25 %)\n")

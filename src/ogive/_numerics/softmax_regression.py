@@ -17,16 +17,18 @@ of the Hessian that belongs to class k is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ogive._typing import AnyArray, FloatArray, IntArray
 
 #: Up to this many parameters the whole Hessian is used, above it its blocks.
 MOST_PARAMETERS = 256
-#: Above this many numbers the blocks of the Hessian are cut to their diagonals; see `Sparse`.
+#: Above this many numbers the blocks of the Hessian are cut to their diagonals.
 MOST_CURVATURE = 1 << 24
 _NUMBERS_PER_BLOCK = 1 << 17  # of the scores
 _MIN_ROWS_PER_BLOCK = 1 << 10  # with fewer rows, adding up gradients would take most of the time
@@ -68,30 +70,22 @@ def softmax_columns(scores: FloatArray) -> FloatArray:
     return scores
 
 
-class Sparse(NamedTuple):
-    """The part of a large Hessian that matters.
-
-    diagonal : (K, d) its diagonal
-    own : (2 K, 2 K) the Hessian of each class's weight on its own feature, then of the offsets
-
-    A class's own feature and its offset are hardly penalised, and bound up with all others; the
-    other entries are many and small.
-    """
-
-    diagonal: FloatArray
-    own: FloatArray
-
-
 class LinearSoftmax:
     """Scores θ x with one x for all classes: rows (n, d), parameters (K, d).
 
-    Rows of float32 are worked on in float32: half the time, and a loss of seven digits.
+    Rows of float32 are worked on in float32: half the time, and a loss of seven digits. `pause` is
+    called before each block of rows, a tenth of a second or so; it may raise, to end the work.
     """
 
     def __init__(
-        self, rows: AnyArray, labels: IntArray, weights: FloatArray | None, K: int
+        self,
+        rows: AnyArray,
+        labels: IntArray,
+        weights: FloatArray | None,
+        K: int,
+        pause: Callable[[], object] = bool,
     ) -> None:
-        self.rows, self.labels, self.K = rows, labels, K
+        self.rows, self.labels, self.K, self._pause = rows, labels, K, pause
         w = np.ones(labels.size) if weights is None else weights
         self.weights = w / w.sum()
         step = max(_MIN_ROWS_PER_BLOCK, _NUMBERS_PER_BLOCK // K)
@@ -112,8 +106,8 @@ class LinearSoftmax:
 
         return objective
 
-    @staticmethod
-    def _scores(theta: FloatArray, rows: AnyArray) -> FloatArray:
+    def _scores(self, theta: FloatArray, rows: AnyArray) -> FloatArray:
+        self._pause()
         scores: FloatArray = theta.astype(rows.dtype, copy=False) @ rows.T
         return scores
 
@@ -124,47 +118,28 @@ class LinearSoftmax:
             for at in self._cuts
         )
 
-    def curvature(self, theta: FloatArray) -> FloatArray | Sparse:
+    def curvature(self, theta: FloatArray) -> FloatArray:
         """Return the Hessian without the penalty, as much of it as K allows.
 
-        The whole, (K d, K d), its blocks, (K, d, d), or `Sparse`. Where every row is certain it
-        would vanish, and rounding could make it negative: a trace is added.
+        The whole, (K d, K d), its blocks, (K, d, d), or their diagonals, (K, d). Where every row
+        is certain it would vanish, and rounding could make it negative: a trace is added.
         """
         d = self.rows.shape[1]
         least = _MIN_CURVATURE * sum(self.weights[at] @ self.rows[at] ** 2 for at in self._cuts)
         if self.K * d <= MOST_PARAMETERS:
             return self.hessian(theta) + np.diag(np.tile(least, self.K))
-        if self.K * d * d > MOST_CURVATURE:
-            return self._sparse(theta, least)
-        blocks = np.zeros((self.K, d, d))
+        diagonal = self.K * d * d > MOST_CURVATURE
+        H = np.zeros((self.K, d) if diagonal else (self.K, d, d))
         for at in self._cuts:
             rows = self.rows[at]
             p = softmax_columns(self._scores(theta, rows))
             p *= (1.0 - p) * self.weights[at]
+            if diagonal:
+                H += p @ (rows * rows)
+                continue
             for k, line in enumerate(p):
-                blocks[k] += (rows.T * line) @ rows
-        return blocks + np.diag(least)
-
-    def _sparse(self, theta: FloatArray, least: FloatArray) -> Sparse:
-        """Return the sparse Hessian; the last feature is the offset's."""
-        K, d = self.K, self.rows.shape[1]
-        diagonal, own = np.zeros((K, d)), np.zeros((2 * K, 2 * K))
-        corner = np.zeros((3, K))  # sums of w p x², w p x and w p
-        for at in self._cuts:
-            rows, w = self.rows[at], self.weights[at].astype(self.rows.dtype)
-            p = softmax_columns(self._scores(theta, rows))
-            x = rows[:, :K].T
-            root = np.sqrt(w) * np.concatenate([p * x, p])  # (2 K, rows)
-            own -= root @ root.T
-            p *= w
-            corner += [(p * x * x).sum(axis=1), (p * x).sum(axis=1), p.sum(axis=1)]
-            p -= p * p / w
-            diagonal += p @ (rows * rows)
-        for (a, b), part in zip(((0, 0), (0, K), (K, K)), corner, strict=True):
-            own[a : a + K, b : b + K][np.diag_indices(K)] += part
-        own[K:, :K] = own[:K, K:].T
-        own[np.diag_indices(2 * K)] += np.concatenate([least[:K], np.repeat(least[-1:], K)])
-        return Sparse(diagonal + least, own)
+                H[k] += (rows.T * line) @ rows
+        return H + (least if diagonal else np.diag(least))
 
     def hessian(self, theta: FloatArray) -> FloatArray:
         """Return sum_i w_i (diag p_i − p_i p_iᵀ) ⊗ x_i x_iᵀ, (K d, K d)."""

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive._numerics.softmax_regression import Sparse
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -28,21 +26,18 @@ _MOST_HALVINGS = 30
 #: Twice the gain of a Newton step: below the first, the loss has no digits left to
 #: show it, and steps are taken as long as they shrink; below the second, nothing is left to do.
 _GAIN_BELOW_ROUNDING, _NO_GAIN_LEFT = 1e-13, 1e-32
-_STEPS_PER_SPARSE_HESSIAN = 8  # then it is computed again
 
 
 def whitening(
-    curvature: FloatArray | Sparse, penalty: FloatArray
+    curvature: FloatArray, penalty: FloatArray
 ) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], FloatArray]]:
     """Return φ ↦ θ and the same for gradients, ∂θ ↦ ∂φ.
 
     Parameters
     ----------
-    curvature : the Hessian, (K d, K d), its blocks, (K, d, d), their diagonals, (K, d), or `Sparse`
+    curvature : the Hessian, (K d, K d), its blocks, (K, d, d), or their diagonals, (K, d)
     penalty : (K, d)
     """
-    if isinstance(curvature, Sparse):
-        return _sparse_whitening(curvature, penalty)
     if curvature.shape == (penalty.size, penalty.size):
         return _whole_whitening(curvature, penalty)
     if curvature.shape == penalty.shape:
@@ -76,33 +71,10 @@ def _whole_whitening(
     )
 
 
-def _sparse_whitening(
-    curvature: Sparse, penalty: FloatArray
-) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], FloatArray]]:
-    """Do the same with the Hessian of own features and offsets, and the diagonal for the rest."""
-    K = penalty.shape[0]
-    diagonal = curvature.diagonal + 2.0 * penalty
-    scale = 1.0 / np.sqrt(diagonal + _RIDGE * diagonal.mean())
-    H = curvature.own.copy()
-    bound = np.diag_indices(2 * K)
-    H[bound] += 2.0 * np.concatenate([penalty.diagonal(), penalty[:, -1]])
-    H[bound] += _RIDGE * H[bound].mean()
-    inverse = np.linalg.inv(np.linalg.cholesky(H))
-    each = np.arange(K)
-
-    def mixed(values: FloatArray, matrix: FloatArray) -> FloatArray:
-        result = scale * values
-        own = matrix @ np.concatenate([values[each, each], values[:, -1]])
-        result[each, each], result[:, -1] = own[:K], own[K:]
-        return result  # type: ignore[no-any-return] # it is an array
-
-    return (lambda phi: mixed(phi, inverse.T)), (lambda gradient: mixed(gradient, inverse))
-
-
 def minimise(
     objective: Objective,
     start: FloatArray,
-    curvature: FloatArray | Sparse,
+    curvature: FloatArray,
     penalty: FloatArray,
     *,
     tolerance: float = 1e-10,
@@ -146,30 +118,10 @@ def polished(
     return theta
 
 
-def minimise_sparsely(
-    objective: Objective,
-    start: FloatArray,
-    curvature: Callable[[FloatArray], FloatArray | Sparse],
-    penalty: FloatArray,
-    *,
-    tolerance: float,
-) -> FloatArray:
-    """Do the same where only a part of the Hessian is known, which is recomputed as it changes."""
-    loss = np.inf
-    for _ in range(_MOST_STEPS // _STEPS_PER_SPARSE_HESSIAN):
-        before = loss
-        start, loss, more = descend(
-            objective, start, curvature(start), penalty, tolerance, _STEPS_PER_SPARSE_HESSIAN
-        )
-        if not more or before - loss < _STEPS_PER_SPARSE_HESSIAN * tolerance:
-            break
-    return start
-
-
 def descend(  # noqa: PLR0917 - internal
     objective: Objective,
     start: FloatArray,
-    curvature: FloatArray | Sparse,
+    curvature: FloatArray,
     penalty: FloatArray,
     tolerance: float,
     steps: int,

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import threading
+import time
 import unicodedata
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 #: Below this many seconds a progress bar would only flicker.
 _PATIENCE = 1.0
+_FIRST_LINE, _BETWEEN_LINES = 8.0, 30.0  # seconds, where stderr is no terminal
 _DONE, _FAILED, _WRONG_USAGE = 0, 1, 2
 #: Classes of characters that move the cursor, colour, or turn the direction of what follows.
 _UNSHOWN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -221,15 +223,29 @@ def console() -> Console:
     return out if out.is_terminal else Console(highlight=False, emoji=False, width=110)
 
 
+def _lines() -> Progress:
+    """Return a step that writes a line after some seconds, and then two each minute."""
+    due = [time.monotonic() + _FIRST_LINE]
+
+    def step(what: str, done: float, total: int) -> None:
+        if time.monotonic() >= due[0]:
+            due[0] = time.monotonic() + _BETWEEN_LINES
+            share = f" ({100 * done / total:.0f} %)" if total else ""
+            note(f"ogive: {what}{share}")
+
+    return step
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Progress]:
     """Give a function ``step(what, done, total)`` that draws a bar on stderr.
 
     It draws on a terminal only, and once the work has taken a second, whether or not `step` was
-    called: before that, a moving bar and the time show that something is being done.
+    called: before that, a moving bar and the time show that something is being done. Elsewhere it
+    writes a line now and then.
     """
     if not sys.stderr.isatty():
-        yield lambda what, done, total: None  # noqa: ARG005
+        yield _lines()
         return
     from ogive.cli.bar import Bar  # noqa: PLC0415 - rich is slow to load
 

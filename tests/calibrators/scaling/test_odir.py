@@ -3,6 +3,7 @@ import pytest
 from scipy.special import log_softmax, softmax
 
 from ogive import Curve, Predictions, ks_error, load, save
+from ogive.calibrators.scaling import odir
 from ogive.calibrators.scaling.odir import DirOdirMap, MsOdirMap, fit_dir_odir, fit_ms_odir
 from ogive.calibrators.scaling.odir_search import splits
 from ogive.calibrators.scaling.temperature import TemperatureMap
@@ -140,7 +141,7 @@ def test_threads_change_no_bit_and_progress_counts_every_fit(rng):
     seen = []
     first = fit_dir_odir(preds, **GRID, n_jobs=1, progress=lambda *at: seen.append(at))
     assert first == fit_dir_odir(preds, **GRID, n_jobs=3)
-    assert [at[1:] for at in seen] == [(i, 30) for i in range(31)]
+    assert [at[1:] for at in seen] == [(i, 35) for i in range(36)]
 
 
 def test_another_seed_is_another_split(rng):
@@ -152,7 +153,7 @@ def test_another_seed_is_another_split(rng):
 def test_the_default_grids_are_the_published_ones():
     from ogive.calibrators.scaling.odir import _grid
 
-    for K, sizes, least in ((10, (36, 12), 1e-5), (100, (27, 9), 1e-2), (1000, (4, 4), 1e-2)):
+    for K, sizes, least in ((10, (36, 12), 1e-5), (100, (27, 9), 1e-2), (1000, (3, 3), 1.0)):
         preds = Predictions(np.zeros((1, K)), [0], kind="logits")
         strengths, offsets = _grid(preds, None, None)
         assert (strengths.size, offsets.size) == sizes
@@ -231,19 +232,38 @@ def test_ms_odir_on_the_papers_net_is_what_docs_paper_says(arena):
     assert 0 < ks["top-1"] - end["top-1"] < 0.007
 
 
-def test_a_hasty_search_finds_what_the_whole_grid_finds(rng, monkeypatch):
-    """Above 256 classes: float32 on the way, and no smaller strengths once one is worse."""
-    logits, labels = sample(rng, n=400, K=4)
+def test_very_many_classes_choose_on_a_part_of_the_rows_and_fit_all(rng, monkeypatch):
+    """Above 256 classes: five rows for each class choose the strengths; float32."""
+    logits, labels = sample(rng, n=600, K=20)
     preds = Predictions(logits, labels, kind="logits")
-    grid = dict(strengths=[1e-6, 1e-3, 0.1, 10.0, 1e3], offset_strengths=[0.01, 1.0])
-    whole = fit_ms_odir(preds, **grid)
-    monkeypatch.setattr("ogive.calibrators.scaling.odir._MAX_CLASSES_FOR_FULL_GRID", 3)
+    grid = dict(strengths=[1e-3, 0.1], offset_strengths=[0.1])
+    few = [(train[::6], held_out[::6]) for train, held_out in splits(600, 5, 15)]
+    chosen = fit_ms_odir(preds, **grid, cv=few)
+    exact = fit_ms_odir(preds, strengths=[chosen.strength], offset_strengths=[0.1])
+    monkeypatch.setattr(odir, "_MAX_CLASSES_FOR_FULL_GRID", 19)
+    found = fit_ms_odir(preds, **grid)
+    assert found.strength == chosen.strength
+    assert found.cv_loss == pytest.approx(chosen.cv_loss, abs=1e-3)
+    assert found.cv_loss > exact.cv_loss + 0.1  # of a sixth of the rows, of all rows
+    assert np.abs(found(preds) - exact(preds)).max() < 5e-3
+
+
+def test_a_fit_shows_signs_of_life_and_ends_when_it_is_stopped(rng, monkeypatch):
+    logits, labels = sample(rng, n=600, K=20)
+    preds = Predictions(logits, labels, kind="logits")
+    monkeypatch.setattr("ogive.calibrators.scaling.odir_search._SECONDS_BETWEEN_SIGNS", 0.0)
     seen = []
-    hasty = fit_ms_odir(preds, **grid, progress=lambda *at: seen.append(at[1:]))
-    assert (hasty.strength, hasty.offset_strength) == (whole.strength, whole.offset_strength)
-    assert hasty.cv_loss == pytest.approx(whole.cv_loss, abs=1e-5)
-    assert np.abs(hasty(preds) - whole(preds)).max() < 2e-3
-    assert seen[-1] == (50, 50)
+
+    def progress(*at):
+        seen.append(at)
+        if len(seen) == 40:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_ms_odir(preds, strengths=[0.1], offset_strengths=[1.0], n_jobs=2, progress=progress)
+    assert seen[0] == ("fits of the grid", 0, 10)
+    assert seen[1] == ("fits of the grid, block 1", 0, 10)
+    assert len(seen) < 45  # the other thread ended too, before its fit did
 
 
 def test_more_classes_than_the_published_grids_know(rng):
@@ -263,7 +283,8 @@ def test_more_classes_than_the_published_grids_know(rng):
     assert np.abs(p.sum(axis=1) - 1).max() < 1e-12
     own = -np.log(p[np.arange(n), labels]).mean()
     assert own < -np.log(softmax(logits, axis=1)[np.arange(n), labels]).mean()
-    assert seen[-1][1:] == (4, 4)
+    assert seen[0][0] == f"fits of the grid, about {odir.minutes(n, K)} min"
+    assert seen[-1][1:] == (6, 6)
 
 
 @pytest.mark.parametrize("seed", [0, 5])  # 0: far from the optimum once; 5: another pair once

@@ -8,6 +8,9 @@ the logits less the mean of their row (MS-ODIR) or the logarithms of the clipped
 
 Both strengths are chosen by five-fold cross-validation on log-loss, over every pair of the grid.
 The calibrated probability is the **mean over the five fold models** of the chosen pair.
+
+Above 256 classes, where one fit takes minutes, three strengths each way are tried, on 5 K rows at
+the most; the fold models are fitted to all rows, in float32, until a step gains less than 1e-6.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
-from ogive._numerics.blocks import blocks
+from ogive._numerics.blocks import blocks, thread_count
 from ogive._numerics.softmax_regression import softmax_columns
 from ogive.calibrators.log_values import (
     log_probabilities,
@@ -37,7 +40,7 @@ from ogive.rows.predictions import labelled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ogive._typing import ArrayLike, FloatArray, Progress
+    from ogive._typing import AnyArray, ArrayLike, FloatArray, Progress
     from ogive.calibrators.scaling.odir_search import Split
     from ogive.rows.predictions import Predictions
 
@@ -45,6 +48,9 @@ FOLDS = 5  # as published
 SEED = 15
 _MIN_CLASSES_FOR_SHORT_GRID = 50  # between the published grids, for 10 and for 100 classes
 _MAX_CLASSES_FOR_FULL_GRID = 256  # with more, a fit takes minutes
+_ROWS_PER_CLASS_TO_CHOOSE = 5  # there, the strengths are chosen on so many
+#: Passes over the rows there, of all nine pairs and of the last fit, and what one costs.
+_PASSES_TO_CHOOSE, _PASSES_AT_THE_END, _SECONDS_PER_PASS = 250, 60, 8e-11  # of n K²
 #: The penalties have a scale, and are made for logits of a network, up to about 100. Logits of
 #: another unit, with a root mean square above the first, are divided by a power of two that brings
 #: it below the second: else 16 digits could not hold the penalty beside the loss.
@@ -150,15 +156,15 @@ def fit_ms_odir(
         With labels. A logit of −inf, or a probability of 0, is put at a floor.
     strengths, offset_strengths : array-like, optional
         The grids of λ and μ, > 0. Default: λ in {1, 0.5, 0.25} · 10^e and μ in 10^e, for e from
-        −5 to 6 (from −2 for 50 classes and more; one λ and μ for each two decades from −2 to 4
-        above 256 classes, where a fit takes minutes and the search stops at the first λ that is
-        worse than the one before).
+        −5 to 6 (from −2 for 50 classes and more). Above 256 classes λ and μ are 1, 100 or 10,000,
+        and the pair is chosen on 5 K rows at the most, evenly spread; `minutes` estimates the time.
     cv : int or list of pairs
         How many parts the rows are shuffled into, or the rows to fit and to hold out of each.
     random_state : int
         Shuffles them.
     progress : callable, optional
-        Called as ``progress(what, done, total)`` after each fit, by one thread at a time.
+        Called as ``progress(what, done, total)`` before the first fit, after each, and every
+        second within a fit, by one thread at a time.
     n_jobs : int, optional
         Folds are fitted side by side. Results do not depend on it.
 
@@ -193,6 +199,18 @@ def fit_dir_odir(
     )
 
 
+def minutes(n: int, K: int, n_jobs: int | None = None) -> int:
+    """Estimate how long a fit to n rows of more than 256 classes takes, give or take a factor of 2.
+
+    >>> minutes(25_000, 1_000, n_jobs=2)
+    7
+    """
+    choosing = min(n, _ROWS_PER_CLASS_TO_CHOOSE * K)
+    rows = 0.8 * FOLDS * (_PASSES_TO_CHOOSE * choosing + _PASSES_AT_THE_END * n)
+    threads = min(thread_count(n_jobs), FOLDS)
+    return max(1, round(rows * K**2 * _SECONDS_PER_PASS / threads / 60.0))
+
+
 def _grid(
     preds: Predictions, strengths: ArrayLike | None, offset_strengths: ArrayLike | None
 ) -> tuple[FloatArray, FloatArray]:
@@ -203,7 +221,7 @@ def _grid(
         decades = 10.0 ** np.arange(first, 7)
         default = np.outer(decades, [1.0, 0.5, 0.25]).ravel(), decades
     else:
-        default = (10.0 ** np.arange(first, 5, 2),) * 2
+        default = (10.0 ** np.arange(0, 5, 2),) * 2
     given = {"strengths": strengths, "offset_strengths": offset_strengths}
     grids = []
     for (name, values), usual in zip(given.items(), default, strict=True):
@@ -246,17 +264,20 @@ def _fit(
         )
         return fit_temperature(preds, n_jobs=n_jobs)
     floor = zero_floor(preds)
-    rows = np.ones((preds.n, preds.K + 1))
+    many = preds.K > _MAX_CLASSES_FOR_FULL_GRID
+    rows = np.ones((preds.n, preds.K + 1), dtype=np.float32 if many else np.float64)
     for at in blocks(preds.n, width=preds.K):
         rows[at, :-1] = cls.features(preds, at, floor)
     unit = _unit(rows[:, :-1], preds.sample_weight)
     rows[:, :-1] /= unit
+    in_all = f", about {minutes(preds.n, preds.K, n_jobs)} min" if many else ""
     search = Search(
         rows,
         labelled(preds),
         preds.sample_weight,
         *grid,
-        hasty=preds.K > _MAX_CLASSES_FOR_FULL_GRID,
+        what=f"fits of the grid{in_all}",
+        every=-(-preds.n // (_ROWS_PER_CLASS_TO_CHOOSE * preds.K)) if many else 1,
     )
     parts = splits(preds.n, cv, random_state) if isinstance(cv, int) else cv
     found = search.run(parts, progress, n_jobs)
@@ -274,7 +295,7 @@ def _fit(
     )
 
 
-def _unit(values: FloatArray, weights: FloatArray | None) -> float:
+def _unit(values: AnyArray, weights: FloatArray | None) -> float:
     """Return what large logits are divided by, a power of two; 1 for those of usual size."""
     largest = max(float(np.abs(values).max()), 1.0)  # so that no square overflows
     size = largest * float(

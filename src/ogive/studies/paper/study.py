@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ogive.calibrators import read_method
 from ogive.calibrators.multiclass.shared_fits import shared_class_fits
+from ogive.calibrators.scaling.odir import minutes
 from ogive.curve import Curve
 from ogive.errors import FileFormatError, OgiveError
 from ogive.readers import open_file
@@ -74,7 +75,7 @@ def paper_tables(
         except (OgiveError, OSError) as error:
             skipped[path.name] = str(error)
             continue
-        chosen = _chosen(asked, test, notes, named=methods is not None)
+        chosen = _chosen(asked, cal, notes, named=methods is not None)
         if test.kind == "probs" and not test.one_column:
             notes["Of files of probabilities, methods of whole matrices read log p."] = None
         found: list[Cell] = []
@@ -111,16 +112,19 @@ def _within(progress: Progress | None, done: int, total: int, what: str) -> Prog
 
 
 def _chosen(
-    asked: Sequence[str], test: Predictions, notes: dict[str, None], *, named: bool
+    asked: Sequence[str], cal: Predictions, notes: dict[str, None], *, named: bool
 ) -> list[str]:
     """Return the methods that apply to predictions; why others do not becomes a note."""
     kept = []
     for name in asked:
         method = read_method(name)
-        if test.one_column and is_whole(method):
+        if cal.one_column and is_whole(method):
             why = "Files of scores have no methods that need a column for each class."
-        elif method.slow and not named and test.K > MAX_CLASSES_FOR_SLOW_METHODS:
-            why = f"{name} takes long on {test.K:,} classes: name it (--methods) to run it."
+        elif method.slow and not named and cal.K > MAX_CLASSES_FOR_SLOW_METHODS:
+            why = (
+                f"{name} takes about {minutes(cal.n, cal.K)} min on {cal.n:,} rows of {cal.K:,} "
+                "classes: name it (--methods) to run it."
+            )
         else:
             kept.append(name)
             continue
