@@ -19,6 +19,7 @@ PAGES = [
 ]
 
 
+@pytest.mark.filterwarnings("default")  # a command's warnings are for its reader, on stderr
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_shell_examples_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
