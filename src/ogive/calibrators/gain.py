@@ -19,7 +19,7 @@ taken out as well. On simulated truths from 200 rows up the mean gain so found a
 gain of the map better than cross-fitting in five parts does, which fits smaller samples.
 
 **Calibrate?** The mean gain of rows left out is noisy: its t-value is about half that of a score
-test. The decision (`worth_calibrating`) is made from what the posterior expects, and against
+test. The decision (`Gain.leave_alone`) is made from what the posterior expects, and against
 calibrating where rows left out lose by it. With m the posterior mean of the true probability of a
 row, using the map saves
 
@@ -128,13 +128,19 @@ class Gain:
 
     @property
     def leave_alone(self) -> bool:
-        """Whether calibrating is not worth it: see `worth_calibrating`."""
-        if self.tested_on is not None:
-            known = self.expected_total, MIN_SAVED_TOTAL
-            return not worth_calibrating(self.value, *known, test_error=self.error)
-        total = self.n * self.value if self.expected_total is None else self.expected_total
-        least = MIN_SAVED_TOTAL if self.expected is None else MIN_EXPECTED_TOTAL
-        return not worth_calibrating(self.value, total, least)
+        """Whether calibrating is not worth it: the only place with this rule.
+
+        A saving or a loss on a test set decides by itself if it is clear. Else rows left out must
+        save, and the total that the posterior expects, or, of methods without a posterior, that
+        cross-validation saved, must reach a least one.
+        """
+        tested, total = self.tested_on is not None, self.expected_total
+        if tested and self.error is not None and abs(self.value) > CLEAR_ERRORS * self.error:
+            return not self.value > 0.0
+        if total is None and not tested:
+            total = self.n * self.value
+        least = MIN_SAVED_TOTAL if tested or self.expected is None else MIN_EXPECTED_TOTAL
+        return not (self.value > 0.0 and total is not None and total >= least)
 
     @property
     def verdict(self) -> str:
@@ -175,36 +181,6 @@ class Gain:
 
     def __repr__(self) -> str:
         return f"{self.view}, n = {self.n:,}, {self.basis}. {self.verdict}"
-
-
-def worth_calibrating(
-    value: float,
-    expected_total: float | None,
-    least: float = MIN_EXPECTED_TOTAL,
-    *,
-    test_error: float | None = None,
-) -> bool:
-    """Decide whether to calibrate: the only place with this rule.
-
-    Parameters
-    ----------
-    value : float
-        Log loss saved per row on rows left out.
-    expected_total : float or None
-        Log loss that the posterior expects to save in total, or, of methods that have none, that
-        cross-validation saved in total. Without a test set it decides: at least `least`.
-    least : float
-        `MIN_EXPECTED_TOTAL`, or `MIN_SAVED_TOTAL` with a test set or without a posterior.
-    test_error : float, optional
-        The standard error of `value`, where the rows are a test set. A saving or a loss of more
-        than two of these decides; a smaller saving does together with what the posterior expects.
-
-    >>> worth_calibrating(0.001, 2.0), worth_calibrating(-0.001, 2.0), worth_calibrating(0.1, 0.1)
-    (True, False, False)
-    """
-    if test_error is not None and abs(value) > CLEAR_ERRORS * test_error:
-        return value > 0.0
-    return value > 0.0 and expected_total is not None and expected_total >= least
 
 
 def _two_digits(value: float) -> str:

@@ -224,6 +224,7 @@ def _map(
 ) -> SplineMap:
     """Build the map."""
     knots, to_values = problem.spline.knots, problem.to_values
+    ends, seen = seen_ends(curve), seen_range(curve)
     low = np.tril(to_values @ found.covariance @ to_values.T)
     draft = SplineMap(
         view=curve.view,
@@ -239,11 +240,16 @@ def _map(
         linear=min(float(found.weight[0].sum()), 1.0),
         bend=float(found.weight.sum(axis=1) @ BEND[: len(found.weight)]),
         monotone=bool(monotone),
-        **seen_range(curve),
+        **seen,
         **_slopes_beyond(problem, found, monotone=monotone),
         tau=TAU,
-        **_ends(curve),
-        **_TO_COME,
+        # An exact 0 or 1 that was not seen counts as `EXACT`.
+        lowest=max(ends["lowest"], min(seen["first"], -EXACT)),
+        highest=min(ends["highest"], max(seen["last"], EXACT)),
+        one=0.0,  # this and what follows: to come
+        at_one=0.5,
+        shift=0.0,
+        moved=0.0,
     )
     one, at_one = _at_one(curve, draft)
     gain = gain_of_fit(problem.like, trials, found.mean, found.spread, before_of(curve))
@@ -300,24 +306,6 @@ def _slopes_beyond(problem: Problem, found: Posterior, *, monotone: bool) -> dic
     slopes = problem.spline.slopes()[[0, problem.spline.knots.size - 1]] @ problem.to_values
     below, above = np.clip(1.0 + slopes @ found.mean, least, most).tolist()
     return {"below": below, "above": above, "rise": rise}
-
-
-def _ends(curve: Curve) -> dict[str, float]:
-    """Return `lowest` and `highest`: an exact 0 or 1 that was not seen counts as `EXACT`.
-
-    >>> from ogive import Curve
-    >>> ends = _ends(Curve.from_scores([0.2, 0.5], [0, 1]))
-    >>> {name: round(end, 6) for name, end in ends.items()}
-    {'lowest': -36.043653, 'highest': 36.043653}
-    """
-    ends, seen = seen_ends(curve), seen_range(curve)
-    return {
-        "lowest": max(ends["lowest"], min(seen["first"], -EXACT)),
-        "highest": min(ends["highest"], max(seen["last"], EXACT)),
-    }
-
-
-_TO_COME = {"one": 0.0, "at_one": 0.5, "shift": 0.0, "moved": 0.0}  # read off the map itself
 
 
 def _at_one(curve: Curve, gamma: SplineMap) -> tuple[float, float]:

@@ -273,7 +273,7 @@ class SplineMap(LogOddsMap):
         ----------
         gain : Gain, optional
             The out-of-fold gain to use, such as that of `ogive.cross_fitted_gain`. Default: that
-            of the fit. `ogive.calibrators.gain.worth_calibrating` decides from it whether the
+            of the fit. `ogive.calibrators.gain.Gain` decides from it whether the
             summary says to leave the scores alone.
 
         Examples

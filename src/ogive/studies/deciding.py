@@ -38,11 +38,13 @@ from ogive.studies.where_off import spline_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ogive._typing import FloatArray
     from ogive.calibrators.maps import Fitted
     from ogive.calibrators.matrix_map import MatrixMap
     from ogive.export.artifact import FittedOn
     from ogive.rows.predictions import Predictions
     from ogive.studies.compare import MethodResult
+    from ogive.studies.fitting import Rows
     from ogive.studies.verdict import Seen, Verdict
 
 Summary = TypeVar("Summary", bound=SplineSummary | VectorSummary)
@@ -126,9 +128,14 @@ def _with_certain(gain: Gain, data: Predictions | Curve) -> Gain:
         return replace(gain, certain=Certain(0.0, n))
     rows = cross_fitted(data, gain.method, gain.view, gain.folds)
     assert rows is not None  # noqa: S101 - it was found before
-    as_is = apply(fit(data, "none", gain.view), data, gain.view)
-    before, after = (scores_of(one, data, gain.view)[1] for one in (as_is, rows))
-    return replace(gain, certain=certain_of(data, gain.view, before, before - after))
+    return replace(gain, certain=certain_of(data, gain.view, *_losses(rows, data, gain.view)))
+
+
+def _losses(rows: Rows, data: Predictions, view: str) -> tuple[FloatArray, FloatArray]:
+    """Return the log losses of rows as they are, and what calibrated ones save of them, (N,)."""
+    as_is = apply(fit(data, "none", view), data, view)
+    before, after = (scores_of(one, data, view)[1] for one in (as_is, rows))
+    return before, before - after
 
 
 def judged_curve(preds: Predictions, view: str) -> Curve:
@@ -141,15 +148,13 @@ def judged_curve(preds: Predictions, view: str) -> Curve:
 def gain_on_test(fitted: Fitted, cal: Predictions, test: Predictions, method: str) -> Gain:
     """Return the log loss that a calibrator saves on a test set, and what its posterior expects."""
     view = fitted.view
-    weights = test.row_weights
-    before = scores_of(apply(fit(cal, "none", view), test, view), test, view)[1]
-    after = scores_of(apply(fitted, test, view), test, view)[1]
-    share = weights / weights.sum()
-    mean, error, t = hall_t(before - after, share, test.clusters)
+    before, saved = _losses(apply(fitted, test, view), test, view)
+    share = test.row_weights / test.row_weights.sum()
+    mean, error, t = hall_t(saved, share, test.clusters)
     error = abs(mean / t) if t and np.isfinite(t) else error  # as t stands to normal quantiles
     known = _expected(cal, fitted, method)
     loss = float(np.sum(share * before))
-    certain = certain_of(test, view, before, before - after)
+    certain = certain_of(test, view, before, saved)
     return Gain(method, view, cal.n, None, mean, error, loss, *known, test.n, certain)
 
 

@@ -102,8 +102,8 @@ def fitted_on(
         how: Any = {"score_only": isinstance(calibrator, Map), "progress": progress}
         how["impossible"] = getattr(calibrator, "impossible", None)
         after = _after(data, name, calibrator.view, cv, **how) if cv > 1 else None
-    own = None if after is None else gain_of(data, calibrator, cv=0)
-    if after is not None and own is not None:  # each row left out: the gain that decides
+    if after is not None and (own := gain_of(data, calibrator, cv=0)) is not None:
+        # Each row left out: the gain that decides.
         after = after._replace(log_loss=before.log_loss - own.value)
     names = None if classes is None else tuple(classes)
     if isinstance(data, Predictions) and not data.one_column:

@@ -5,7 +5,7 @@ parts come from one place each:
 
 * whether miscalibration was seen: `ogive.calibration_test`, p < 5 %;
 * whether to calibrate: the log loss that is expected to be saved, or that was saved on a test set
-  (`ogive.calibrators.gain.worth_calibrating`); for matrices, of whole vectors;
+  (`ogive.calibrators.gain.Gain.leave_alone`); for matrices, of whole vectors;
 * which ranges of scores are off: the band of the default calibrator, never where the gap peaks;
 * too few rows to say: see `MIN_ROWS` and `_material`.
 """
@@ -40,7 +40,7 @@ MIN_ROWS = 20
 MOST_MATERIAL_KS = 0.10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What was decided, and the sentences that say it.
 
@@ -75,17 +75,17 @@ class Verdict:
 
     view: str
     n: float
-    calibrate: bool | None
-    miscalibrated: bool | None
-    pvalue: float | None
+    calibrate: bool | None = None
+    miscalibrated: bool | None = None
+    pvalue: float | None = None
     too_few_rows: bool
-    rows_needed: int | None
+    rows_needed: int | None = None
     direction: str
-    method: str | None
-    log_loss_before: float | None
-    log_loss_after: float | None
-    log_loss_error: float | None
-    basis: str | None
+    method: str | None = None
+    log_loss_before: float | None = None
+    log_loss_after: float | None = None
+    log_loss_error: float | None = None
+    basis: str | None = None
     sentences: tuple[str, ...]
     certain_rows: float | None = None
     gain_without_certain_rows: float | None = None
@@ -99,14 +99,13 @@ class Verdict:
 
     def withheld(self, sentence: str) -> Verdict:
         """Return it without a decision and p-value: the rows fitted the calibrator."""
-        unknown = (
-            *("calibrate", "miscalibrated", "pvalue", "rows_needed", "method", "basis"),
-            *("log_loss_before", "log_loss_after", "log_loss_error"),
-            *("certain_rows", "gain_without_certain_rows"),
+        return Verdict(
+            view=self.view,
+            n=self.n,
+            too_few_rows=False,
+            direction=wording.NONE_FOUND,
+            sentences=(sentence,),
         )
-        none: Any = dict.fromkeys(unknown)
-        none |= {"too_few_rows": False, "direction": wording.NONE_FOUND, "sentences": (sentence,)}
-        return replace(self, **none)
 
     @property
     def word(self) -> str | None:
@@ -217,10 +216,8 @@ def judge(
     if calibrate and lead:
         decision = [lead, *decision]
     sentences = [*decision, *more, *shown] if lead else [*shown, *decision, *more]
-    known = gain is not None and gain.before is not None
-    exact = gain.certain if gain is not None else None
-    return Verdict(
-        view=seen.view if gain is None else gain.view,
+    verdict = Verdict(
+        view=seen.view,
         n=seen.n,
         calibrate=calibrate,
         miscalibrated=None if few else seen.pvalue < LEVEL,
@@ -229,13 +226,20 @@ def judge(
         rows_needed=seen.rows_needed if few else None,
         direction=wording.NONE_FOUND if few else seen.direction,
         method=method if calibrate else None,
-        log_loss_before=gain.before if known and gain else None,
-        log_loss_after=gain.before - gain.value if known and gain and gain.before else None,
-        log_loss_error=gain.error if gain else None,
-        basis=gain.basis if gain else None,
         sentences=tuple(sentences),
-        certain_rows=None if exact is None else int(exact.n) if exact.n % 1 == 0 else exact.n,
-        gain_without_certain_rows=None if exact is None else exact.value,
+    )
+    if gain is None:
+        return verdict
+    rows = gain.certain
+    return replace(
+        verdict,
+        view=gain.view,
+        log_loss_before=gain.before,
+        log_loss_after=gain.before - gain.value if gain.before else None,
+        log_loss_error=gain.error,
+        basis=gain.basis,
+        certain_rows=None if rows is None else int(rows.n) if rows.n % 1 == 0 else rows.n,
+        gain_without_certain_rows=None if rows is None else rows.value,
     )
 
 
