@@ -279,11 +279,10 @@ COMPARE = {
                     "nll_diff_se": {"type": "number", "minimum": 0},
                     "tied_with_best": {"type": "boolean"},
                     "fit_seconds": {"type": "number", "minimum": 0},
-                    "stopped_early": {"type": "boolean"},
                 },
                 "required": [
                     "method", "ks", "ece", "mce", "brier", "nll", "accuracy", "nll_diff",
-                    "nll_diff_se", "tied_with_best", "fit_seconds", "stopped_early",
+                    "nll_diff_se", "tied_with_best", "fit_seconds",
                 ],
             },
         },

@@ -66,34 +66,3 @@ def test_few_rows_lose_little_to_a_temperature(truth, K, n, limit, draws):
         losses.append([-np.log(one[np.arange(4000), labels]).mean() for one in q])
     temperature, kept, free = np.mean(losses, axis=0)
     assert max(kept, free) < (1.0 + limit) * temperature
-
-
-@pytest.mark.parametrize("spread", [0.0, 0.5])
-def test_a_fit_that_is_stopped_early_would_not_have_won(spread, monkeypatch):
-    """The early stop of vector scaling, on 40 matrices of 20 classes: docs/theory/vector.md."""
-    from ogive.calibrators.scaling import vector_probe
-    from ogive.calibrators.scaling.temperature import fit_temperature
-    from ogive.calibrators.scaling.vector import fit_vector
-    from ogive.metrics.vector import nll_vector
-
-    monkeypatch.setattr(vector_probe, "MIN_NUMBERS_FOR_A_PROBE", 0)
-    stopped, wrongly = 0, 0
-    for seed in range(40):
-        rng = np.random.default_rng([seed, 5])
-        shift = spread * rng.normal(size=20)
-        n = int(rng.choice([60, 120, 400, 1000]))
-        cal, test = (_shifted(rng, rows, shift) for rows in (n, 10_000))
-        if vector_probe.stopped_early(cal) is None:
-            continue
-        stopped += 1
-        full, one = (nll_vector(test, of(cal)(test)) for of in (fit_vector, fit_temperature))
-        wrongly += full < one
-    assert wrongly <= 1
-    assert stopped >= (1 if spread else 10)
-
-
-def _shifted(rng, n, shift):
-    z = 2.0 * rng.normal(size=(n, shift.size))
-    return Predictions(
-        2.0 * z, (z + shift + rng.gumbel(size=z.shape)).argmax(axis=1), kind="logits"
-    )

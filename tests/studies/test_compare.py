@@ -3,8 +3,6 @@ import pytest
 
 import ogive
 from ogive import Predictions, compare
-from ogive.calibrators.scaling import vector_probe
-from ogive.calibrators.scaling.vector import fit_vector
 from ogive.errors import InvalidInput, InvalidType, UnknownName
 from ogive.studies.fitting import apply, fit
 from tests import simulate
@@ -113,23 +111,6 @@ def test_progress_goes_on_inside_a_fit(rng):
     assert all(1 <= done < 2 and total == 2 for _, done, total in inside)
 
 
-def test_a_method_that_cannot_win_is_stopped_and_marked(rng, monkeypatch):
-    monkeypatch.setattr(vector_probe, "MIN_NUMBERS_FOR_A_PROBE", 1)
-    logits = 3.0 * rng.normal(size=(600, 60))
-    labels = (0.5 * logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    cal = Predictions(logits[:300], labels[:300], kind="logits")
-    test = Predictions(logits[300:], labels[300:], kind="logits")
-    result = compare(cal, test, ["vector", "temperature", "none"], "vector")
-    rows = {row.method: row for row in result.methods}
-    assert rows["vector"].stopped_early
-    assert not rows["temperature"].stopped_early
-    assert not rows["vector"].tied_with_best
-    assert result.methods[-1].method == "vector"
-    assert "vector was stopped early" in repr(result)
-    assert "vector was stopped early" in result._repr_html_()
-    assert compare(cal, test, ["vector", "none"], "vector").notes == ()  # nothing beats it there
-
-
 def test_the_class_structure_is_fitted_once(rng, monkeypatch):
     from ogive.calibrators.multiclass import shared_fits
 
@@ -148,15 +129,3 @@ def test_the_class_structure_is_fitted_once(rng, monkeypatch):
     nll = {row.method: row.nll for row in found.methods}
     assert nll["spline"] == next(row.nll for row in alone.methods if row.method == "spline")
     assert min(row.fit_seconds for row in found.methods if row.method != "none") > 0
-
-
-def test_a_stopped_method_that_is_ahead_is_finished(matrices, monkeypatch):
-    cal, test = matrices
-    # A probe that stops every fit, at a map that is as good as the full one.
-    monkeypatch.setattr("ogive.studies.compare.stopped_early", fit_vector)
-    found = compare(cal, test, ["none", "temperature", "vector"], "vector")
-    assert all(row.nll_diff >= 0 for row in found.methods)
-    row = next(row for row in found.methods if row.method == "vector")
-    assert row.stopped_early == (row is not found.best)
-    full = compare(cal, test, ["none", "vector"], "vector")
-    assert row.nll == next(one.nll for one in full.methods if one.method == "vector")

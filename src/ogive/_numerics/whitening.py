@@ -84,7 +84,28 @@ def minimise(
     Where the loss has no minimum and only flattens out (a class that is never seen, rows
     that are separable), it stops once a step gains less than `tolerance`.
     """
-    return descend(objective, start, curvature, penalty, tolerance, _MOST_STEPS)[0]
+    from scipy.optimize import minimize  # noqa: PLC0415 - heavy
+
+    to_theta, to_phi = whitening(curvature, penalty)
+
+    def whitened(phi: FloatArray) -> tuple[float, FloatArray]:
+        loss, gradient = objective(start + to_theta(phi.reshape(start.shape)))
+        return loss, to_phi(gradient).ravel()
+
+    found = minimize(
+        whitened,
+        np.zeros(start.size),
+        jac=True,
+        method="L-BFGS-B",
+        options={
+            "ftol": tolerance,
+            # In these coordinates half the squared gradient is about what is left to gain.
+            "gtol": np.sqrt(tolerance / start.size),
+            "maxiter": _MOST_STEPS,
+            "maxcor": _MEMORY,
+        },
+    )
+    return start + to_theta(found.x.reshape(start.shape))
 
 
 def polished(
@@ -116,40 +137,3 @@ def polished(
         before = abs(gain)
         theta, (loss, gradient) = theta - step, new
     return theta
-
-
-def descend(  # noqa: PLR0917 - internal
-    objective: Objective,
-    start: FloatArray,
-    curvature: FloatArray,
-    penalty: FloatArray,
-    tolerance: float,
-    steps: int,
-) -> tuple[FloatArray, float, bool]:
-    """Take at most the given number of steps of whitened L-BFGS.
-
-    Return the parameters, the loss, and whether there is more to gain.
-    """
-    from scipy.optimize import minimize  # noqa: PLC0415 - heavy
-
-    to_theta, to_phi = whitening(curvature, penalty)
-
-    def whitened(phi: FloatArray) -> tuple[float, FloatArray]:
-        loss, gradient = objective(start + to_theta(phi.reshape(start.shape)))
-        return loss, to_phi(gradient).ravel()
-
-    found = minimize(
-        whitened,
-        np.zeros(start.size),
-        jac=True,
-        method="L-BFGS-B",
-        options={
-            "ftol": tolerance,
-            # In these coordinates half the squared gradient is about what is left to gain.
-            "gtol": np.sqrt(tolerance / start.size),
-            "maxiter": steps,
-            "maxcor": min(_MEMORY, steps),
-        },
-    )
-    theta = start + to_theta(found.x.reshape(start.shape))
-    return theta, float(found.fun), int(found.nit) >= steps

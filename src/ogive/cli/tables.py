@@ -40,8 +40,7 @@ def show_comparison(out: Console, result: Comparison) -> None:
     for row in result.methods:
         shares = (f"{100 * getattr(row, name):.2f}" for name in ("ks", "ece", "mce", "accuracy"))
         losses = (f"{row.brier:.4f}", f"{row.nll:.4f}", above_the_best(row))
-        name = f"{row.method} (stopped early)" if row.stopped_early else row.method
-        cells = [name, *shares, *losses, f"{row.fit_seconds:.3f}"]
+        cells = [row.method, *shares, *losses, f"{row.fit_seconds:.3f}"]
         rows.append((cells, "green" if row.method == result.decision.method else ""))
     show_table(out, title, ("method", *numbers), rows, ("MCE %", "fit s", "ECE %"))
     if result.by_group is not None:

@@ -247,7 +247,7 @@ def method_table(compared: Comparison, name: str) -> Table:
     """Return the numbers of each method, the lowest log loss first."""
     head = ("method", "KS", "ECE", "Brier", "log loss", "above the best", name, "fitted in")
     rows = tuple(
-        (f"{m.method} (stopped early)" if m.stopped_early else m.method, percent(m.ks),
+        (m.method, percent(m.ks),
          percent(m.ece), f"{m.brier:.4f}", f"{m.nll:.4f}", above_the_best(m), percent(m.accuracy),
          f"{m.fit_seconds:.2f} s")
         for m in compared.methods

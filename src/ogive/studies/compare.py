@@ -22,7 +22,6 @@ from ogive._html import grid
 from ogive._wording import COMPARE_OTHERS, percent
 from ogive.calibrators import METHODS, SCORE_ONLY
 from ogive.calibrators.multiclass.shared_fits import shared_class_fits
-from ogive.calibrators.scaling.vector_probe import stopped_early, to_the_end
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics.binned import BINS, equal_width
 from ogive.rows.views import check_view
@@ -48,10 +47,6 @@ if TYPE_CHECKING:
     from ogive.studies.compare_groups import ByGroup, GroupsOf
     from ogive.studies.verdict import Verdict
 
-STOPPED = (
-    "{} was stopped early: after a few steps, its log loss (of whole vectors) on held-out "
-    "calibration rows was significantly above that of temperature."
-)
 OF_VECTORS = (
     "The table is about {}; whether to calibrate is decided by the probabilities of all classes "
     "(whole vectors), which `ogive fit` calibrates: --view vector shows their table."
@@ -72,9 +67,7 @@ class MethodResult:
     ``ks_expected`` is the KS error that its scores would show if they were perfectly calibrated.
     ``nll_diff`` is its mean loss minus that of the best method, row by row, and ``nll_diff_se``
     the standard error of that. In the view ``vector``, ``nll`` and ``brier`` are of whole
-    vectors, and the others of the top class. ``stopped_early``: the fit was given up, since its
-    log loss on held-out calibration rows was significantly above that of temperature scaling
-    (`ogive.calibrators.scaling.vector_probe`). ``tied_with_best``: not significantly different from
+    vectors, and the others of the top class. ``tied_with_best``: not significantly different from
     the best. ``too_few_rows_to_tell``: not significantly different either, but its standard error
     is so large that it may lose a quarter or more of what the best gains over no calibration.
     """
@@ -92,7 +85,6 @@ class MethodResult:
     nll_diff_se: float
     tied_with_best: bool
     fit_seconds: float
-    stopped_early: bool = False
     too_few_rows_to_tell: bool = False
 
 
@@ -127,7 +119,7 @@ class Comparison:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know of single rows, in sentences."""
-        found = [STOPPED.format(row.method) for row in self.methods if row.stopped_early]
+        found = []
         if self.decision.view == VECTOR != self.view:
             found.append(OF_VECTORS.format(self.view))
         if any(row.method.endswith(f":{SCORE_ONLY}") for row in self.methods):
@@ -175,20 +167,19 @@ _HEAD = ("method", "KS", "ECE", "Brier", "log loss", "above the best")
 
 def _cells(row: MethodResult) -> tuple[str, ...]:
     """Return what is shown of a method, under `_HEAD`."""
-    name = f"{row.method} (stopped early)" if row.stopped_early else row.method
     shares = (percent(row.ks), percent(row.ece))
-    return (name, *shares, f"{row.brier:.4f}", f"{row.nll:.4f}", above_the_best(row))
+    return (row.method, *shares, f"{row.brier:.4f}", f"{row.nll:.4f}", above_the_best(row))
 
 
 def above_the_best(row: MethodResult) -> str:
     """Say how far the log loss of a method is above the best, and whether that may be noise."""
     noise = row.tied_with_best or row.too_few_rows_to_tell
-    return distance_words(row.nll_diff, row.nll_diff_se, noise=noise, best=not row.stopped_early)
+    return distance_words(row.nll_diff, row.nll_diff_se, noise=noise)
 
 
-def distance_words(loss: float, error: float, *, noise: bool, best: bool = True) -> str:
+def distance_words(loss: float, error: float, *, noise: bool) -> str:
     """Say how far a log loss is above the best; a distance of exactly 0 is the best itself."""
-    if loss == error == 0.0 and best:
+    if loss == error == 0.0:
         return "best"
     return f"{loss:+.4f} ± {error:.4f}{' (noise)' if noise else ''}"
 
@@ -202,7 +193,6 @@ class _Outcome:
     losses: FloatArray  # (N,) log loss row by row
     seconds: float
     rows: Rows
-    stopped: bool = False
 
 
 def compare(
@@ -276,7 +266,7 @@ def compare_rows(
     for method in chosen:
         if groups is None or method != GROUPS:
             method_for(method, name)
-    with shared_class_fits() as shared, to_the_end():  # `_measure` makes the probe itself
+    with shared_class_fits() as shared:
         how: Any = {"score_only": score_only, "shared": shared, "progress": progress}
         how["bins"] = bins
         if groups is not None:
@@ -304,10 +294,9 @@ def _compared(
     for done, method in enumerate(chosen):
         if progress:
             progress(f"fitting {method}", done, len(chosen))
-        may_stop = method == "vector" and "temperature" in chosen
         inside = _inside(progress, method, done, len(chosen))
         saved = shared.saved
-        how: Any = {"may_stop": may_stop, "score_only": score_only, "progress": inside}
+        how: Any = {"score_only": score_only, "progress": inside}
         how["bins"] = bins
         how["groups"] = groups if method == GROUPS else None
         outcome = _measure(cal, test, method, name, **how)
@@ -315,11 +304,10 @@ def _compared(
         outcomes.append(replace(outcome, seconds=outcome.seconds + shared.saved - saved))
     if progress:
         progress("done", len(chosen), len(chosen))
-    outcomes = _finished(outcomes, cal, test, name, bins)
-    best = min(outcomes, key=lambda outcome: (outcome.stopped, outcome.numbers["nll"]))
+    best = min(outcomes, key=lambda outcome: outcome.numbers["nll"])
     none = next((one for one in outcomes if one.method == "none"), None)
     rows = (_against(outcome, best, none, test.row_weights, test.clusters) for outcome in outcomes)
-    ranked = tuple(sorted(rows, key=_place))
+    ranked = tuple(sorted(rows, key=lambda row: row.nll))
     whole = VECTOR if view is None and not (cal.one_column or score_only) else name
     plain = tuple(row for row in ranked if row.method != GROUPS)
     decision = judge_methods(cal, test, plain, whole, score_only=score_only)
@@ -334,22 +322,6 @@ def _compared(
     return compared, {one.method: Rows(one.rows.score, one.rows.hit) for one in outcomes}
 
 
-def _finished(
-    outcomes: list[_Outcome], cal: Predictions, test: Predictions, view: str, bins: int
-) -> list[_Outcome]:
-    """Finish a fit that was stopped early, but is ahead of all others on the test part as it is.
-
-    So no stopped method is hidden that would have won, and ``nll_diff`` is never below 0.
-    """
-    lead = min(one.numbers["nll"] for one in outcomes if not one.stopped)
-    return [
-        _measure(cal, test, one.method, view, may_stop=False, bins=bins, progress=None)
-        if one.stopped and one.numbers["nll"] <= lead
-        else one
-        for one in outcomes
-    ]
-
-
 def _inside(progress: Progress | None, method: str, before: int, methods: int) -> Progress | None:
     """Return a callback for the steps inside one fit, as shares of one method."""
     if progress is None:
@@ -359,11 +331,6 @@ def _inside(progress: Progress | None, method: str, before: int, methods: int) -
         progress(f"{method}: {what}", before + (done / total if total else 0.0), methods)
 
     return step
-
-
-def _place(row: MethodResult) -> tuple[bool, float]:
-    """Return what rows are sorted by: fits that were given up come last."""
-    return row.stopped_early, row.nll
 
 
 def check_pair(cal: Predictions, test: Predictions) -> None:
@@ -403,7 +370,6 @@ def _measure(
     method: str,
     view: str,
     *,
-    may_stop: bool,
     bins: int,
     progress: Progress | None,
     score_only: bool = False,
@@ -411,16 +377,15 @@ def _measure(
 ) -> _Outcome:
     """Fit one method and measure what it does to the test part."""
     start = time.perf_counter()
-    stopped = stopped_early(cal) if may_stop else None
     how: Any = {"score_only": score_only and view != VECTOR, "progress": progress}
     if groups is not None:
         fitted: Any = fit_in_groups(cal, groups.columns(), view=view)
     else:
-        fitted = fit(cal, method, view, **how) if stopped is None else stopped
+        fitted = fit(cal, method, view, **how)
     seconds = time.perf_counter() - start
     rows = apply(fitted, test, view, None if groups is None else groups.test)
     numbers, losses = scores_of(rows, test, view, bins=bins)
-    return _Outcome(method, numbers, losses, seconds, rows, stopped is not None)
+    return _Outcome(method, numbers, losses, seconds, rows)
 
 
 def _against(
@@ -433,7 +398,7 @@ def _against(
     """Compare the losses row by row with those of the best method."""
     share = weights / weights.sum()
     mean, error, t = hall_t(outcome.losses - best.losses, share, clusters)
-    same = t <= CRITICAL_T and not outcome.stopped
+    same = t <= CRITICAL_T
     unsure = False
     if none is not None and outcome is not best and outcome is not none:
         gained = none.numbers["nll"] - best.numbers["nll"]
@@ -445,6 +410,5 @@ def _against(
         tied_with_best=same and not unsure,
         too_few_rows_to_tell=same and unsure,
         fit_seconds=outcome.seconds,
-        stopped_early=outcome.stopped,
         **outcome.numbers,
     )

@@ -5,7 +5,6 @@ from scipy.special import log_softmax, softmax
 
 from ogive import Curve, Predictions, ks_error, load, save
 from ogive.calibrators import MULTICLASS, log_values
-from ogive.calibrators.scaling import vector_probe
 from ogive.calibrators.scaling.odir import fit_ms_odir
 from ogive.calibrators.scaling.temperature import TemperatureMap, fit_temperature
 from ogive.calibrators.scaling.vector import VectorMap, fit_vector
@@ -239,45 +238,6 @@ def overfitting(rng, n=300, K=60):
     logits = 3.0 * rng.normal(size=(n, K))
     labels = (0.5 * logits + rng.gumbel(size=(n, K))).argmax(axis=1)
     return Predictions(logits, labels, kind="logits")
-
-
-def test_a_fit_that_overfits_is_stopped_early(rng, monkeypatch):
-    monkeypatch.setattr(vector_probe, "MIN_NUMBERS_FOR_A_PROBE", 1)
-    preds = overfitting(rng)
-    stopped = vector_probe.stopped_early(preds)
-    assert stopped is not None
-    assert stopped.n < preds.n  # some rows were held out
-    order = rng.permutation(preds.n)
-    again = vector_probe.stopped_early(
-        Predictions(preds.values[order], preds.labels[order], kind="logits")
-    )
-    np.testing.assert_allclose(again.factor, stopped.factor, rtol=1e-6)
-    with pytest.warns(FallbackWarning, match="60 classes was stopped early"):
-        np.testing.assert_array_equal(fit_vector(preds).factor, stopped.factor)
-    monkeypatch.undo()
-    # New rows agree with the decision: the whole fit is worse than a temperature.
-    fresh = overfitting(np.random.default_rng(5), n=4000)
-    losses = {}
-    for name, gamma in (("vector", fit_vector(preds)), ("temperature", fit_temperature(preds))):
-        losses[name] = -np.log(gamma(fresh)[np.arange(fresh.n), fresh.labels]).mean()
-    assert losses["vector"] > losses["temperature"]
-
-
-def test_a_fit_that_helps_is_not_stopped(rng, monkeypatch):
-    monkeypatch.setattr(vector_probe, "MIN_NUMBERS_FOR_A_PROBE", 1)
-    logits = rng.normal(size=(3000, 5))
-    truth = logits * [1.0, 2.0, 0.5, 1.0, 1.0] + [0.0, 1.0, 0.0, -1.0, 0.0]
-    labels = (truth + rng.gumbel(size=truth.shape)).argmax(axis=1)
-    assert vector_probe.stopped_early(Predictions(logits, labels, kind="logits")) is None
-
-
-def test_quick_fits_and_one_column_are_never_stopped(rng, monkeypatch):
-    preds = overfitting(rng)
-    assert vector_probe.stopped_early(preds) is None  # too small to be slow
-    monkeypatch.setattr(vector_probe, "MIN_NUMBERS_FOR_A_PROBE", 1)
-    assert vector_probe.stopped_early(overfitting(rng, n=100)) is None  # a temperature is fitted
-    column = Predictions(rng.random(50), rng.integers(2, size=50), kind="probs")
-    assert vector_probe.stopped_early(column) is None
 
 
 def test_progress_counts_steps(rng):

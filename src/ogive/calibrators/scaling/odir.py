@@ -50,7 +50,7 @@ _MIN_CLASSES_FOR_SHORT_GRID = 50  # between the published grids, for 10 and for 
 _MAX_CLASSES_FOR_FULL_GRID = 256  # with more, a fit takes minutes
 _ROWS_PER_CLASS_TO_CHOOSE = 5  # there, the strengths are chosen on so many
 #: Passes over the rows there, of all nine pairs and of the last fit, and what one costs.
-_PASSES_TO_CHOOSE, _PASSES_AT_THE_END, _SECONDS_PER_PASS = 250, 60, 8e-11  # of n K²
+_PASSES_TO_CHOOSE, _PASSES_AT_THE_END, _SECONDS_PER_PASS = 350, 50, 6e-11  # of n K²
 #: The penalties have a scale, and are made for logits of a network, up to about 100. Logits of
 #: another unit, with a root mean square above the first, are divided by a power of two that brings
 #: it below the second: else 16 digits could not hold the penalty beside the loss.
@@ -203,7 +203,7 @@ def minutes(n: int, K: int, n_jobs: int | None = None) -> int:
     """Estimate how long a fit to n rows of more than 256 classes takes, give or take a factor of 2.
 
     >>> minutes(25_000, 1_000, n_jobs=2)
-    7
+    6
     """
     choosing = min(n, _ROWS_PER_CLASS_TO_CHOOSE * K)
     rows = 0.8 * FOLDS * (_PASSES_TO_CHOOSE * choosing + _PASSES_AT_THE_END * n)

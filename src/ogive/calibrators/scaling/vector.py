@@ -103,10 +103,7 @@ def fit_vector(
     -------
     VectorMap
         Or, with fewer rows than its 2 K parameters, a `TemperatureMap` and a warning. Repetition
-        weights count as rows, sampling weights as Kish's effective size. In a matrix of a million
-        numbers or more, a fifth of the rows is held out first: if a few steps already make their
-        log loss significantly worse than a temperature does, the search stops there, with a
-        warning.
+        weights count as rows, sampling weights as Kish's effective size.
 
     Examples
     --------
@@ -130,29 +127,10 @@ def fit_vector(
             stacklevel=2,
         )
         return one_factor
-    stopped = _stopped(preds, n_jobs)
-    if stopped is not None:
-        return stopped
     with one_blas_thread():
         rows = ScaledRows(preds, one_factor.factor, n_jobs, progress)
         theta = _bounded(rows, worth)
     return rows.map_at(theta)
-
-
-def _stopped(preds: Predictions, n_jobs: int | None) -> VectorMap | None:
-    """Return the map of the first steps, with a warning, if more of them only overfit."""
-    from ogive.calibrators.scaling.vector_probe import stopped_by_itself  # noqa: PLC0415 - a circle
-
-    stopped = stopped_by_itself(preds, n_jobs)
-    if stopped is not None:
-        warnings.warn(
-            f"vector scaling of {preds.K} classes was stopped early: after a few steps, its log "
-            "loss on held-out rows was significantly above that of a temperature. Use "
-            "fit_temperature, or the spline.",
-            FallbackWarning,
-            stacklevel=3,
-        )
-    return stopped
 
 
 def _bounded(rows: ScaledRows, worth: float) -> FloatArray:
