@@ -158,8 +158,8 @@ def test_names_lie_on_no_line(rng, power):
     scores = rng.random(3000) ** 4 * 0.5
     rare = Curve.from_scores(scores, rng.random(3000) < scores**power * 0.5)
     shown = FourPanel.from_curve(rare, method="platt")
-    made = figure(shown)
-    assert [found for ax in made.axes for found in covered(ax)] == []
+    made = [figure(one) for one in (shown, DecisionCurve.from_curves(rare))]
+    assert [found for one in made for ax in one.axes for found in covered(ax)] == []
 
 
 def test_a_band_is_named_where_it_is_drawn(curve):

@@ -8,20 +8,19 @@ import numpy as np
 
 from ogive._wording import percent
 from ogive.plotting.marks import Band, Label, Line, Mark, Panel, Segment, axis
+from ogive.plotting.panels import legend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from ogive._typing import FloatArray
     from ogive.diagrams.decisions import CostLines, DecisionCurve
-    from ogive.plotting.marks import Axis, Role
+    from ogive.plotting.marks import Role
 
 #: The lowest net benefit that is shown, as a share of the highest: acting on all falls without end.
 _DEEPEST = 0.4
 #: The highest normalised cost that is shown; the better of acting on all and on none is at most ½.
 _TALLEST = 0.78
-#: The size of names, as shares of the panel: the longest one, and a line of text.
-_NAME_WIDTH, _NAME_HEIGHT = 0.55, 0.06
 _ROLES: tuple[Role, Role] = ("before", "after")
 
 
@@ -43,12 +42,7 @@ def decision_panel(d: DecisionCurve) -> Panel:
     x, y = axis("threshold", 0.0, float(t[-1])), axis("net benefit", low, high, percent=True)
     names = _names(d.after is not None, tested=d.tested)
     names += [("- - acting on all", "reference"), ("— acting on none", "reference")]
-    drawn = [(t, b) for b in (np.zeros(t.size), d.before.treat_all, *(b.value for b in lines))]
-    left, top = _free_place(x, y, drawn, len(names))
-    marks += [
-        Label(left, top, word, role, "start", -1.0 - 1.2 * i)
-        for i, (word, role) in enumerate(names)
-    ]
+    marks += legend(names, x, y, marks)
     return Panel(title="", alt=_decision_words(d), x=x, y=y, marks=tuple(marks))
 
 
@@ -93,25 +87,6 @@ def _band(
     x: FloatArray, low: FloatArray, high: FloatArray, ends: tuple[float, float], role: Role
 ) -> Band:
     return Band(x, np.clip(low, *ends), np.clip(high, *ends), role)
-
-
-def _free_place(
-    x: Axis, y: Axis, lines: Sequence[tuple[FloatArray, FloatArray]], names: int
-) -> tuple[float, float]:
-    """Return the upper left end of names where they cover the least of the lines."""
-    across, height = np.linspace(0.0, 1.0, 400), names * _NAME_HEIGHT
-    up = np.array([np.interp(x.low + across * (x.high - x.low), *line) for line in lines])
-    up = (up - y.low) / (y.high - y.low)
-    highest, lowest = np.maximum(up[:, 1:], up[:, :-1]), np.minimum(up[:, 1:], up[:, :-1])
-
-    def covered(place: tuple[float, float]) -> int:
-        left, top = place
-        inside = (across[1:] > left) & (across[1:] < left + _NAME_WIDTH)
-        return int(((highest > top - height) & (lowest < top) & inside).sum())
-
-    lefts, tops = np.linspace(1.0 - _NAME_WIDTH, 0.03, 8), np.linspace(1.0, height + 0.02, 12)
-    left, top = min(((left, top) for left in lefts for top in tops), key=covered)
-    return x.low + float(left) * (x.high - x.low), y.low + float(top) * (y.high - y.low)
 
 
 def _inside(x: FloatArray, y: FloatArray, low: float) -> Iterator[tuple[FloatArray, FloatArray]]:

@@ -86,8 +86,8 @@ def _places(panel: Panel, box: tuple[float, float, float, float]) -> _Place:
 def _draw(mark: Mark, place: _Place) -> str:
     match mark:
         case Line():
-            dash = " dash" if mark.dashed else ""
-            return f'<path class="line {mark.role}{dash}" d="{_path(mark.x, mark.y, place)}"/>'
+            style = " dash" if mark.dashed else " wide" if mark.width > 2.0 else ""  # noqa: PLR2004
+            return f'<path class="line {mark.role}{style}" d="{_path(mark.x, mark.y, place)}"/>'
         case Band():
             upper = _path(mark.x, mark.high, place)
             lower = _path(mark.x[::-1], mark.low[::-1], place).replace("M", "L", 1)
