@@ -107,7 +107,7 @@ def by_estimator(frame, labels, name="Spline"):
 def by_calibrate(frame, labels):
     ordered = frame[sorted(frame)]
     found = ogive.calibrate(ordered, labels, kind="probs", new=frame)
-    return {"probs": np.asarray(found.probabilities)}
+    return {"probs": found.probabilities[sorted(frame)].to_numpy()}
 
 
 def by_compare(frame, labels):
@@ -125,11 +125,11 @@ def by_arrow(frame, labels):
     "door",
     [
         by_function,
-        pytest.param(by_predictions, marks=wanted(1, "Predictions ignores a frame's names")),
-        pytest.param(by_estimator, marks=wanted(1, "estimators ignore a frame's names")),
-        pytest.param(by_calibrate, marks=wanted(1, "new= is applied by position")),
-        pytest.param(by_compare, marks=wanted(1, "Predictions ignores a frame's names")),
-        pytest.param(by_arrow, marks=wanted(1, "the names of a pyarrow table are not read")),
+        by_predictions,
+        by_estimator,
+        by_calibrate,
+        by_compare,
+        by_arrow,
     ],
 )
 def test_the_order_of_named_columns_does_not_matter(door, matrix):

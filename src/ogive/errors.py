@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+_MAX_CONTENTS_IN_ERROR = 200  # characters
+
+
 class OgiveError(Exception):
     """The root of all errors raised on purpose."""
 
@@ -139,3 +142,12 @@ def rows_that(bad: np.ndarray, *, of: str = "rows") -> str:
     '2 of 3 rows, the first at row 1'
     """
     return f"{int(bad.sum()):,} of {bad.size:,} {of}, the first at row {int(bad.argmax())}"
+
+
+def printable(value: object) -> str:
+    r"""Return a value of a file for an error: on one line, short, without control characters.
+
+    >>> printable("a\nb"), printable(0.25)
+    ('a b', '0.25')
+    """
+    return "".join(c if c.isprintable() else " " for c in str(value))[:_MAX_CONTENTS_IN_ERROR]

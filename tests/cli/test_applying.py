@@ -55,26 +55,26 @@ def test_scores_that_were_calibrated_already_are_noticed(run, tmp_path):
 
 
 @pytest.mark.filterwarnings("always::ogive.errors.OgiveWarning")
-def test_names_in_one_file_and_numbers_in_another_are_noticed(run, tmp_path, rng):
-    """Unless the numbers are those of the columns, 0, 1 and 2."""
+def test_a_calibrator_of_names_needs_names_and_one_of_numbers_takes_them(run, tmp_path, rng):
     probs = rng.dirichlet(np.ones(3), 60)
     labels = np.arange(60) % 3
-    cal = tmp_path / "cal.json"
-    for name, those in (
-        ("names", np.array(["a", "b", "c"])[labels]),
-        ("0", labels),
-        ("1", labels + 1),
-    ):
-        np.savez(tmp_path / f"{name}.npz", probs=probs, labels=those)
-    assert run("fit", tmp_path / "names.npz", "-o", cal)[0] == 0
-    assert (
-        "taken for the same"
-        not in run("apply", cal, tmp_path / "0.npz", "-o", tmp_path / "x.npz")[2]
-    )
-    code, _, err = run("apply", cal, tmp_path / "1.npz", "-o", tmp_path / "y.npz")
+    names = np.array(["a", "b", "c"])
+    named, plain = tmp_path / "named.json", tmp_path / "plain.json"
+    np.savez(tmp_path / "names.npz", probs=probs, labels=names[labels], classes=names)
+    np.savez(tmp_path / "0.npz", probs=probs, labels=labels)
+    assert run("fit", tmp_path / "names.npz", "-o", named)[0] == 0
+    assert run("fit", tmp_path / "0.npz", "-o", plain)[0] == 0
+    code, _, err = run("apply", named, tmp_path / "0.npz", "-o", tmp_path / "x.npz")
+    assert code == 1
+    assert "does not say which column is which class" in err
+    assert "--classes a,b,c" in err
+    code, _, err = run("apply", plain, tmp_path / "names.npz", "-o", tmp_path / "y.npz")
     assert code == 0
-    assert "was fitted on the classes a, b, c, and" in err
-    assert "1.npz has 1, 2, 3: taken for the same, in this order." in err
+    assert "names.npz has a, b, c: taken for the same, in this order." in err
+    unlabelled = tmp_path / "new.npz"
+    np.savez(unlabelled, probs=probs)
+    how = ("--classes", "a,b,c", "-o", tmp_path / "z.npz")
+    assert run("apply", named, unlabelled, *how)[0] == 0
 
 
 def test_apply_to_a_file_without_labels(run_json, tmp_path, scores):

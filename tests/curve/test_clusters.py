@@ -107,7 +107,7 @@ def test_a_curve_with_clusters_is_not_merged_or_summarised():
 
 BAD = [
     (lambda c: c[:-1], "`clusters` must have one entry per row of `scores`: 96"),
-    (lambda c: c[:, None], "`clusters` must have one entry per row"),
+    (lambda c: np.stack([c, c], axis=1), "`clusters` must have one entry per row"),
     (lambda c: np.zeros(c.size), "`clusters` are all the same"),
     (lambda c: np.where(c == 3, np.nan, c), "8 of 96 rows, the first at row 24"),
     (lambda c: np.where(c == 3, "", c.astype(str)), "8 of 96 rows, the first at row 24"),

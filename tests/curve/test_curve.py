@@ -241,7 +241,7 @@ BAD = [
     (dict(scores=[0.5, 0.5], outcomes=[0, 0.3]), InvalidInput, "0.3.*weight"),
     (dict(scores=[0.5, 0.5], outcomes=[0, NAN]), InvalidInput, "must be 0 or 1"),
     (dict(scores=[0.5, 0.5], outcomes=["a", "b"]), InvalidType, "`outcomes` must be 0 or 1"),
-    (dict(scores=[[0.5], [0.5]], outcomes=[0, 1]), InvalidInput, "must be 1-D"),
+    (dict(scores=[[0.5, 0.5]], outcomes=[1]), InvalidInput, "must be 1-D.*from_predictions"),
     (
         dict(scores=[0.5], outcomes=[1], sample_weight=[-1]),
         InvalidInput,

@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import ogive
 from ogive import Curve, Predictions, ks_error
-from ogive.errors import InvalidInput, LooksLikeProbabilities, UnknownName
+from ogive.errors import GuessedLabels, InvalidInput, LooksLikeProbabilities, UnknownName
 from tests.calibrators.multiclass.samples import sample
 from tests.estimators.curve_calibrators import CALIBRATORS
 
@@ -47,8 +47,10 @@ def test_parameters_are_untouched_and_clone(calibrator, rows):
     assert {name for name in vars(cal) if name not in before} == told | {
         "class_shares_",
         "classes_",
+        "kind_",
         "map_",
         "n_features_in_",
+        "_order",
     }
     again = pickle.loads(pickle.dumps(cal))  # noqa: S301
     np.testing.assert_array_equal(again.predict_proba(rows[0]), cal.predict_proba(rows[0]))
@@ -78,7 +80,12 @@ def test_probabilities_must_be_named(rows):
     logits, y = rows
     probs = Predictions(logits, kind="logits").probabilities()
     with pytest.warns(LooksLikeProbabilities, match="kind='probs'"):
-        ogive.PlattCalibrator().fit(probs, y)
+        ogive.PlattCalibrator(kind="logits").fit(probs, y)
+    for values, labels in ((probs, y), (probs[:, 0], y == 0), (probs[:, :1], y == 0)):
+        with pytest.raises(InvalidInput, match=r"kind='probs'.*kind='logits'"):
+            ogive.PlattCalibrator().fit(values, labels)
+    with pytest.warns(LooksLikeProbabilities, match="the largest is .*Percent"):
+        ogive.PlattCalibrator().fit(100.0 * probs[:, 0], y == 0)
     a = ogive.PlattCalibrator(kind="probs").fit(probs, y).predict_proba(probs)
     preds = Predictions(logits, y, kind="logits")
     b = ogive.fit_multiclass(preds, "platt", multiclass="ranks", rescale=False)(preds)
@@ -89,7 +96,9 @@ def test_probabilities_must_be_named(rows):
 def test_one_column_is_class_1_of_two(rng, shape):
     eta = rng.normal(size=900)
     y = np.where(rng.random(900) < 1 / (1 + np.exp(-2 * eta)), "yes", "no")
-    cal = ogive.PlattCalibrator().fit(eta.reshape(shape), y)
+    with pytest.raises(InvalidInput, match=r"are 'no', 'yes'.*classes=\["):
+        ogive.PlattCalibrator().fit(eta.reshape(shape), y)
+    cal = ogive.PlattCalibrator(classes=["no", "yes"]).fit(eta.reshape(shape), y)
     assert cal.classes_.tolist() == ["no", "yes"]
     q = cal.predict_proba(eta.reshape(shape))
     assert q.shape == (900, 2)
@@ -162,7 +171,8 @@ def test_data_frames_and_their_names(rows):
     pd = pytest.importorskip("pandas")
     logits, y = rows
     frame = pd.DataFrame(logits, columns=list("abcd"))
-    cal = ogive.PlattCalibrator().fit(frame, pd.Series(y))
+    with pytest.warns(GuessedLabels, match="named a, b, c, d: label 0 is taken for the first"):
+        cal = ogive.PlattCalibrator().fit(frame, pd.Series(y))
     assert cal.feature_names_in_.tolist() == list("abcd")
     np.testing.assert_array_equal(cal.predict_proba(frame), cal.predict_proba(frame.copy()))
     with pytest.raises(ValueError, match="feature names"):

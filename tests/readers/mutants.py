@@ -56,13 +56,14 @@ def _tables():
     part = ["cal" if i % 3 else "test" for i in range(60)]
     yield pa.table({"score": s, "outcome": hit, "weight": s + 0.5})
     yield pa.table({"id": np.arange(60), **wide, "label": y, "part": part})
-    yield pa.table({**wide, "label": names})
+    named = {f"logit_{name}": z[:, k].astype(float) for k, name in enumerate(("cat", "dog", "owl"))}
+    yield pa.table({**named, "label": names})
     yield pa.table({"note": ['a "quoted", cell'] * 60, "score": s, "outcome": hit == 1})
     yield pa.table({"logits": z.tolist(), "label": pa.array(y).dictionary_encode()})
     yield pa.table(
         {
             "probs": pa.FixedSizeListArray.from_arrays(pa.array(np.full(180, 1 / 3)), 3),
-            "label": pa.array(names).dictionary_encode(),
+            "label": pa.array(y).dictionary_encode(),
             "part": pa.array(part, pa.large_string()),
         }
     )
@@ -74,7 +75,8 @@ def _write_npz(folder):
     np.savez_compressed(folder / "1.npz", cal_scores=s, cal_outcomes=hit, test_scores=s,
                         test_outcomes=hit == 1)  # fmt: skip
     names = np.array(["cat", "dog", "owl"])[y]
-    np.savez_compressed(folder / "2.npz", probs=np.full((60, 3), 1 / 3), labels=names, other=z)
+    packed = {"probs": np.full((60, 3), 1 / 3), "labels": names, "other": z}
+    np.savez_compressed(folder / "2.npz", classes=["cat", "dog", "owl"], **packed)
     np.savez(folder / "3.npz", logits=np.asfortranarray(z), labels=y.astype(np.uint8))
 
 

@@ -11,15 +11,14 @@ import pytest
 import ogive
 from ogive.errors import (
     FileFormatError,
-    GuessedLabels,
     InvalidInput,
     OgiveError,
     PermutedLabels,
 )
 from ogive.export.artifact import load_fitted_on
-from ogive.readers.classes import ClassMap
 from ogive.readers.multi_file import read_together
-from ogive.rows.labels import warn_if_permuted
+from ogive.readers.source import Columns
+from ogive.rows.labels import Classes
 
 NAMES = np.array(["cat", "dog", "owl"])
 
@@ -41,22 +40,23 @@ def test_one_based_labels_are_the_same_columns_in_all_parts(tmp_path, good):
     cal = y < 2
     parts = {"cal_logits": z[cal], "cal_labels": y[cal] + 1}
     np.savez(tmp_path / "a.npz", test_logits=z[~cal], test_labels=y[~cal] + 1, **parts)
-    with pytest.warns(GuessedLabels, match=r"labels 1, 2, 3 → columns logits\[0\], .*, sorted"):
-        preds = ogive.read(tmp_path / "a.npz", part="cal")
+    with pytest.raises(InvalidInput, match=r"labels 1, 2, 3 to the columns logits\[0\].*1,2,3"):
+        ogive.read(tmp_path / "a.npz", part="cal")
+    preds = ogive.read(tmp_path / "a.npz", part="cal", classes=[1, 2, 3])
     assert preds.classes.tolist() == [1, 2, 3]
     np.testing.assert_array_equal(preds.labels, y[cal])
     assert ogive.measure(preds).accuracy > 0.8
 
 
-def test_names_of_labels_are_guessed_with_a_warning_and_given_without(tmp_path, good):
+def test_names_of_labels_are_refused_and_given(tmp_path, good):
     z, y = good
     path = tmp_path / "a.parquet"
     pa.parquet.write_table(wide(z, ["prob_0", "prob_1", "prob_2"], label=NAMES[y]), path)
-    with pytest.raises(InvalidInput, match="`probs` must be >= 0"), pytest.warns(GuessedLabels):
-        ogive.read(path)
+    with pytest.raises(InvalidInput, match="`probs` must be >= 0"):
+        ogive.read(path, classes=NAMES)
     pa.parquet.write_table(wide(z, ["logit_0", "logit_1", "logit_2"], label=NAMES[y]), path)
-    words = "labels 'cat', 'dog', 'owl' → columns logit_0, logit_1, logit_2, sorted"
-    with pytest.warns(GuessedLabels, match=f"{words}.*--classes cat,dog,owl"):
+    words = "labels 'cat', 'dog', 'owl' to the columns logit_0, logit_1, logit_2"
+    with pytest.raises(InvalidInput, match=f"{words}.*--classes cat,dog,owl"):
         ogive.read(path)
     with pytest.warns(PermutedLabels):
         given = ogive.read(path, classes=["owl", "cat", "dog"])
@@ -99,7 +99,7 @@ def test_parts_that_differ_are_refused(tmp_path, good):
     part = np.where(cal, "cal", "test")
     names = ["logit_0", "logit_1", "logit_2"]
     pa.parquet.write_table(wide(z, names, label=labels, part=part), tmp_path / "a.parquet")
-    with pytest.raises(InvalidInput, match=r"labels of cal are the numbers.*test has the label 3"):
+    with pytest.raises(InvalidInput, match=r"cannot match the labels 0, 1, 3 to the columns"):
         ogive.read(tmp_path / "a.parquet", part="cal")
 
 
@@ -108,27 +108,30 @@ def test_files_read_together_have_one_mapping(tmp_path, good):
     for name, at in (("a", y < 2), ("b", y > 0)):
         np.savez(tmp_path / f"{name}.npz", logits=z[at], labels=y[at] + 1)
     files = [tmp_path / "a.npz", tmp_path / "b.npz"]
-    with pytest.warns(GuessedLabels, match="2 files: labels 1, 2, 3"):
-        preds = read_together(files, None, None, None, default="test")
+    with pytest.raises(InvalidInput, match="2 files: cannot match the labels 1, 2, 3"):
+        read_together(files, None, None, None, default="test")
+    given = Columns(classes=("1", "2", "3"))
+    preds = read_together(files, given, None, None, default="test")
     np.testing.assert_array_equal(preds.labels, np.concatenate([y[y < 2], y[y > 0]]))
 
 
 def test_many_classes_are_not_all_named():
-    words = ClassMap(np.arange(1, 101), tuple(f"prob_{k}" for k in range(100)), "sorted").words
+    words = Classes(np.arange(1, 101), tuple(f"prob_{k}" for k in range(100)), "sorted").words
     assert words == "labels 1, 2, 3, …, 100 → columns prob_0, prob_1, prob_2, …, prob_99, sorted"
 
 
 def test_permuted_labels_are_suspected(rng, good):
     z, y = good
-    with pytest.warns(PermutedLabels, match=r"only \d\.\d % of the rows .* may be permuted"):
-        warn_if_permuted(ogive.Predictions(z, (y + 1) % 3, kind="logits"), "the file")
+    with pytest.warns(PermutedLabels, match=r"file: only \d\.\d % of the rows .* may be permuted"):
+        assert ogive.Predictions(z, (y + 1) % 3, kind="logits", name="the file").mismatched
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_if_permuted(ogive.Predictions(z, y, kind="logits"), "the file")
-        for _ in range(200):  # a model that knows nothing, of skewed classes
+        assert not ogive.Predictions(z, y, kind="logits").mismatched
+        for _ in range(200):  # a model that knows nothing and says so, of skewed classes
             labels = rng.choice(3, size=300, p=[0.7, 0.2, 0.1])
-            noise = ogive.Predictions(rng.normal(size=(300, 3)), labels, kind="logits")
-            warn_if_permuted(noise, "the file")
+            ogive.Predictions(0.3 * rng.normal(size=(300, 3)), labels, kind="logits")
+    with pytest.warns(PermutedLabels, match="at random would have 33"):  # sure, and at chance
+        ogive.Predictions(4.0 * z, rng.integers(0, 3, 600), kind="logits")
 
 
 def test_the_variance_of_right_rows_is_that_of_permutations(rng):
@@ -235,7 +238,7 @@ def test_a_log_of_named_columns_is_measured_fitted_and_applied(tmp_path, good, r
     assert json.loads(out)["ks"] == pytest.approx(whole.ks_test.value)
     code, _, err = run("apply", cal, tmp_path / "other", "-o", tmp_path / "out2")
     assert code == 1
-    assert "--classes A,B" in err
+    assert "--classes cat,dog,owl" in err
 
 
 def test_a_log_with_text_outcomes_and_rounded_probabilities(tmp_path, rng, run):
@@ -269,9 +272,9 @@ def test_a_log_with_text_outcomes_and_rounded_probabilities(tmp_path, rng, run):
 
 def test_cal_and_test_of_other_classes_are_not_compared(good):
     z, y = good
-    cal = ogive.Predictions(z[y < 2], y[y < 2] + 1, kind="logits")
+    cal = ogive.Predictions(z[y < 2], y[y < 2] + 1, kind="logits", classes=[0, 1, 2])
     test = ogive.Predictions(z, y + 1, kind="logits")
-    with pytest.raises(InvalidInput, match=r"`cal` has the classes 0, 1, 2 and `test` 1, 2, 3"):
+    with pytest.raises(InvalidInput, match="the columns are 1, 2, 3 in one set and 0, 1, 2"):
         ogive.compare(cal, test, ["none"])
 
 

@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 import ogive
-from ogive.errors import FileFormatError, GuessedLabels, OgiveError, UnknownName
+from ogive.errors import FileFormatError, InvalidInput, OgiveError, UnknownName
 from ogive.readers import open_file
 from ogive.readers.multi_file import expand, read_together, two_parts, write_like
 from ogive.readers.source import Calibrated
@@ -67,11 +67,12 @@ def test_tables_of_wide_logits_and_parts(tmp_path, suffix, logits):
     names = np.array(["cat", "dog", "owl"])[y]
     part = ["cal" if i % 2 else "test" for i in range(40)]
     write_table(pa.table({**columns, "label": names, "part": part}), tmp_path / f"w{suffix}")
-    with pytest.warns(GuessedLabels):
-        preds = ogive.read(tmp_path / f"w{suffix}", part="test")
+    classes = ["cat", "dog", "owl"]
+    with pytest.raises(InvalidInput, match=r"'cat', 'dog', 'owl' to the .*--classes cat,dog,owl"):
+        ogive.read(tmp_path / f"w{suffix}", part="test")
+    preds = ogive.read(tmp_path / f"w{suffix}", part="test", classes=classes)
     np.testing.assert_allclose(preds.values, z[::2], rtol=1e-6)
     assert preds.classes[preds.labels].tolist() == names[::2].tolist()
-    classes = ["cat", "dog", "owl"]
     with pytest.raises(FileFormatError, match="has parts: cal and test"):
         ogive.read(tmp_path / f"w{suffix}", classes=classes)
     with pytest.raises(UnknownName, match="Did you mean 'test'"):

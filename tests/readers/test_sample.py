@@ -9,8 +9,9 @@ import pyarrow.parquet
 import pytest
 
 import ogive
-from ogive.errors import FileFormatError, GuessedLabels
+from ogive.errors import FileFormatError, InvalidInput
 from ogive.readers.sample import open_sampled
+from ogive.readers.source import Columns
 
 
 @pytest.fixture
@@ -80,8 +81,9 @@ def test_labels_mean_the_same_columns_whatever_rows_are_kept(tmp_path, rng):
     z = rng.normal(size=(401, 3)) + 4.0 * np.eye(3)[y - 1]
     columns = {f"logit_{k}": z[:, k] for k in range(3)}
     pa.parquet.write_table(pa.table({**columns, "label": y}), folder / "a.parquet")
-    with pytest.warns(GuessedLabels, match="labels 1, 2, 3"):
-        source = open_sampled(folder, max_rows=20)
+    with pytest.raises(InvalidInput, match="cannot match the labels 1, 2, 3"):
+        open_sampled(folder, max_rows=20)
+    source = open_sampled(folder, Columns(classes=("1", "2", "3")), max_rows=20)
     assert source.predictions().classes.tolist() == [1, 2, 3]
 
 

@@ -87,7 +87,7 @@ def test_frames_name_their_classes_and_keep_their_index(matrix, scores):
     found, _ = ogive.calibrate(series, outcomes)
     assert found.index.equals(series.index)
     assert found.name == "p"
-    with pytest.raises(InvalidInput, match="different indexes"):
+    with pytest.raises(InvalidInput, match="same index labels, in another order"):
         ogive.measure(series, pd.Series(outcomes))
 
 

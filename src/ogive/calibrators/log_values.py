@@ -62,6 +62,8 @@ def rescaled(preds: Predictions, factor: float) -> Predictions:
         kind="logits",
         sample_weight=preds.sample_weight,
         weight_kind=preds.weight_kind,
+        classes=np.arange(preds.K),
+        name="",
     )
 
 

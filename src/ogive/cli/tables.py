@@ -12,7 +12,7 @@ from rich.text import Text
 from ogive._wording import format_pvalue, percent
 from ogive.cli.sketch import BLANK, sketch
 from ogive.cli.terminal import as_text
-from ogive.readers.guard import printable
+from ogive.errors import printable
 from ogive.rows.views import rate_name
 from ogive.studies.compare import above_the_best
 from ogive.studies.layout import belt_words, format_bootstrap, format_interval, of_summary

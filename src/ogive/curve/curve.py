@@ -32,6 +32,7 @@ from ogive.curve.summary import BITS, MANTISSA, added, check_bits, summarise, su
 from ogive.curve.ties import Groups, frozen, groups_of_keys, groups_of_weighted, joined
 from ogive.errors import InvalidInput, InvalidType
 from ogive.rows.check import as_clusters, as_floats, as_hits, as_weight_kind, as_weights
+from ogive.rows.frames import check_index
 from ogive.rows.predictions import Predictions, labelled
 from ogive.rows.views import View, check_view
 
@@ -174,6 +175,9 @@ class Curve(Derived):
         view : str
             What the scores are, if they are not the probability of a binary event.
         """
+        check_index(
+            scores=scores, outcomes=outcomes, sample_weight=sample_weight, clusters=clusters
+        )
         s = as_floats(scores, "scores", ndim=(1,))
         hit = as_hits(outcomes, s.size)
         keys = keys_of_scores(s, hit)

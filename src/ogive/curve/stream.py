@@ -12,6 +12,7 @@ from ogive.curve.packing import keys_of_scores, keys_of_view
 from ogive.curve.summary import BITS, added, check_bits, summarise_weighted
 from ogive.errors import InvalidInput, InvalidType
 from ogive.rows.check import as_choice, as_floats, as_hits, as_weight_kind, as_weights
+from ogive.rows.frames import check_index
 from ogive.rows.predictions import Predictions
 from ogive.rows.views import check_view, parse_view
 
@@ -142,11 +143,13 @@ class CurveStream:
         self, values: ArrayLike, outcomes: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[KeyArray, FloatArray | None]:
         if self.kind == "scores":
+            check_index(scores=values, outcomes=outcomes, sample_weight=sample_weight)
             s = as_floats(values, "scores", ndim=(1,))
             keys = keys_of_scores(s, as_hits(outcomes, s.size))
             return keys, as_weights(sample_weight, s.size, of="scores", kind=self.weight_kind)
         kind: Kind = "logits" if self.kind == "logits" else "probs"
         how: WeightKind = self.weight_kind
+        check_index(values=values, outcomes=outcomes, sample_weight=sample_weight)
         preds = Predictions(values, kind=kind, sample_weight=sample_weight, weight_kind=how)
         labels = (
             as_hits(outcomes, preds.n, name="labels", of=kind) if preds.one_column else outcomes
@@ -159,6 +162,7 @@ class CurveStream:
             sample_weight=sample_weight,
             weight_kind=how,
             classes=preds.classes,
+            name="",
         )
         return keys_of_view(preds, check_view(self.view, preds)), preds.sample_weight
 

@@ -240,7 +240,9 @@ def _parts(keys: KeyArray, rows: Rows) -> Iterator[tuple[str, KeyArray, FloatArr
 
 def _predictions(rows: Rows, plan: Plan) -> Predictions:
     kind: Kind = "logits" if plan.layout.kind == "logits" else "probs"
-    return Predictions(rows.values, rows.truth, kind=kind, n_jobs=1)
+    one = rows.values.ndim == 1 or rows.values.shape[1] == 1
+    classes = np.arange(2 if one else rows.values.shape[1])
+    return Predictions(rows.values, rows.truth, kind=kind, n_jobs=1, classes=classes, name="")
 
 
 __all__ = ["Tallier", "Tally", "added_tallies", "tally"]

@@ -14,9 +14,9 @@ from ogive.engines.formats import FORMATS, PIECE, Piece, column_names, open_tabl
 from ogive.engines.grouping import chosen_columns
 from ogive.engines.pieces import piece_batches
 from ogive.engines.plan import CLASSWISE, Options, group_bits, make_plan
-from ogive.errors import FileFormatError, UnknownName
+from ogive.errors import FileFormatError, UnknownName, printable
 from ogive.readers.folders import find_files, is_glob
-from ogive.readers.guard import check_regular, printable, suffix_of
+from ogive.readers.guard import check_regular, suffix_of
 from ogive.readers.memory import check_fits
 from ogive.readers.source import Columns
 

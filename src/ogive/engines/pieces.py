@@ -10,11 +10,11 @@ from ogive.engines.csv import Broken, csv_batches, numeric_types, raise_broken
 from ogive.engines.formats import column_names, open_table
 from ogive.engines.plan import CLASSWISE
 from ogive.engines.rows import Where
-from ogive.errors import FileFormatError, OgiveError
+from ogive.errors import FileFormatError, OgiveError, printable
 from ogive.readers.arrow import pa
 from ogive.readers.csv import decimal_of, number_columns
 from ogive.readers.csv_text import check_rows, check_utf8, open_bytes, scan
-from ogive.readers.guard import CSV, guarded, printable, suffix_of
+from ogive.readers.guard import CSV, guarded, suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

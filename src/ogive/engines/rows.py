@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive.engines.grouping import groupings_of
-from ogive.errors import FileFormatError, InvalidInput
+from ogive.errors import FileFormatError, InvalidInput, printable
 from ogive.readers.arrow import is_list, list_lengths, numbers_of, pa, pc, to_numpy
-from ogive.readers.classes import shown
 from ogive.readers.csv_text import line_of, number
-from ogive.readers.guard import printable
 from ogive.rows.check import HEAVIEST, MOST_REPETITIONS, SUM_TOLERANCE
+from ogive.rows.labels import shown
 from ogive.rows.predictions import distance_from_one, divided_by_sum
 
 if TYPE_CHECKING:

@@ -20,12 +20,14 @@ from ogive.errors import DoesNotApply
 from ogive.estimators.base_rates import Shiftable, class_shares
 from ogive.estimators.labels import as_labels, as_sample_weight, refuse_one_class
 from ogive.rows.check import on_host
-from ogive.rows.predictions import Predictions
+from ogive.rows.frames import check_index, names_of
+from ogive.rows.labels import LabelSet, resolve_classes
+from ogive.rows.predictions import Predictions, settled_kind
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from ogive._typing import AnyArray, ArrayLike, FloatArray, Kind, WeightKind
+    from ogive._typing import AnyArray, ArrayLike, FloatArray, IntArray, Kind, WeightKind
     from ogive.calibrators.impossible import Impossible
     from ogive.calibrators.matrix_map import MatrixMap
 
@@ -39,9 +41,13 @@ class _Calibrator(Shiftable, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     Attributes
     ----------
     classes_ : (K,) array
-        The class of each column.
+        The class of each column of the probabilities. Sorted, where the columns of X are named
+        after the classes.
     map_ : MatrixMap
-        What was fitted: frozen numbers, which `ogive.save` writes.
+        What was fitted: frozen numbers, which `ogive.save` writes. Its columns are in the order of
+        ``classes_``.
+    kind_ : {"logits", "probs"}
+        What the columns of X were in `fit`, and are in `predict_proba`.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : (n_features_in_,) array
@@ -51,7 +57,7 @@ class _Calibrator(Shiftable, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def __init__(
         self,
         *,
-        kind: Kind = "logits",
+        kind: Kind | None = None,
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         impossible: Impossible = None,
@@ -92,17 +98,21 @@ class _Calibrator(Shiftable, ClassifierMixin, BaseEstimator):  # type: ignore[mi
             Rows with the same value belong together (patients, customers, days): the band and
             `summary()` allow for it. Methods that read whole matrices are fitted as without.
         """
+        check_index(X=X, y=y, sample_weight=sample_weight, clusters=clusters)
+        names, given = names_of(X), y
         values, y = validate_data(
             self, _upright(X), on_host(y), ensure_all_finite=False, dtype=_FLOATS
         )
         labels = as_labels(y, type(self).__name__)
         weights = as_sample_weight(sample_weight, values)
         refuse_one_class(labels, weights)
+        self.kind_: Kind = settled_kind(values, self.kind)
+        self._order = self._settle(values, labels, names, given)
         preds = Predictions(
-            values,
+            values if self._order is None else values[:, self._order],
             labels,
-            kind=self.kind,
-            classes=self._class_names(labels, values.shape[1]),
+            kind=self.kind_,
+            classes=self.classes_,
             sample_weight=weights,
             weight_kind=self.weight_kind,
             clusters=clusters,
@@ -110,7 +120,6 @@ class _Calibrator(Shiftable, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         )
         check_impossible(self.impossible)
         warn_of_labels(preds, self.impossible)
-        self.classes_ = preds.classes
         self.map_ = self._fitted(preds)
         assert preds.labels is not None  # noqa: S101 - they were given
         self.class_shares_ = class_shares(preds.labels, preds.sample_weight, preds.K)
@@ -141,7 +150,8 @@ class _Calibrator(Shiftable, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _predictions(self, X: ArrayLike) -> Predictions:
         X = _upright(X) if self.n_features_in_ == 1 else on_host(X)
         values = validate_data(self, X, reset=False, ensure_all_finite=False, dtype=_FLOATS)
-        return Predictions(values, kind=self.kind, n_jobs=_threads(self.n_jobs))
+        values = values if self._order is None else values[:, self._order]
+        return Predictions(values, kind=self.kind_, n_jobs=_threads(self.n_jobs))
 
     def predict(self, X: ArrayLike) -> AnyArray:
         """Return the most probable class of each row; of equal ones, that of the lowest index."""
@@ -157,11 +167,27 @@ class _Calibrator(Shiftable, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         tags.classifier_tags.poor_score = True  # X is taken as the classes' scores: no learner
         return tags
 
-    def _class_names(self, labels: AnyArray, columns: int) -> ArrayLike | None:
-        """Return the classes where scikit-learn keeps a type that the rule of integers loses."""
-        if self.classes is None and labels.dtype == np.bool_ and columns <= 2:  # noqa: PLR2004
-            return np.array([False, True])
-        return self.classes
+    def _settle(
+        self,
+        values: AnyArray,
+        labels: AnyArray,
+        names: list[object] | None,
+        given: ArrayLike,
+    ) -> IntArray | None:
+        """Set `classes_`; return the order of the columns in which names of classes are sorted."""
+        width, classes = values.shape[1], self.classes
+        if classes is None and labels.dtype == np.bool_ and width <= _TWO:
+            classes = np.array([False, True])  # scikit-learn keeps the type
+        found = resolve_classes(
+            [LabelSet(labels, lambda: values.argmax(axis=1), source=given)],
+            width,
+            given=classes,
+            names=names if width > 1 else None,
+            door="estimator",
+        )
+        order = np.argsort(found.labels) if found.how == "by name" else np.arange(found.labels.size)
+        self.classes_ = found.labels[order]
+        return None if np.array_equal(order, np.arange(order.size)) else order
 
 
 def interval_of(

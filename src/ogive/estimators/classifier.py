@@ -25,6 +25,7 @@ from ogive.estimators.judged import Judged
 from ogive.estimators.labels import as_codes, as_labels, as_sample_weight, refuse_one_class
 from ogive.estimators.model_output import check_model, kind_of, output
 from ogive.rows.check import as_clusters
+from ogive.rows.frames import check_index
 from ogive.rows.predictions import Predictions
 from ogive.studies.fitted_on import FOLDS
 
@@ -171,6 +172,9 @@ class CalibratedClassifier(
             ``fit(X, y, groups=g)``; the rest to the model's fit. With metadata routing: what the
             model or the splitter asked for.
         """
+        check_index(
+            X=X, y=y, sample_weight=sample_weight, sample_groups=sample_groups, clusters=clusters
+        )
         labels = as_labels(y, type(self).__name__)
         X, labels = indexable(X, labels)
         weights = as_sample_weight(sample_weight, np.empty((labels.shape[0], 1)))
@@ -255,6 +259,7 @@ class CalibratedClassifier(
             None if x is None else x[rows] for x in (known.weights, known.clusters)
         )
         how: Any = {"weight_kind": self.weight_kind, "clusters": clusters}
+        how["classes"] = np.arange(self.classes_.size)
         preds = Predictions(values, codes[rows], kind=kind, sample_weight=weights, **how)
         if known.groups is not None:
             grouped = fit_grouped(preds, groups_at(known.groups, rows, codes.size), self.method)

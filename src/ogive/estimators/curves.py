@@ -45,7 +45,7 @@ class _CurveCalibrator(_Calibrator):
     def __init__(
         self,
         *,
-        kind: Kind = "logits",
+        kind: Kind | None = None,
         multiclass: Multiclass = "keep",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
@@ -109,7 +109,7 @@ class SplineCalibrator(ScoredInGroups, _CurveCalibrator):
         *,
         monotone: bool = False,
         groups: str | list[str] | None = None,
-        kind: Kind = "logits",
+        kind: Kind | None = None,
         multiclass: Multiclass = "keep",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
@@ -229,7 +229,7 @@ class PaperSplineCalibrator(_CurveCalibrator):
         runout: Runout = "natural",
         target: Target = "residual",
         constraint: str | Iterable[str] | None = None,
-        kind: Kind = "logits",
+        kind: Kind | None = None,
         multiclass: Multiclass = "keep",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
@@ -259,9 +259,9 @@ class PlattCalibrator(_CurveCalibrator):
 
     Parameters
     ----------
-    kind : {"logits", "probs"}
-        What the columns of X are. Never guessed; rows that look like probabilities under
-        ``"logits"`` raise a `LooksLikeProbabilities` warning.
+    kind : {None, "logits", "probs"}
+        What the columns of X are. None is logits; `fit` then refuses values that look like
+        probabilities, which under ``"logits"`` raise a `LooksLikeProbabilities` warning.
     multiclass : {"keep", "free", "ranks", "ovr", "every-rank"}
         How full vectors are made. ``"keep"``: the most probable class never changes; by class
         structure for the spline, by ranks for other methods. ``"free"`` (spline only): by class
@@ -370,7 +370,7 @@ class HistogramCalibrator(_CurveCalibrator):
         *,
         bins: int = HISTOGRAM_BINS,
         spacing: Spacing = "mass",
-        kind: Kind = "logits",
+        kind: Kind | None = None,
         multiclass: Multiclass = "keep",
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,

@@ -30,8 +30,9 @@ class TemperatureCalibrator(_Calibrator):
 
     Parameters
     ----------
-    kind : {"logits", "probs"}
-        What the columns of X are. Never guessed. From logits nothing saturates.
+    kind : {None, "logits", "probs"}
+        What the columns of X are. None is logits; `fit` then refuses values that look like
+        probabilities. From logits nothing saturates.
     classes : sequence of K labels, optional
         The class of each column, where labels are neither column indices nor K sorted names.
     n_jobs : int, optional
@@ -110,7 +111,7 @@ class MatrixCalibrator(_Calibrator):
         cv: Any = FOLDS,  # noqa: ANN401 - a number, a splitter or a list
         random_state: int | np.random.RandomState | None = SEED,
         verbose: int = 0,
-        kind: Kind = "logits",
+        kind: Kind | None = None,
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         impossible: Impossible = None,

@@ -27,6 +27,7 @@ from ogive.curve.curve import Curve, as_curve
 from ogive.metrics.gap import extremes
 from ogive.metrics.unsorted_gap import largest_unsorted
 from ogive.rows.check import as_floats, as_hits, as_weight_kind
+from ogive.rows.frames import check_index
 
 if TYPE_CHECKING:
     from ogive._typing import ArrayLike, WeightKind
@@ -97,6 +98,7 @@ def largest_gap(
             )
         )
     as_weight_kind(weight_kind)
+    check_index(scores=curve, outcomes=outcomes)
     scores = as_floats(curve, "scores", ndim=(1,))
     hit = as_hits(outcomes, scores.size)
     if scores.size >= _MIN_SCORES_FOR_UNSORTED_KS:

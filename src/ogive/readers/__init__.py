@@ -24,10 +24,9 @@ from typing import TYPE_CHECKING
 
 from ogive._lazy import files_of
 from ogive.errors import FileFormatError
-from ogive.readers.classes import settle
 from ogive.readers.guard import check_regular, guarded, suffix_of
 from ogive.readers.memory import as_limit
-from ogive.readers.source import ALL, Ask, Columns, Source, check_agree
+from ogive.readers.source import ALL, Ask, Columns, Source, check_agree, settle
 from ogive.rows.check import as_weight_kind
 
 if TYPE_CHECKING:

@@ -6,9 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ogive.errors import DoesNotApply, FileFormatError, UnknownName
-from ogive.readers.guard import printable
+import numpy as np
+
+from ogive.errors import DoesNotApply, FileFormatError, UnknownName, printable
 from ogive.readers.source import Columns, ValueKind
+from ogive.rows.labels import Classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +60,17 @@ class Layout:
         return tuple(map(int, self.classes))
 
     @property
+    def mapping(self) -> Classes | None:
+        """The mapping where classes are given or columns are named after them, else None."""
+        if self.labels is None or self.kind == "scores":
+            return None
+        names = self.values
+        if self.is_list:
+            names = tuple(f"{self.kind}[{k}]" for k in range(len(self.labels)))
+        given = self.names.classes is not None
+        return Classes(np.array(self.labels), names, "as given" if given else "by name")
+
+    @property
     def needed(self) -> list[str]:
         """The columns that have to be read to measure."""
         more = (self.truth, self.weight, self.part, self.cluster)
@@ -71,6 +84,7 @@ def find_columns(present: Sequence[str], columns: Columns, path: Path | str) -> 
         columns.outcome or "outcome",
         columns.label or "label",
         columns.weight or "weight",
+        columns.classes,
     )
     asked_for = (columns.score, columns.outcome, columns.label, columns.weight, columns.cluster)
     for asked in asked_for:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ogive.errors import FileFormatError, OgiveError
+from ogive.errors import FileFormatError, OgiveError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,6 @@ JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 TEXT = (*CSV, *JSON_LINES)
 #: Suffixes of tables that are refused, and not left out of folders.
 ARROW = (".arrow", ".feather")
-_MAX_CONTENTS_IN_ERROR = 200  # characters
 _SURROGATES = (0xD800, 0xDFFF)  # halves of a letter in UTF-16, which no file may be printed with
 _KINDS = (
     (stat.S_ISFIFO, "a pipe (FIFO)"),
@@ -116,15 +115,6 @@ def check_letters(path: Path, array: AnyArray) -> AnyArray:
         msg = f"{path} has text that is not Unicode: it is damaged. Save it again."
         raise FileFormatError(msg)
     return array
-
-
-def printable(value: object) -> str:
-    r"""Return a value of a file for an error: on one line, short, without control characters.
-
-    >>> printable("a\nb"), printable(0.25)
-    ('a b', '0.25')
-    """
-    return "".join(c if c.isprintable() else " " for c in str(value))[:_MAX_CONTENTS_IN_ERROR]
 
 
 def _damaged(path: Path | str, error: Exception) -> str:

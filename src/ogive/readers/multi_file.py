@@ -11,7 +11,6 @@ from ogive._files import safe_output
 from ogive._numerics.splits import random_parts
 from ogive.errors import DoesNotApply, FileFormatError
 from ogive.readers import FOLDER_FORMATS, FORMATS, open_unsettled
-from ogive.readers.classes import settle
 from ogive.readers.folders import find_files
 from ogive.readers.guard import suffix_of
 from ogive.readers.memory import LEAST_LIMIT, as_limit
@@ -19,16 +18,16 @@ from ogive.readers.provenance import (
     mark_calibrated,
     provenance_of_all,
 )
-from ogive.readers.source import Source, check_agree, joined
+from ogive.readers.source import Source, check_agree, joined, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy as np
 
-    from ogive.readers.classes import ClassMap
     from ogive.readers.provenance import Provenance
     from ogive.readers.source import Calibrated, Columns
+    from ogive.rows.labels import Classes
     from ogive.rows.predictions import Predictions
 
 
@@ -42,7 +41,7 @@ def read_together(
     memory: str | int | None = None,
     note: Callable[[str], None] | None = None,
     of_part: Callable[[str], None] | None = None,
-    of_classes: Callable[[ClassMap], None] | None = None,
+    of_classes: Callable[[Classes], None] | None = None,
 ) -> Predictions:
     """Read files as one set of predictions; folders and globs of tables count as their files.
 
@@ -80,9 +79,9 @@ def read_together(
 
 
 def _tell(
-    mapping: ClassMap | None,
+    mapping: Classes | None,
     note: Callable[[str], None] | None,
-    of_classes: Callable[[ClassMap], None] | None,
+    of_classes: Callable[[Classes], None] | None,
 ) -> None:
     """Note which label is which column, unless labels are the columns' numbers or were guessed."""
     if of_classes is not None and mapping is not None:

@@ -9,12 +9,11 @@ import numpy as np
 
 from ogive._files import replacing
 from ogive.errors import DoesNotApply, FileFormatError
-from ogive.readers.classes import is_positive
 from ogive.readers.columns import check_meaning
 from ogive.readers.guard import check_letters, check_regular
 from ogive.readers.memory import check_fits, needed_bytes
 from ogive.readers.provenance import write_sidecar
-from ogive.readers.source import WHOLE, Part, Source
+from ogive.readers.source import WHOLE, Part, Source, is_positive
 
 if TYPE_CHECKING:
     from ogive._typing import AnyArray

@@ -14,13 +14,12 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._files import replacing
-from ogive.errors import DoesNotApply, FileFormatError, UnknownName
-from ogive.readers.classes import is_positive
+from ogive.errors import DoesNotApply, FileFormatError, UnknownName, printable
 from ogive.readers.columns import check_meaning
-from ogive.readers.guard import check_letters, printable
+from ogive.readers.guard import check_letters
 from ogive.readers.memory import check_fits, needed_bytes
 from ogive.readers.provenance import KEY
-from ogive.readers.source import WHOLE, Part, Source, ValueKind
+from ogive.readers.source import WHOLE, Part, Source, ValueKind, is_positive
 from ogive.rows.labels import class_names
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive.readers import open_unsettled
-from ogive.readers.classes import settle
 from ogive.readers.folders import is_glob
 from ogive.readers.multi_file import expand
-from ogive.readers.source import Part, Source, check_agree, joined
+from ogive.readers.source import Part, Source, check_agree, joined, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +57,7 @@ def open_sampled(
     check_agree(parts_of, f"{len(files)} files that are read together")
     # Which label is which column depends on all rows, not on those that happen to be kept.
     _, mapping = settle({n: k.all_labels() for n, k in kept.items()}, given, str(path))
-    classes = None if mapping is None else mapping.classes
+    classes = None if mapping is None else mapping.labels
     parts = {name: replace(rows.part(), classes=classes) for name, rows in kept.items()}
     if note is not None:
         if mapping is not None and mapping.how in {"by name", "as given"}:

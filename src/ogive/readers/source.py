@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ogive.errors import DoesNotApply, FileFormatError, OgiveError, UnknownName
+from ogive.errors import DoesNotApply, FileFormatError, InvalidInput, OgiveError, UnknownName
 from ogive.readers.guard import guarded
 from ogive.readers.provenance import mark_calibrated, provenance_of
-from ogive.rows.labels import warn_if_permuted
+from ogive.rows.labels import LabelSet, resolve_classes, shown
 from ogive.rows.predictions import Predictions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from ogive._typing import AnyArray, IntArray, WeightKind
-    from ogive.readers.classes import ClassMap
     from ogive.readers.provenance import Provenance
+    from ogive.rows.labels import Classes
 
 #: The name of the only part of a file that has none, and the word for all parts together.
 WHOLE, ALL = "", "all"
 
+_OUTCOMES = 2  # different ones
 ValueKind = Literal["logits", "probs", "scores"]
 _OF_ROWS = ("labels", "weights", "clusters")  # what a part may have for every row
 
@@ -77,7 +79,7 @@ class Part:
     values : (N, K), or (N,) for scores
     labels : (N,) classes, or outcomes for scores; None if the file has none
     weights : (N,) or None
-    classes : (K,) the class of each column, once `ogive.readers.classes` has settled it
+    classes : (K,) the class of each column, once `settle` has settled it
     columns : (K,) the names of the columns, where they have names
     renormalise : rows of probabilities are divided by their sums
     weight_kind : what the weights mean
@@ -102,7 +104,7 @@ class Part:
         }
         return replace(self, values=self.values[rows], **some)
 
-    def predictions(self) -> Predictions:
+    def predictions(self, name: str | None = None) -> Predictions:
         """Return the checked predictions."""
         kind: Literal["logits", "probs"] = "logits" if self.kind == "logits" else "probs"
         labels = self.labels
@@ -119,6 +121,7 @@ class Part:
             clusters=self.clusters,
             classes=self.classes,
             renormalise=self.renormalise,
+            name=name,
         )
 
 
@@ -135,7 +138,7 @@ class Source:
     path: Path
     parts: dict[str, Part]
     rest: Any = field(default=None, repr=False)
-    mapping: ClassMap | None = None
+    mapping: Classes | None = None
     origin: Provenance | None = None
 
     def predictions(self, part: str | None = None) -> Predictions:
@@ -143,7 +146,7 @@ class Source:
         chosen = self.part(part)
         with guarded(self.path):
             try:
-                preds = chosen.predictions()
+                preds = chosen.predictions(str(self.path))
             except OgiveError as error:
                 where = f"{self.path}" + (f" (part {part})" if part else "")
                 text = str(error)
@@ -151,7 +154,6 @@ class Source:
                     text = text.replace("`probs`", f"`{(*chosen.columns, 'scores')[0]}`", 1)
                 msg = f"{where}: {text}"
                 raise type(error)(msg) from error
-            warn_if_permuted(preds, str(self.path))
             mark_calibrated(preds, provenance_of(self.path), part)
             return preds
 
@@ -196,6 +198,46 @@ def joined(parts: list[Part]) -> Part:
         name: join([getattr(part, name) for part in parts]) for name in _OF_ROWS
     }
     return replace(first, values=values, **together)
+
+
+def _largest(values: AnyArray) -> IntArray:
+    place: IntArray = values.argmax(axis=1)
+    return place
+
+
+def settle(
+    parts: Mapping[str, Part], given: Sequence[str] | None, what: str
+) -> tuple[dict[str, Part], Classes | None]:
+    """Return the parts with the class of each column, and the mapping; None for scores.
+
+    `given` are the classes that the caller named; `what` is the file, or the files, in errors.
+    """
+    first = next(iter(parts.values()))
+    if first.kind == "scores":
+        if given is not None:
+            msg = f"{what}: scores have no classes. For outcomes that are words: --positive WORD."
+            raise FileFormatError(msg)
+        return dict(parts), None
+    width = first.values.shape[1] if first.values.ndim > 1 else 1
+    numbered = tuple(f"{first.kind}[{k}]" for k in range(width))
+    several = [
+        LabelSet(part.labels, partial(_largest, part.values))
+        for part in parts.values()
+        if part.labels is not None
+    ]
+    try:
+        found = resolve_classes(
+            several,
+            width,
+            given=given,
+            names=None if first.classes is None else first.classes.tolist(),
+            columns=first.columns or (numbered if width > 1 else (f"1 - {first.kind}", first.kind)),
+            door="file",
+        )
+    except OgiveError as error:
+        msg = f"{what}: {error}" if what else str(error)
+        raise type(error)(msg) from error
+    return {name: replace(part, classes=found.labels) for name, part in parts.items()}, found
 
 
 def check_agree(parts: Mapping[str, Part], what: str) -> None:
@@ -278,3 +320,25 @@ class Calibrated:
         if not self.is_matrix or self.prediction is None:
             return ends
         return {"prediction": self.prediction, "score": self.values.max(axis=1), **ends}
+
+
+def is_positive(outcomes: AnyArray, word: str, what: str) -> AnyArray:
+    """Return which outcomes are the word, one of two; a word that no row has is refused.
+
+    >>> is_positive(np.array(["yes", "no"]), "yes", "the file")
+    array([ True, False])
+    """
+    words = outcomes.astype(np.str_)
+    if outcomes.dtype == np.bool_:
+        words, word = np.char.lower(words), word.lower()
+    elif outcomes.dtype.kind == "f":
+        words = np.array([f"{x:g}" for x in outcomes])
+    different = np.unique(words)
+    if different.size > _OUTCOMES or (word not in different and different.size == _OUTCOMES):
+        msg = (
+            f"{what} must be {word!r} or one other value, but is {shown(different.tolist())}. "
+            "Say which of two it is with --positive WORD, or drop the other rows."
+        )
+        raise InvalidInput(msg)
+    positive: AnyArray = words == word
+    return positive

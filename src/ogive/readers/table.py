@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive._files import replacing
-from ogive.errors import FileFormatError, rows_that
+from ogive.errors import FileFormatError, printable, rows_that
 from ogive.readers.arrow import (
     checked,
     is_list,
@@ -21,16 +21,15 @@ from ogive.readers.arrow import (
     pc,
     to_numpy,
 )
-from ogive.readers.classes import is_positive
 from ogive.readers.columns import find_columns
 from ogive.readers.csv import decimal_of, load_csv, load_text, number_columns, write_csv
 from ogive.readers.csv_text import separator_of
-from ogive.readers.guard import CSV, TEXT, printable, suffix_of
+from ogive.readers.guard import CSV, TEXT, suffix_of
 from ogive.readers.json_lines import load_json_lines
 from ogive.readers.memory import check_fits
 from ogive.readers.provenance import KEY, write_sidecar
 from ogive.readers.sizes import table_bytes
-from ogive.readers.source import WHOLE, Columns, Part, Source
+from ogive.readers.source import WHOLE, Columns, Part, Source, is_positive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,6 +28,7 @@ MOST_REPETITIONS = 2.0**53  # the largest count that float64 holds exactly
 MIN_CLUSTERS = 2  # one cluster does not show how much clusters differ
 FEW_CLUSTERS = 10  # with fewer, p-values and intervals are rough: docs/theory/clusters.md
 _FLOATS = {"e": "float16", "f": "float32", "d": "float64"}  # by `dtype.char`: its name takes 10 µs
+_MATRIX = 2  # dimensions
 Choice = TypeVar("Choice", bound=str)
 
 
@@ -40,9 +41,6 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
     """
     if type(values) is np.ndarray and values.dtype.kind in "biuf":  # the usual case, and at once
         return values
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        msg = f"`{name}` has masked entries. Drop or fill them."
-        raise InvalidType(msg)
     _refuse_nulls(values, name)
     try:
         array = np.asarray(on_host(values))
@@ -65,7 +63,12 @@ def on_host(values: Any) -> Any:  # noqa: ANN401 - whatever holds numbers
     """Return what NumPy can read of a tensor: detached, in main memory, not bfloat16.
 
     PyTorch is recognised by its methods and JAX by its dtype's name, so neither is imported.
+    Masked entries are missing, and refused: what lies under the mask is no number.
     """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        bad = np.asarray(np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1))
+        msg = f"there are masked entries in {rows_that(bad)}. Drop or fill those rows."
+        raise InvalidType(msg)
     if hasattr(values, "detach") and hasattr(values, "cpu"):  # PyTorch
         values = values.detach().cpu()
         return values.float() if str(values.dtype) == "torch.bfloat16" else values
@@ -114,9 +117,22 @@ def as_floats(
         kinds = ", ".join(_FLOATS.values())
         msg = f"`{name}` must be numbers ({kinds} or integers), not {array.dtype}."
         raise InvalidType(msg)
+    if ndim == (1,) and array.ndim == _MATRIX and array.shape[1] == 1:
+        array = array.reshape(-1)  # one column is a row of numbers at every door
     if array.ndim not in ndim:
         allowed = " or ".join(f"{d}-D" for d in ndim)
-        msg = f"`{name}` must be {allowed}, but has shape {array.shape}."
+        way = ""
+        if ndim == (1,) and array.ndim == _MATRIX and name == "scores":
+            way = (
+                " A column for each class? Predictions(values, labels, kind='probs'), and of it "
+                "Curve.from_predictions(preds, view='top-1')."
+            )
+        elif _MATRIX in ndim and array.ndim > _MATRIX:
+            way = (
+                " A class for each place? Move the classes last, and flatten: "
+                f"np.moveaxis({name}, 1, -1).reshape(-1, {name}.shape[1])."
+            )
+        msg = f"`{name}` must be {allowed}, but has shape {array.shape}.{way}"
         raise InvalidInput(msg)
     if array.shape[0] == 0 and not empty:
         msg = f"`{name}` is empty: there is nothing to measure. Pass at least one row."
@@ -133,6 +149,11 @@ def as_number(value: object, name: str) -> float:
         raise InvalidType(msg) from error
 
 
+def flat(array: AnyArray) -> AnyArray:
+    """Return one column as a row; anything else as it is."""
+    return array.reshape(-1) if array.ndim == _MATRIX and array.shape[1] == 1 else array
+
+
 def check_length(array: AnyArray, name: str, n: int, of: str) -> None:
     """Check that an array has one entry for each row."""
     if array.ndim != 1 or array.shape[0] != n:
@@ -142,7 +163,7 @@ def check_length(array: AnyArray, name: str, n: int, of: str) -> None:
 
 def as_hits(values: ArrayLike, n: int, *, name: str = "outcomes", of: str = "scores") -> BoolArray:
     """Return outcomes as booleans; anything but 0 and 1 is refused."""
-    array = as_array(values, name)
+    array = flat(as_array(values, name))
     check_length(array, name, n, of)
     if array.dtype.kind not in "biuf":
         what = f"text ({str(array[0])!r} …)" if array.dtype.kind in "US" and n else array.dtype
@@ -171,7 +192,7 @@ def as_weights(values: ArrayLike | None, n: int, *, of: str, kind: WeightKind) -
     """Return weights as float64: finite, >= 0, not all 0; sums of repetitions are exact."""
     if values is None:
         return None
-    weights = as_floats(values, "sample_weight", ndim=(1,)).astype(np.float64, copy=False)
+    weights: FloatArray = as_floats(values, "sample_weight", ndim=(1,)).astype(np.float64)  # a copy
     check_length(weights, "sample_weight", n, of)
     bad = ~((weights >= 0) & (weights < np.inf))
     if bad.any():
@@ -210,7 +231,7 @@ def as_clusters(
     """
     if values is None:
         return None
-    array = as_array(values, "clusters")
+    array = flat(as_array(values, "clusters"))
     check_length(array, "clusters", n, of)
     missing = array == "" if array.dtype.kind == "U" else array != array  # noqa: PLR0124 - NaN, NaT
     if missing.any():

@@ -29,6 +29,7 @@ from ogive._numerics.blocks import blocks, for_each_block
 from ogive._numerics.exact_shares import given_within, needs_division, totals
 from ogive.errors import InvalidInput, InvalidType, LooksLikeProbabilities
 from ogive.rows.check import (
+    PERCENT,
     SUM_TOLERANCE,
     as_choice,
     as_clusters,
@@ -40,7 +41,8 @@ from ogive.rows.check import (
     bad_probabilities,
     bad_scores,
 )
-from ogive.rows.labels import index_labels
+from ogive.rows.frames import check_index, names_of
+from ogive.rows.labels import LabelSet, resolve_classes, shown, warn_if_permuted
 
 if TYPE_CHECKING:
     from ogive._typing import (
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     )
 
 _BLOCKS_PER_CHECK = 32  # more than elsewhere: a check makes no copies
+_TOP_LOG_ODDS = 20.0  # hardly a model is as sure: larger ones are rather percent
 _FIRST_ROWS = 16  # of logits, that show in most cases that they are no probabilities
 # Whole columns are compared from so many rows on, and up to so many columns: more of them do not
 # stay in the cache.
@@ -71,12 +74,14 @@ class Predictions:
     Parameters
     ----------
     values : array-like, (N, K) or (N,) or (N, 1)
-        Logits or probabilities; float16, float32 or float64. Not copied: do not change it later.
+        Logits or probabilities; float16, float32 or float64. Not copied, unlike all else: do not
+        change it later (a training loop that fills one buffer gives ``values.copy()``).
         1-D, or one column: the log-odds or the probability of class 1 of two.
     labels : array-like, (N,), optional
-        Integers in [0, K) are column indices. Anything else (names, or integers outside) is a
-        class name, and the sorted distinct names must number K. Without labels the predictions
-        can be calibrated but not measured.
+        The names of a frame's columns, also behind ``prob_`` or ``logit_``; else integers in
+        [0, K), the numbers of the columns; else K other labels, in sorted order. What could be
+        read in two ways is refused. Without labels the predictions can be calibrated but not
+        measured.
     kind : {"logits", "probs"}
         What `values` are.
     classes : sequence of K labels, optional
@@ -95,6 +100,9 @@ class Predictions:
         were rounded to two decimals.
     n_jobs : int, optional
         Default: ``OMP_NUM_THREADS``, else all cores. Results do not depend on it.
+    name : str, optional
+        What they are called in warnings, such as the name of their file; with ``""`` nothing
+        warns of labels and columns that do not seem to belong together, as of one batch of many.
 
     Attributes
     ----------
@@ -141,6 +149,7 @@ class Predictions:
         clusters: ArrayLike | None = None,
         renormalise: bool = False,
         n_jobs: int | None = None,
+        name: str | None = None,
     ) -> None:
         #: What calibrated the values, in a sentence; whether it was fitted on these rows; if not,
         #: on how many other rows; whether the base rate that it is for was estimated.
@@ -149,6 +158,11 @@ class Predictions:
         self.calibrated_on: float | None = None
         self.rate_estimated: bool = False
         self.kind: Kind = as_choice(kind, "kind", _KINDS)
+        check_index(
+            **{kind: values, "labels": labels, "sample_weight": sample_weight, "clusters": clusters}
+        )
+        #: The names of a frame's columns.
+        self.columns: list[object] | None = names_of(values)
         self.values: AnyArray = as_floats(values, kind, ndim=(1, 2))
         if renormalise and kind == "probs" and self.values.ndim > 1:
             self.values = divided_by_sum(self.values)
@@ -165,8 +179,7 @@ class Predictions:
         self.clusters: IntArray | None = as_clusters(
             clusters, self.n, of=kind, weights=self.sample_weight
         )
-        self.labels: IntArray | None
-        self.classes, self.labels = index_labels(labels, classes, self.n, self.K, kind)
+        self.labels: IntArray | None = None
         self._factor = 1.0  # of logits: see `times`
         # (N,) the first of the largest logits of each row and where it stands, found while
         # checking and needed by every softmax.
@@ -181,6 +194,22 @@ class Predictions:
         for_each_block(self._check_block, self.n, width=width, n_jobs=one or n_jobs)
         if self.kind == "logits" and not self.one_column:
             _warn_if_probabilities(self.values)
+        self._settle(labels, classes)
+        #: Whether labels and columns do not seem to belong together; a warning has said so.
+        self.mismatched: bool = name != "" and warn_if_permuted(self, name or f"`{kind}`")
+
+    def _settle(self, labels: ArrayLike | None, classes: ArrayLike | None) -> None:
+        """Settle which label is which column, and find the column of each label."""
+        given = []
+        if labels is not None:
+            given = [LabelSet(labels, lambda: self.choice(slice(None)), self.n, self.kind)]
+        names = None if self.one_column else self.columns
+        found = resolve_classes(given, self.width, given=classes, names=names)
+        self.classes: AnyArray = found.labels
+        if given:
+            self.labels = found.indices(given[0])
+            if np.may_share_memory(self.labels, given[0].array):
+                self.labels = self.labels.copy()
 
     def __repr__(self) -> str:
         labels = "" if self.labels is not None else ", no labels"
@@ -311,12 +340,39 @@ class Predictions:
             setattr(result, name, column[at] if column is not None and column.size else column)
         return result
 
+    def like(self, other: Predictions) -> Predictions:
+        """Return the same rows with the columns in the order that another set's have.
+
+        Frames go by the names of their columns, others by their classes. Columns that are numbers
+        in one of them, or have no names, stay where they are.
+
+        >>> a = Predictions([[0.9, 0.1]], ["dog"], kind="probs", classes=["dog", "cat"])
+        >>> b = Predictions([[0.2, 0.8]], ["dog"], kind="probs", classes=["cat", "dog"])
+        >>> b.like(a).values
+        array([[0.8, 0.2]])
+        """
+        if self.one_column or other.one_column or self.K != other.K:
+            return self
+        own, theirs = self.classes.tolist(), other.classes.tolist()
+        if self.labels is None and self.columns is not None and other.columns is not None:
+            own, theirs = self.columns, other.columns
+        if own == theirs or {type(x) for x in own} != {type(x) for x in theirs}:
+            return self
+        if {*own} != {*theirs}:
+            msg = (
+                f"the columns are {shown(own)} in one set and {shown(theirs)} in the other: both "
+                "must be of one model. Name them alike, or say classes=[...]."
+            )
+            raise InvalidInput(msg)
+        return self.reordered(np.array([own.index(name) for name in theirs]))
+
     def reordered(self, order: IntArray) -> Predictions:
         """Return the same rows with the columns of a matrix in another order, and no checks."""
         place = np.argsort(order)
         result = copy(self)
         result.values = self.values[:, order]
         result.classes = self.classes[order]
+        result.columns = None if self.columns is None else [self.columns[k] for k in order]
         result.labels = None if self.labels is None else place[self.labels]
         # The same class, also where several are the largest.
         result._choice = place[self._choice]  # noqa: SLF001 - its own
@@ -435,6 +491,39 @@ def kind_or_default(values: AnyArray, kind: Kind | None, name: str = "scores") -
     return kind or "probs"
 
 
+def settled_kind(values: AnyArray, kind: Kind | None) -> Kind:
+    """Return `kind`; if it is None logits, but for values that look like probabilities: (N, K)."""
+    if kind is not None:
+        return kind
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    one = values.shape[1] == 1
+    if low >= 0.0 and (high <= 1.0 if one else _are_shares(values)):
+        what = "lie in [0, 1]" if one else "are rows that are >= 0 and sum to 1"
+        msg = (
+            f"all values {what}. Probabilities? Say kind='probs'. Logits that happen to look like "
+            "them? Say kind='logits'."
+        )
+        raise InvalidInput(msg)
+    if one and low >= 0.0 and 1.0 < high <= PERCENT and np.count_nonzero(values > _TOP_LOG_ODDS):
+        warnings.warn(
+            f"all values lie in [0, 100], the largest is {high:g}. Percent? Divide them by 100, "
+            "and say kind='probs'. They are read as log-odds.",
+            LooksLikeProbabilities,
+            stacklevel=4,
+        )
+    return "logits"
+
+
+def _are_shares(values: AnyArray) -> bool:
+    """Return whether every row is >= 0 and sums to 1."""
+    for at in chain([slice(_FIRST_ROWS)], blocks(values.shape[0], width=values.shape[1])):
+        block = values[at]
+        sums = block.sum(axis=1, dtype=np.float64)
+        if not (block.min() >= 0 and (np.abs(sums - 1.0) <= SUM_TOLERANCE).all()):
+            return False
+    return True
+
+
 def check_predictions(preds: Predictions) -> None:
     """Refuse anything but Predictions, such as a bare array."""
     if not isinstance(preds, Predictions):
@@ -459,11 +548,8 @@ def labelled(preds: Predictions) -> IntArray:
 
 def _warn_if_probabilities(values: AnyArray) -> None:
     """Warn if every row is >= 0 and sums to 1: softmax on top of softmax is a silent mistake."""
-    for at in chain([slice(_FIRST_ROWS)], blocks(values.shape[0], width=values.shape[1])):
-        block = values[at]
-        sums = block.sum(axis=1, dtype=np.float64)
-        if not (block.min() >= 0 and (np.abs(sums - 1.0) <= SUM_TOLERANCE).all()):
-            return
+    if not _are_shares(values):
+        return
     warnings.warn(
         "kind='logits', but every row is >= 0 and sums to 1. Probabilities? Say kind='probs'; "
         "in a file, name them probs or prob_0….",

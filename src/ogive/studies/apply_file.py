@@ -66,7 +66,7 @@ def apply_file(
     if mapping is not None:
         if mapping.how in {"by name", "as given"} and note is not None:
             note(mapping.words)
-        check_classes(calibrator, mapping.classes.size, mapping.known, str(file))
+        check_classes(calibrator, mapping.labels.size, mapping.known, str(file))
     harm = Harm()
     results = calibrated_parts(gamma, source, harm, band)
     origin = origin_of(

@@ -35,11 +35,10 @@ from ogive.engines.formats import column_names, open_table
 from ogive.errors import FileFormatError, OgiveError, OutputRefused
 from ogive.export.artifact import load_map
 from ogive.readers.arrow import pa, parquet
-from ogive.readers.classes import settle
 from ogive.readers.columns import find_columns
 from ogive.readers.folders import is_glob
 from ogive.readers.guard import guarded
-from ogive.readers.source import Columns
+from ogive.readers.source import Columns, settle
 from ogive.readers.table import calibrated_table, source_of, stamped
 from ogive.studies.apply_file import (
     calibrated_parts,
@@ -394,8 +393,11 @@ class FileJob:
     def _calibrated(self, gamma: Fitted, chunk: Any, first: int, harm: Harm) -> Any:  # noqa: ANN401
         try:
             source = source_of(chunk, self._columns, self.file)
-            # Other chunks may have other labels, so that they cannot be sorted here.
-            parts, _ = settle(source.parts, self._columns.classes, "", guess=False)
+            one = next(iter(source.parts.values()))
+            given = self._columns.classes
+            if given is None and one.classes is None and one.values.ndim > 1:
+                given = tuple(map(str, range(one.values.shape[1])))  # all chunks alike
+            parts, _ = settle(source.parts, given, "")
             source = replace(source, parts=parts)
             results = calibrated_parts(gamma, source, harm, self.band)
             return calibrated_table(source, results)

@@ -255,6 +255,7 @@ def compare_rows(
 ) -> tuple[Comparison, dict[str, Rows]]:
     """Return what `compare` does, and the calibrated scores and outcomes of every method."""
     name = VECTOR if view == VECTOR else check_view(view, test).name
+    test = test.like(cal)
     check_pair(cal, test)
     equal_width(bins)  # before any fit
     if isinstance(methods, str):

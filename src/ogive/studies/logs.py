@@ -20,7 +20,6 @@ from ogive.errors import InvalidInput
 from ogive.export.curve_file import is_curve_file, load_curve
 from ogive.metrics.binned import BINS
 from ogive.metrics.classwise import classwise_of
-from ogive.readers.classes import class_map
 from ogive.readers.memory import as_limit, check_fits, fits, parse_memory
 from ogive.readers.multi_file import expand, read_together
 from ogive.readers.provenance import provenance_of_all
@@ -101,7 +100,7 @@ def read_log(
     if not tables:
         return replace(with_saved(None, saved), part=part)
     log = open_log(tables, columns, skip_bad=skip_bad)
-    mapping = class_map(log.layout, log.columns)
+    mapping = log.layout.mapping
     if mapping is not None and note is not None:
         note(mapping.words)
     reading: Reading = importlib.import_module(find_engine(engine)).read_log(

@@ -20,7 +20,7 @@ from ogive.curve.curve import as_curve
 from ogive.errors import InvalidInput, InvalidType
 from ogive.metrics.binned import BINS
 from ogive.rows.check import as_array, as_hits
-from ogive.rows.labels import warn_if_permuted
+from ogive.rows.frames import check_index
 from ogive.rows.predictions import Predictions, kind_or_default
 from ogive.rows.views import View
 from ogive.studies import compare as comparing
@@ -264,7 +264,8 @@ def calibrate(
     matrix = np.ndim(preds.values) == _MATRIX
     gamma = fit(preds, method, VECTOR if not preds.one_column else None)
     given = scores if new is None else new
-    again = Predictions(given, kind=preds.kind)
+    unordered = Predictions(given, kind=preds.kind)
+    again = unordered.like(preds)
     if again.K != preds.K or again.one_column != preds.one_column:
         msg = (
             f"`new` has {again.K} classes in {again.width} columns, and `scores` {preds.K} in "
@@ -274,6 +275,10 @@ def calibrate(
     found = _calibrated(gamma, again)
     if preds.one_column:
         found = found.reshape(-1, 1) if matrix else found
+    elif again is not unordered:  # the columns as they came
+        assert again.columns is not None  # noqa: S101 - frames alone are brought into order
+        assert unordered.columns is not None  # noqa: S101
+        found = found[:, [again.columns.index(name) for name in unordered.columns]]
     return Calibration(_like(given, found), gamma)
 
 
@@ -317,7 +322,7 @@ def as_predictions(
             f"measure(scores, outcomes). Only {type(data).__name__} was given."
         )
         raise InvalidType(msg)
-    _check_index(data, outcomes)
+    check_index(scores=data, outcomes=outcomes, sample_weight=sample_weight, clusters=clusters)
     values = as_array(data, "scores")
     if values.ndim == 0:
         msg = f"`scores` must be a list or an array, with a score for each row, not {data!r:.50}."
@@ -325,51 +330,17 @@ def as_predictions(
     one_column = values.ndim < _MATRIX or values.shape[1] == 1
     labels = outcomes
     if one_column and classes is None:
-        labels = as_hits(_flat(outcomes), values.shape[0], name="outcomes")
-    preds = Predictions(
-        values,
+        labels = as_hits(outcomes, values.shape[0], name="outcomes")
+    return Predictions(
+        values if one_column else data,
         labels,
         kind=kind_or_default(values, kind),
-        classes=_names(data, outcomes) if classes is None and not one_column else classes,
+        classes=classes,
         sample_weight=sample_weight,
         weight_kind=weight_kind,
         clusters=clusters,
+        name="`scores`",
     )
-    warn_if_permuted(preds, "`scores`")
-    return preds
-
-
-def _flat(outcomes: Any) -> AnyArray:  # noqa: ANN401
-    """Return outcomes as a row; a frame of one column is one."""
-    array = as_array(outcomes, "outcomes")
-    return array.reshape(-1) if array.ndim == _MATRIX and array.shape[1] == 1 else array
-
-
-def _check_index(data: Any, outcomes: Any) -> None:  # noqa: ANN401
-    """Refuse two things of pandas whose rows are not the same, or not in the same order."""
-    if not (hasattr(data, "iloc") and hasattr(outcomes, "iloc")):
-        return
-    if len(data.index) == len(outcomes.index) and not data.index.equals(outcomes.index):
-        msg = (
-            "`scores` and `outcomes` have different indexes, so that their rows may not belong "
-            "together. Bring them into one order (outcomes.loc[scores.index]), or drop the index "
-            "(.to_numpy())."
-        )
-        raise InvalidInput(msg)
-
-
-def _names(data: Any, outcomes: Any) -> list[str] | None:  # noqa: ANN401
-    """Return the names of a frame's columns as classes, if the labels are among them."""
-    names = getattr(data, "columns", None)
-    if names is None or not hasattr(data, "shape"):
-        return None
-    labels = set(np.unique(as_array(outcomes, "outcomes")).tolist())
-    plain: list[str] = list(names)
-    short = [str(name).removeprefix("prob_").removeprefix("logit_") for name in plain]
-    for candidate in (plain, short):
-        if labels <= set(candidate):
-            return candidate
-    return None
 
 
 def _set(

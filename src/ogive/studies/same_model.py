@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ogive.errors import GuessedLabels, InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on
-from ogive.readers.classes import shown
+from ogive.rows.labels import shown
 from ogive.studies.apply_mark import warn_if_calibrated
 from ogive.studies.fitting import TWO_CLASSES
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ogive.engines.files import Log
-    from ogive.readers.classes import ClassMap
     from ogive.readers.source import ValueKind
+    from ogive.rows.labels import Classes
 
 
 def check_log(calibrator: str | os.PathLike[str], log: Log) -> None:
@@ -32,9 +32,9 @@ def check_log(calibrator: str | os.PathLike[str], log: Log) -> None:
         check_classes(calibrator, max(log.classes, 2), log.layout.labels, log.name)
 
 
-def class_check(calibrator: str | os.PathLike[str], name: str) -> Callable[[ClassMap], None]:
+def class_check(calibrator: str | os.PathLike[str], name: str) -> Callable[[Classes], None]:
     """Return the same check of the columns of a file that fits memory: see `read_together`."""
-    return lambda found: check_classes(calibrator, found.classes.size, found.known, name)
+    return lambda found: check_classes(calibrator, found.labels.size, found.known, name)
 
 
 def check_classes(
@@ -42,8 +42,8 @@ def check_classes(
 ) -> None:
     """Refuse a file whose columns are other classes than those a calibrator was fitted on.
 
-    Names in one and numbers in the other may mean the same, in the same order: it warns, unless
-    the numbers are those of the columns.
+    A calibrator of named classes needs their names; one of numbers takes named columns in their
+    order, with a warning.
     `classes` are the labels of the file's columns, None where nothing in the file tells them.
     """
     info = load_fitted_on(calibrator)
@@ -61,17 +61,26 @@ def check_classes(
             "another model. Fit a calibrator for it."
         )
         raise InvalidInput(msg)
-    if classes is None or tuple(classes) == info.classes:
+    named = any(isinstance(one, str) for one in info.classes)
+    if classes is None and not named:
         return
-    if {type(one) for one in classes} != {type(one) for one in info.classes}:
-        if tuple(range(K)) not in {tuple(classes), info.classes}:
-            warnings.warn(
-                f"{calibrator} was fitted on the classes {shown(info.classes)}, and {name} has "
-                f"{shown(list(classes))}: taken for the same, in this order. With the same labels "
-                "in both files it would be checked.",
-                GuessedLabels,
-                stacklevel=3,
-            )
+    if classes is None:
+        msg = (
+            f"{calibrator} was fitted on columns of the classes {shown(info.classes)}, and {name} "
+            "does not say which column is which class. Say it, in the order of the columns: "
+            f"--classes {','.join(map(str, info.classes))} (classes=[...])."
+        )
+        raise InvalidInput(msg)
+    if tuple(classes) == info.classes:
+        return
+    if not named and any(isinstance(one, str) for one in classes):
+        warnings.warn(
+            f"{calibrator} was fitted on the classes {shown(info.classes)}, and {name} has "
+            f"{shown(list(classes))}: taken for the same, in this order. With the same labels in "
+            "both files it would be checked.",
+            GuessedLabels,
+            stacklevel=3,
+        )
         return
     msg = (
         f"{calibrator} was fitted on columns of the classes {shown(info.classes)}, in this order, "

@@ -238,7 +238,8 @@ def fit_kept(
     gamma = fit_spline_again(_curve(preds, tops), **options)
     held = float(np.average(tops.moved, weights=tops.weights))
     lost = float(np.average(tops.gain, weights=tops.weights))
-    _warn_of(tops, held, lost)
+    if not preds.mismatched:  # else a warning has said what is likelier
+        _warn_of(tops, held, lost)
     return KeptMap(
         view="vector",
         n=row_count(preds),

@@ -14,13 +14,13 @@ from ogive.errors import FileFormatError, InvalidInput, OgiveWarning
 from ogive.export.artifact import load_fitted_on, load_map
 from ogive.export.curve_file import is_curve_file
 from ogive.readers import FORMATS, check_file
-from ogive.readers.classes import shown
 from ogive.readers.csv import load_text
 from ogive.readers.csv_text import number
 from ogive.readers.guard import CSV, guarded, suffix_of
 from ogive.readers.multi_file import expand, read_together
 from ogive.readers.provenance import file_checksum, rows_checksum
 from ogive.readers.table import load
+from ogive.rows.labels import shown
 from ogive.rows.predictions import labelled
 from ogive.studies.acting.study import decide, event_view
 from ogive.studies.apply_mark import warn_if_calibrated
