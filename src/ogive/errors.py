@@ -19,6 +19,7 @@
     ├── FallbackWarning                too little data for the method: a simpler one was used
     ├── LooksLikeProbabilities         ``kind="logits"``, yet every row is >= 0 and sums to 1
     ├── GuessedLabels                  which label is which column had to be guessed
+    ├── LooksLikeTrainingRows          no score errs: the model may have been trained on the rows
     └── PermutedLabels                 fewer rows are right than by chance
 """
 
@@ -114,6 +115,10 @@ class GuessedLabels(OgiveWarning):
 
 class PermutedLabels(OgiveWarning):
     """Fewer rows are right than by chance: labels and columns may be permuted."""
+
+
+class LooksLikeTrainingRows(OgiveWarning):
+    """The scores tell all outcomes apart, as they do on the rows that a model was trained on."""
 
 
 class FewClusters(OgiveWarning):

@@ -15,7 +15,12 @@ from ogive._numerics.logistic import expit
 from ogive.calibrators import METHODS
 from ogive.calibrators.grouped_trials import trials_of
 from ogive.calibrators.spline import SplineMap
-from ogive.errors import FallbackWarning, InvalidInput, InvalidType
+from ogive.errors import (
+    FallbackWarning,
+    InvalidInput,
+    InvalidType,
+    LooksLikeTrainingRows,
+)
 from tests import simulate, strategies
 
 GRID = np.concatenate([[0.0, 1.0, 0.5, 5e-324, 1 - 2**-53], np.linspace(0, 1, 101)])
@@ -189,7 +194,9 @@ def test_few_rows_are_given_a_line_with_a_warning(n, rng):
 
 def test_few_scores_are_given_a_line_with_a_warning():
     curve = Curve.from_scores([0.2, 0.5, 0.8] * 100, [0, 1, 1] * 100)
-    with pytest.warns(FallbackWarning, match="3 distinct scores"):
+    with pytest.warns(FallbackWarning, match="3 distinct scores"), pytest.warns(
+        LooksLikeTrainingRows
+    ):
         fit_spline(curve)
 
 
@@ -203,7 +210,8 @@ def test_one_class_is_no_proof_of_certainty(outcome, rng):
 
 def test_separated_classes_stay_sane(rng):
     eta = rng.normal(0, 2, 300)
-    gamma = fit_spline(Curve.from_scores(simulate.expit(eta), eta > 0))
+    with pytest.warns(LooksLikeTrainingRows, match="300 rows are told apart without an error"):
+        gamma = fit_spline(Curve.from_scores(simulate.expit(eta), eta > 0))
     assert gamma(0.9) > 0.9
     assert gamma(0.1) < 0.1
 

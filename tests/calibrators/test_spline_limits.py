@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 
-from ogive import Curve, Predictions, fit_platt, fit_spline
+from ogive import CalibratedClassifier, Curve, Predictions, fit_platt, fit_spline
 from ogive.calibrators.spline import SplineMap, fit_spline_again
-from ogive.errors import FallbackWarning
+from ogive.errors import FallbackWarning, LooksLikeTrainingRows
 from tests import naive
 
 
@@ -287,3 +289,22 @@ def test_a_few_errors_at_the_lowest_scores_do_not_sharpen_scores_that_were_fitte
     low, high = again.from_log_odds(np.array([3.0, 6.0]))
     slope = (np.log(high / (1.0 - high)) - np.log(low / (1.0 - low))) / 3.0
     assert 0.9 < slope < 1.35
+
+
+def test_rows_that_are_told_apart_look_like_the_models_own():
+    scores = np.linspace(0.01, 0.99, 100)
+    with pytest.warns(LooksLikeTrainingRows, match="100 rows are told apart without an error"):
+        fit_spline(Curve.from_scores(scores, scores > 0.4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit_spline(Curve.from_scores(scores[1:], scores[1:] > 0.4))
+        fit_spline(Curve.from_scores(scores, (scores > 0.4) ^ (scores == scores[0])))
+
+
+def test_a_forests_own_training_rows_warn():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    forest = RandomForestClassifier(50, random_state=0).fit(X, y)
+    with pytest.warns(LooksLikeTrainingRows, match="Fit on rows that the model has not seen"):
+        CalibratedClassifier(FrozenEstimator(forest)).fit(X, y)

@@ -15,6 +15,7 @@ def rows():
     return scores, (rng.random(n) < scores**1.2).astype(int), columns, rng.gamma(2.0, size=n)
 
 
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # its own, of a newer pandas
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_multicalibration_error_is_that_of_mcgrad(rows, weighted):
     metrics, pd = pytest.importorskip("mcgrad.metrics"), pytest.importorskip("pandas")

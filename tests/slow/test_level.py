@@ -109,7 +109,6 @@ def test_leave_it_alone_does_not_contradict_the_test():
     assert decision_simulations.decisions("upper tail", 200, 200)[4] <= 0.01
 
 
-@pytest.mark.parametrize(("n", "groups", "draws"), [(200, 1, 600), (1000, 1, 300), (300, 5, 100)])
 @pytest.mark.parametrize("n", [200, 1_000])
 @pytest.mark.parametrize("law", decision_simulations.LAWS)
 def test_calibrated_scores_of_any_law_are_seldom_told_to_calibrate(law, n):
@@ -120,6 +119,7 @@ def test_calibrated_scores_of_any_law_are_seldom_told_to_calibrate(law, n):
     assert rises == 0.0
 
 
+@pytest.mark.parametrize(("n", "groups", "draws"), [(200, 1, 600), (1000, 1, 300), (300, 5, 100)])
 @pytest.mark.parametrize("truth", decision_simulations.GATE_TRUTHS)
 def test_a_gate_whose_limit_is_the_true_error_decides_in_few_samples(truth, n, groups, draws):
     for found in decision_simulations.gate_errors(truth, n, draws, groups).values():

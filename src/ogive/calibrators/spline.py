@@ -48,7 +48,7 @@ from ogive.calibrators.spline_problem import (
 )
 from ogive.curve.curve import check_curve
 from ogive.curve.keys import ROUNDS_TO_ONE
-from ogive.errors import FallbackWarning
+from ogive.errors import FallbackWarning, LooksLikeTrainingRows
 
 if TYPE_CHECKING:
     from ogive._numerics.binomial import Trials
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from ogive.calibrators.spline_problem import Axis, Problem
     from ogive.curve import Curve
 
+#: Fewer rows are told apart without an error by chance, or by a good model.
+MIN_ROWS_TO_SUSPECT = 100
 # The prior of the sizes. Steps of 2 in s, of about 3 in o: with half the steps the error on
 # simulated truths changes by less than 0.3 %, and by less than 0.2 % with PATH_SHIFT = 10.
 BEND = np.concatenate([[0.0], 0.03 * 2.0 ** np.arange(10)])  # s: 0, 0.03 … 15.4 log-odds
@@ -149,6 +151,16 @@ def _fit(curve: Curve, *, monotone: bool, again: bool) -> SplineMap:
     few = scores < MIN_SCORES or rows < MIN_ROWS
     if few:
         _warn_of(rows, scores)
+    hit, missed = trials.offset[trials.hits > 0.0], trials.offset[trials.hits < trials.count]
+    apart = hit.size > 0 and missed.size > 0 and hit.min() > missed.max()
+    if apart and rows >= MIN_ROWS_TO_SUSPECT and not again:
+        warnings.warn(
+            f"{rows:,.10g} rows are told apart without an error, as the rows that a model was "
+            "trained on are: what is fitted on them is wrong on others. Fit on rows that the model "
+            "has not seen.",
+            LooksLikeTrainingRows,
+            stacklevel=3,
+        )
     problem = problem_of(trials, straight=few)
     straight = problem.like.columns.shape[0] == LINE
     prior = _prior(1 if straight else BEND.size, again)

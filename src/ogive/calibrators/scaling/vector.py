@@ -113,7 +113,7 @@ def fit_vector(
     >>> labels = (3 * logits + [0.0, 1.0, 0.0] + rng.gumbel(size=(2000, 3))).argmax(axis=1)
     >>> calibrator = fit_vector(Predictions(logits, labels, kind="logits"))
     >>> calibrator.factor.round(1), calibrator.offset.round(1)
-    (array([3., 3., 3.]), array([-0.4,  0.7, -0.4]))
+    (array([3.1, 2.9, 3. ]), array([-0.4,  0.7, -0.3]))
     """
     preds = with_weight(preds)
     labelled(preds)
