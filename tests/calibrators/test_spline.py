@@ -194,8 +194,9 @@ def test_few_rows_are_given_a_line_with_a_warning(n, rng):
 
 def test_few_scores_are_given_a_line_with_a_warning():
     curve = Curve.from_scores([0.2, 0.5, 0.8] * 100, [0, 1, 1] * 100)
-    with pytest.warns(FallbackWarning, match="3 distinct scores"), pytest.warns(
-        LooksLikeTrainingRows
+    with (
+        pytest.warns(FallbackWarning, match="3 distinct scores"),
+        pytest.warns(LooksLikeTrainingRows),
     ):
         fit_spline(curve)
 

@@ -167,7 +167,8 @@ class SplineMap(LogOddsMap):
         """The grid of log-odds of a rising map: a power of two; 0 for none."""
         if not self.monotone:
             return 0.0
-        slope = float((self._spline.slopes() @ self.values).min())
+        # The fit holds it at MIN_SLOPE or more, but for rounding where knots are far apart.
+        slope = max(float((self._spline.slopes() @ self.values).min()), MIN_SLOPE)
         start, powers = self._spline.pieces(self.values)
         width = np.append(np.diff(start), 0.0)  # beyond the knots l is a line, and cut at LIMIT
         terms = np.abs(powers) * width ** np.arange(4)[:, None]
