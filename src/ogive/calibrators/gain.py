@@ -188,19 +188,11 @@ def _two_digits(value: float) -> str:
     return np.format_float_positional(value, precision=2, fractional=False, trim="-")
 
 
-class Before(NamedTuple):
-    """The scores as they are: rows, log loss per row, and how many are exact 0 and 1.
+def _as_they_are(curve: Curve) -> tuple[float, FloatArray]:
+    """Return the log loss of the scores as they are, and how many are exact 0 and 1, in one pass.
 
-    certain : (2, 2) by score, 0 and 1: misses and hits
+    The second is (2, 2), by outcome and by score: misses and hits, at 0 and at 1.
     """
-
-    n: float
-    log_loss: float
-    certain: FloatArray
-
-
-def before_of(curve: Curve) -> Before:
-    """Return what is known of the scores as they are, in one pass over a curve."""
     loss, certain = 0.0, np.zeros((2, 2))
     for run in curve.runs():
         loss += run.log_loss
@@ -208,13 +200,12 @@ def before_of(curve: Curve) -> Before:
         if at.any():
             hits = float(run.hits[at].sum())
             rows = float(np.broadcast_to(run.count, at.shape)[at].sum())
-            certain[int(run.high)] += (rows - hits, hits)
-    n = float(curve.n)
-    return Before(n, loss / n, certain)
+            certain[:, int(run.high)] += (rows - hits, hits)
+    return loss, certain
 
 
 def gain_of_fit(
-    like: Likelihood, trials: Trials, coef: FloatArray, covariance: FloatArray, before: Before
+    like: Likelihood, trials: Trials, coef: FloatArray, covariance: FloatArray, curve: Curve
 ) -> dict[str, Any]:
     """Return the gain of rows left out, and what the posterior expects: fields of `SplineMap`.
 
@@ -236,23 +227,25 @@ def gain_of_fit(
     old = np.stack([_log_sigmoid(-trials.offset), _log_sigmoid(trials.offset)])
     rows = np.stack([trials.count - trials.hits, trials.hits]) / n
     # Exact 0 and 1 lie in the first and in the last row, at the log-odds where the fit placed them.
-    exact = before.certain.T / before.n
+    log_loss, counts = _as_they_are(curve)
+    certain = Certain(float(counts.sum()), float(curve.n))
+    exact = counts / certain.of
+    log_loss /= certain.of
     rows[:, 0] -= exact[:, 0]
     rows[:, -1] -= exact[:, 1]
     share = np.hstack([rows, exact])
     gained = np.hstack([after - old, after[:, [0, -1]] - _CERTAIN])
     mean, square = (float(np.sum(share * gained**power)) for power in (1, 2))
     error = float(np.sqrt(max(square - mean**2, 0.0) / n))
-    certain = Certain(float(before.certain.sum()), before.n)
     if 0.0 < certain.n < certain.of:
         others = 1.0 - certain.n / certain.of
-        loss = before.log_loss + float(np.sum(exact * _CERTAIN))
+        loss = log_loss + float(np.sum(exact * _CERTAIN))
         saved_of_others = float(np.sum(rows * (after - old)))
         certain = certain._replace(before=loss / others, value=saved_of_others / others)
     return {
         "gain": mean,
         "gain_error": error,
-        "log_loss": before.log_loss,
+        "log_loss": log_loss,
         "expected_gain": total / n,
         "expected_total": total,
         "certain": certain,

@@ -31,7 +31,7 @@ import numpy as np
 from ogive._numerics.blas import one_blas_thread
 from ogive._numerics.evidence import LINE, Posterior, Prior, constrained_coefficients, posterior
 from ogive._numerics.logistic import expit, logit
-from ogive.calibrators.gain import before_of, gain_of_fit
+from ogive.calibrators.gain import gain_of_fit
 from ogive.calibrators.grouped_trials import log_odds, trials_of
 from ogive.calibrators.log_odds import NEAREST_TO_ONE, seen_ends, seen_range
 from ogive.calibrators.platt import platt_line
@@ -264,7 +264,7 @@ def _map(
         moved=0.0,
     )
     one, at_one = _at_one(curve, draft)
-    gain = gain_of_fit(problem.like, trials, found.mean, found.spread, before_of(curve))
+    gain = gain_of_fit(problem.like, trials, found.mean, found.spread, curve)
     change = expit(problem.like.logit(found.mean)) - expit(trials.offset)
     rows = float(trials.count.sum())
     shift, moved = (float(trials.count @ part) / rows for part in (change, np.abs(change)))
