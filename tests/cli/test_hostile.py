@@ -220,7 +220,7 @@ def test_names_are_printed_as_they_are_and_obeyed_by_no_terminal(run, tmp_path, 
     assert code == 1
     for text in (out, err):
         assert all(letter.isprintable() or letter == "\n" for letter in text)
-    np.savez(tmp_path / os.fsdecode(b"\xff[b].npz"), scores=s, outcomes=s > 0.5)
+    np.savez(tmp_path / os.fsdecode(b"\xff[b].npz"), scores=s, outcomes=rng.random(300) < s)
     code, out, _ = run("fit", tmp_path / os.fsdecode(b"\xff[b].npz"), "-o",
                        tmp_path / os.fsdecode(b"\xfe[b].json"), "--folds", "0")  # fmt: skip
     assert code == 0

@@ -83,8 +83,8 @@ def test_verbose_writes_to_stderr(rng, capsys):
     MatrixCalibrator(**GRID, verbose=1).fit(logits, labels)
     seen = capsys.readouterr()
     assert seen.out == ""
-    assert "[MatrixCalibrator] fits of the grid: 0 of 10, 0 s\n" in seen.err
-    assert "[MatrixCalibrator] fits of the grid: 10 of 10," in seen.err
+    assert "[MatrixCalibrator] fits of the grid: 0 of 15, 0 s\n" in seen.err
+    assert "[MatrixCalibrator] fits of the grid: 15 of 15," in seen.err
 
 
 def test_probabilities_and_weights(rng):

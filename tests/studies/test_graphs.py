@@ -21,7 +21,7 @@ def test_what_plot_draws():
     assert kinds["before-after"] == ["BeforeAfter"]
     left, right = panels_of(diagrams_of("before-after", test, cal, method="platt")[0])
     words = [mark.text for mark in left.marks if isinstance(mark, Label)]
-    assert words[:2] == ["— before calibration, 95 % band", "— after"]
+    assert words[:2] == ["— before calibration", "— after"]
     assert (left.x.low, left.x.high) == (0.3, 1.0)  # no axis where there are no rows
     assert right.title == "line falls: scores too high; line rises: too low"
     assert "within noise (95 %)" in [m.text for m in right.marks if isinstance(m, Label)]

@@ -11,7 +11,7 @@ import numpy as np
 from ogive._wording import MIXED, average_words, ranges_words, way_of
 from ogive.calibrators.spline import fit_spline
 from ogive.diagrams.graphs import narrowed
-from ogive.errors import FallbackWarning
+from ogive.errors import FallbackWarning, LooksLikeTrainingRows
 from ogive.rows.views import rate_name
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def spline_of(curve: Curve) -> SplineMap:
     """Return the default calibrator of a curve."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)  # too few rows: its band is wide
+        warnings.simplefilter("ignore", LooksLikeTrainingRows)  # nothing is fitted to be used
         return fit_spline(curve)
 
 
