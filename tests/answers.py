@@ -120,6 +120,7 @@ def fitted(case, rows, container="numpy", dtype="float64"):
         kind=case.kind,
         sample_weight=rows.weights,
         weight_kind=case.weight_kind,
+        classes=np.arange(case.classes),  # as small a case may hold few of them
     )
     if case.method in ODIR:
         # One pair: a choice between pairs whose losses differ by less than their fits are exact

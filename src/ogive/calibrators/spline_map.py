@@ -167,8 +167,9 @@ class SplineMap(LogOddsMap):
         """The grid of log-odds of a rising map: a power of two; 0 for none."""
         if not self.monotone:
             return 0.0
-        # The fit holds it at MIN_SLOPE or more, but for rounding where knots are far apart.
-        slope = max(float((self._spline.slopes() @ self.values).min()), MIN_SLOPE)
+        slope = float((self._spline.slopes() @ self.values).min())
+        if abs(slope) < MIN_SLOPE:  # the fit holds it there, but for rounding between far knots
+            slope = MIN_SLOPE
         start, powers = self._spline.pieces(self.values)
         width = np.append(np.diff(start), 0.0)  # beyond the knots l is a line, and cut at LIMIT
         terms = np.abs(powers) * width ** np.arange(4)[:, None]

@@ -164,7 +164,7 @@ def write_sidecar(path: Path, origin: Provenance | None, content: Path) -> None:
     if origin is None or beside_it is None:
         return
     text = json.dumps({**asdict(origin), "content": file_checksum(content)})
-    with replacing(beside_it) as beside:
+    with replacing(beside_it, clean=False) as beside:
         beside.write_text(text + "\n", encoding="utf-8")
 
 
