@@ -155,6 +155,7 @@ def test_an_unknown_hot_path_is_refused(capsys):
 
 # torchmetrics with a newer torch
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:invalid escape sequence")  # netcal, compiled first here
 def test_peers_measure_what_we_measure(rng):
     scores = rng.random(2000)
     peers = measuring_peers(scores, rng.random(2000) < scores**2)
