@@ -17,9 +17,10 @@ def as_tail(score):
 
 
 def equals(score, new):
-    """Whether float32 cannot tell them apart, or their log-odds."""
+    """Whether float32 cannot tell them apart, or their log-odds; 0 and 1 are not rounded."""
     (side, tail), (other, far) = as_tail(score), as_tail(new)
-    return side == other and abs(tail - far) < max(2.0**-20 * tail, 2.0**-24 * side) * 0.99
+    near = max(2.0**-20 * tail, 2.0**-24 * side) * 0.99 if tail > 0.0 else 5e-324
+    return side == other and abs(tail - far) < near
 
 
 @given(strategies.scored(min_size=1, max_size=12, weights=True), st.randoms(use_true_random=False))
