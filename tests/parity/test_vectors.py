@@ -65,7 +65,7 @@ def test_tensors_and_frames_of_other_libraries_go_in():
     polars = pytest.importorskip("polars")
     others = [
         (torch.from_numpy(logits), torch.from_numpy(labels)),
-        (polars.DataFrame(logits, schema=["a", "b", "c"]), polars.Series(labels)),
+        (polars.DataFrame(logits, schema=["z0", "z1", "z2"]), polars.Series(labels)),
     ]
     for X, y in others:
         found = SplineCalibrator(multiclass="ranks").fit(X, y).predict_proba(X)
